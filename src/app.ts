@@ -1,0 +1,163 @@
+// The composition root: the only file that knows every room.
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { conversationRoutes } from './conversations/routes.ts';
+import { createConversations } from './conversations/service.ts';
+import { ensureDataDir, openDatabase } from './db/open.ts';
+import { ping } from './db/ping.ts';
+import { lockDataDir } from './db/serviceLock.ts';
+import type { Database } from './db/transaction.ts';
+import { RefusalError } from './errors.ts';
+import { healthRoutes } from './http/health.ts';
+import { createRateLimiter } from './http/rates.ts';
+import { referenceRoutes } from './http/referenceRoutes.ts';
+import { createServer, type Server } from './http/server.ts';
+import { createIds } from './ids.ts';
+import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { createKeys } from './keys/service.ts';
+import { openVault } from './secrets/vault.ts';
+import { settingsRoutes } from './settings/routes.ts';
+import { createSettings } from './settings/service.ts';
+import { ownerName } from './users/schema.ts';
+import { ensureUser } from './users/store.ts';
+import { version } from './version.ts';
+
+const stopGraceMs = 10_000;
+
+export interface App {
+  /** Where it listens, as a URL. */
+  readonly url: string;
+  /** Undefined where the environment presets the owner's key. */
+  readonly ownerKey: OwnerKey | undefined;
+  readonly databaseKind: Database['kind'];
+  /** Finishes the answers in flight, then closes everything. Calling it again waits for the same end. */
+  stop(): Promise<void>;
+}
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Called when the service can no longer do its work. */
+  readonly onFatal: (error: Error) => void;
+}
+
+const transactionsUrl = new URL('./transactions.ts', import.meta.url).href;
+
+/** Opens what the configuration names, without serving. For the service and for commands beside it. */
+export function openConfiguredDatabase(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  onFatal: (error: Error) => void,
+  onIdleError: (error: Error) => void = () => {},
+): Promise<Database> {
+  ensureDataDir(config.dataDir);
+  const { databaseUrl, dataDir } = config;
+  return openDatabase({ databaseUrl, dataDir, transactionsUrl, onFatal, onIdleError });
+}
+
+function createRates({ rateLimit, createLimit }: Config) {
+  const requests = createRateLimiter({
+    count: rateLimit,
+    perMs: 1_000,
+    what: `${rateLimit} requests a second`,
+  });
+  const creations = createRateLimiter({
+    count: createLimit,
+    perMs: 60_000,
+    what: `${createLimit} conversations a minute`,
+  });
+  return {
+    requests,
+    creations: {
+      take: (key: string) => requests.take(key) ?? creations.take(key),
+      giveBack: (key: string) => creations.giveBack(key),
+    },
+  };
+}
+
+async function listen(app: Server, { host, port }: Config): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new RefusalError(
+      code === 'EADDRINUSE'
+        ? `Port ${port} of ${host} is taken. Choose another with PORT, or stop what listens there.`
+        : `Cannot listen on ${host}:${port}: ${message}.`,
+    );
+  }
+  const { port: bound } = app.server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+}
+
+/** Starts the service. Throws RefusalError where it must not run; nothing stays open then. */
+export async function startApp({ config, logger, onFatal }: AppOptions): Promise<App> {
+  const closers: (() => Promise<void> | void)[] = [];
+  async function closeAll(): Promise<void> {
+    for (const close of closers.reverse()) await close();
+    closers.length = 0;
+  }
+
+  try {
+    return await start();
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+
+  async function start(): Promise<App> {
+    ensureDataDir(config.dataDir);
+    if (config.databaseUrl === undefined) closers.push(lockDataDir(config.dataDir));
+    const database = await openConfiguredDatabase(config, onFatal, (error) =>
+      logger.warn({ err: error }, 'a database connection was lost'),
+    );
+    closers.push(() => database.close());
+    const { dataDir, secretKey } = config;
+    const vault = await openVault({ database, dataDir, secretKey });
+    const owner = await database.run(ensureUser, ownerName);
+    const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
+
+    let stopping = false;
+    const isStopping = () => stopping;
+    const rates = createRates(config);
+    const { sessionApiKey, authToken, acceptBearer } = config;
+    const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer });
+    closers.push(keys.close);
+    const conversations = createConversations({
+      database,
+      vault,
+      limits: rates.creations,
+      nextId: createIds(),
+    });
+    closers.push(conversations.close);
+
+    const { app, routes } = createServer({
+      config,
+      logger,
+      authenticate: keys.authenticate,
+      requestRates: rates.requests,
+      isStopping,
+    });
+    settingsRoutes(app, createSettings({ database }));
+    conversationRoutes(app, conversations);
+    keyRoutes(app, keys);
+    healthRoutes(app, {
+      version,
+      databaseKind: database.kind,
+      ping: () => database.run(ping, null),
+      isStopping,
+    });
+    referenceRoutes(app, routes, version);
+    closers.push(async () => {
+      stopping = true;
+      const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
+      await app.close();
+      clearTimeout(late);
+    });
+    const url = await listen(app, config);
+    const stopped = () => (stop ??= closeAll());
+    let stop: Promise<void> | undefined;
+    return { url, ownerKey, databaseKind: database.kind, stop: stopped };
+  }
+}

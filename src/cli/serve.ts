@@ -1,0 +1,86 @@
+// `parley serve`: runs the service until it is told to stop.
+import { relative } from 'node:path';
+import { type App, startApp } from '../app.ts';
+import { type Config, describeOptions, readConfig } from '../config.ts';
+import { createLogger } from '../log.ts';
+import { version } from '../version.ts';
+import type { Command } from './command.ts';
+
+const help = `Usage: parley serve [options]
+
+Runs Parley: settings and conversations over HTTP. Without options it needs nothing: it keeps its data in
+./data, makes a key for you, and prints how to use it.
+
+Options, from the environment or, where one is shown, a flag:
+${describeOptions()}
+
+Secrets are taken from the environment only, because flags can be seen by every user of a machine.
+`;
+
+function shownFile(file: string): string {
+  const short = relative(process.cwd(), file);
+  return short.startsWith('..') ? file : `./${short}`;
+}
+
+/** How to write the owner's key in a shell: itself on the first start, where to find it later. */
+function keyForShell(app: App, config: Config): string {
+  if (config.sessionApiKey !== undefined) return '$SESSION_API_KEY';
+  return app.ownerKey?.made ?? `$(cat ${shownFile(app.ownerKey?.file ?? '')})`;
+}
+
+export function banner(app: App, config: Config): string {
+  const address = config.publicUrl ?? app.url;
+  const key = keyForShell(app, config);
+  const token = config.authToken === undefined ? key : '$PARLEY_AUTH_TOKEN';
+  const made = app.ownerKey?.made;
+  const about =
+    made === undefined
+      ? []
+      : [
+          '',
+          `  Owner key: ${made}`,
+          `  It is shown this once, and kept in ${shownFile(app.ownerKey?.file ?? '')} for you alone.`,
+        ];
+  return [
+    `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
+    ...about,
+    '',
+    '  Full settings:',
+    `    curl ${address}/api/settings -H "X-Session-API-Key: ${key}"`,
+    '  Reduced settings:',
+    `    curl ${address}/api/settings -H "Authorization: Bearer ${token}"`,
+    '  A conversation:',
+    `    curl ${address}/api/conversations -H "X-Session-API-Key: ${key}" \\`,
+    `      -H "Content-Type: application/json" -d '{"initial_user_msg": "Hello"}'`,
+    '',
+    `  Reference: ${address}/docs    Stop: Ctrl-C`,
+    '',
+  ].join('\n');
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  // Files made from here on are for the owner alone.
+  process.umask(0o077);
+  const config = readConfig(process.env, argv);
+  const logger = createLogger(config);
+  const ended = Promise.withResolvers<number>();
+  const app = await startApp({
+    config,
+    logger,
+    onFatal: (error) => {
+      logger.fatal({ err: error }, 'the database failed; stopping');
+      ended.resolve(1);
+    },
+  });
+  process.stdout.write(banner(app, config));
+  logger.info({ database: app.databaseKind, version }, 'started');
+  // A second signal changes nothing.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));
+  const exitCode = await ended.promise;
+  logger.info('stopping');
+  await app.stop();
+  logger.info('stopped');
+  return exitCode;
+}
+
+export const serve: Command = { name: 'serve', summary: 'Run the service', help, run };

@@ -1,0 +1,270 @@
+// Every option, declared once: its name in the environment, its flag, default, help and check.
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { RefusalError } from './errors.ts';
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+export type TrustProxy = number | readonly string[];
+
+interface Option<Value> {
+  readonly env: string;
+  /** Absent for what must not be seen in a process list. */
+  readonly flag?: string;
+  readonly help: string;
+  readonly shownDefault: string;
+  readonly parse: (text: string | undefined) => Value;
+}
+
+class BadValue extends Error {}
+
+const portMax = 65_535;
+const secretKeyBytes = 32;
+const presetCredentialMin = 8;
+const presetCredentialMax = 512;
+
+function option<Value>(declared: Option<Value>): Option<Value> {
+  return declared;
+}
+
+function integer(min: number, max: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new BadValue(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+function list(text: string | undefined): readonly string[] {
+  return (text ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function origin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
+    throw new BadValue('must hold origins such as https://parley.example.com, separated by commas');
+  return url.origin;
+}
+
+function presetCredential(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (text.length < presetCredentialMin || text.length > presetCredentialMax || !/^[\x21-\x7e]+$/.test(text))
+    throw new BadValue(
+      `must be ${presetCredentialMin} to ${presetCredentialMax} printable ASCII characters without spaces`,
+    );
+  return text;
+}
+
+function secretKey(text: string | undefined): Buffer | undefined {
+  if (text === undefined) return undefined;
+  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64');
+  if (key.length !== secretKeyBytes)
+    throw new BadValue('must be 32 bytes in hex or base64; make one with: openssl rand -hex 32');
+  return key;
+}
+
+function trustProxy(text: string | undefined): TrustProxy {
+  if (text === undefined) return [];
+  if (/^\d+$/.test(text)) return integer(0, 32)(text);
+  const named = new Set(['loopback', 'linklocal', 'uniquelocal']);
+  for (const item of list(text)) {
+    const [address = '', bits] = item.split('/');
+    const version = isIP(address);
+    const bitsGood =
+      bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+    if (!named.has(item) && (version === 0 || !bitsGood))
+      throw new BadValue('must be a number of hops, or addresses and CIDR ranges separated by commas');
+  }
+  return list(text);
+}
+
+const options = {
+  host: option({
+    env: 'HOST',
+    flag: 'host',
+    help: 'Address to listen on.',
+    shownDefault: '127.0.0.1',
+    parse: (text = '127.0.0.1') => text,
+  }),
+  port: option({
+    env: 'PORT',
+    flag: 'port',
+    help: 'Port to listen on; 0 lets the system choose.',
+    shownDefault: '3000',
+    parse: (text = '3000') => integer(0, portMax)(text),
+  }),
+  dataDir: option({
+    env: 'PARLEY_DATA_DIR',
+    flag: 'data-dir',
+    help: 'Folder of the database and the key files.',
+    shownDefault: './data',
+    parse: (text = './data') => resolve(text),
+  }),
+  databaseUrl: option({
+    env: 'DATABASE_URL',
+    help: 'PostgreSQL to use instead of SQLite: postgres://user:password@host/name',
+    shownDefault: 'SQLite in the data folder',
+    parse: (text) => {
+      if (text !== undefined && !/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
+        throw new BadValue('must be a postgres:// URL');
+      return text;
+    },
+  }),
+  sessionApiKey: option({
+    env: 'SESSION_API_KEY',
+    help: "The owner's session key, any string; otherwise one is made at the first start.",
+    shownDefault: 'made at the first start',
+    parse: presetCredential,
+  }),
+  authToken: option({
+    env: 'PARLEY_AUTH_TOKEN',
+    help: "The owner's bearer token, any string: reads the reduced settings.",
+    shownDefault: 'none',
+    parse: presetCredential,
+  }),
+  secretKey: option({
+    env: 'PARLEY_SECRET_KEY',
+    help: 'Key that seals stored secrets: 32 bytes in hex or base64.',
+    shownDefault: 'secret.key in the data folder, made at the first start',
+    parse: secretKey,
+  }),
+  logLevel: option({
+    env: 'PARLEY_LOG_LEVEL',
+    flag: 'log-level',
+    help: `One of ${logLevels.join(', ')}; debug logs each request.`,
+    shownDefault: 'info',
+    parse: (text = 'info'): LogLevel => {
+      const level = logLevels.find((known) => known === text);
+      if (level === undefined) throw new BadValue(`must be one of ${logLevels.join(', ')}`);
+      return level;
+    },
+  }),
+  rateLimit: option({
+    env: 'PARLEY_RATE_LIMIT',
+    flag: 'rate-limit',
+    help: 'Requests a second that one key may make; 0 is no limit.',
+    shownDefault: '0 on loopback, else 100',
+    parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000)(text)),
+  }),
+  createLimit: option({
+    env: 'PARLEY_CREATE_LIMIT',
+    flag: 'create-limit',
+    help: 'Conversations a minute that one key may create; 0 is no limit.',
+    shownDefault: '0 on loopback, else 60',
+    parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000)(text)),
+  }),
+  acceptBearer: option({
+    env: 'PARLEY_ACCEPT_BEARER',
+    flag: 'accept-bearer',
+    help: 'With 1, session keys are also taken as "Authorization: Bearer", for older clients.',
+    shownDefault: '0',
+    parse: (text = '0') => {
+      if (text !== '0' && text !== '1') throw new BadValue('must be 0 or 1');
+      return text === '1';
+    },
+  }),
+  allowedHosts: option({
+    env: 'PARLEY_ALLOWED_HOSTS',
+    flag: 'allowed-hosts',
+    help: 'Host names that requests may use, separated by commas.',
+    shownDefault: 'loopback names on loopback, else any',
+    parse: (text) => list(text).map((host) => host.toLowerCase()),
+  }),
+  corsOrigins: option({
+    env: 'PARLEY_CORS_ORIGINS',
+    flag: 'cors-origins',
+    help: 'Origins of web pages that may call this service, separated by commas.',
+    shownDefault: 'none but its own',
+    parse: (text) => list(text).map(origin),
+  }),
+  publicUrl: option({
+    env: 'PARLEY_PUBLIC_URL',
+    flag: 'public-url',
+    help: 'The address that people use, where a proxy stands in front.',
+    shownDefault: 'http://HOST:PORT',
+    parse: (text) => (text === undefined ? undefined : origin(text)),
+  }),
+  trustProxy: option({
+    env: 'PARLEY_TRUST_PROXY',
+    flag: 'trust-proxy',
+    help: 'Proxies whose X-Forwarded-* headers count: a number of hops, or addresses and ranges.',
+    shownDefault: 'none',
+    parse: trustProxy,
+  }),
+};
+
+type Options = typeof options;
+type OptionName = keyof Options;
+type Parsed = { readonly [Name in OptionName]: ReturnType<Options[Name]['parse']> };
+
+export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit'> {
+  readonly rateLimit: number;
+  readonly createLimit: number;
+  readonly onLoopback: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function isLoopbackName(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127(\.\d{1,3}){3}$/.test(name)
+  );
+}
+
+function readFlags(argv: readonly string[]): Readonly<Record<string, string | undefined>> {
+  const flags = Object.values(options).flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }])),
+      strict: true,
+    });
+    return values as Record<string, string | undefined>;
+  } catch (error) {
+    throw new RefusalError(`${(error as Error).message} "parley serve --help" lists the options.`);
+  }
+}
+
+/** Reads flags first, then the environment, where an empty value counts as absent. Throws RefusalError. */
+export function readConfig(environment: Environment, argv: readonly string[] = []): Config {
+  const flags = readFlags(argv);
+  const parsed: Partial<Record<OptionName, unknown>> = {};
+  for (const name of Object.keys(options) as OptionName[]) {
+    const { env, flag, parse } = options[name] as Option<unknown>;
+    const text = (flag === undefined ? undefined : flags[flag]) ?? (environment[env] || undefined);
+    try {
+      parsed[name] = parse(text);
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      throw new RefusalError(`${env} ${error.message}.`);
+    }
+  }
+  const values = parsed as Parsed;
+  const onLoopback = isLoopbackName(values.host);
+  return {
+    ...values,
+    onLoopback,
+    rateLimit: values.rateLimit ?? (onLoopback ? 0 : 100),
+    createLimit: values.createLimit ?? (onLoopback ? 0 : 60),
+  };
+}
+
+/** The options as aligned lines for `--help`. */
+export function describeOptions(): string {
+  const heads = Object.values(options).map(({ env, flag }: Option<unknown>) =>
+    flag === undefined ? env : `${env}, --${flag}`,
+  );
+  const width = Math.max(...heads.map((head) => head.length));
+  return Object.values(options)
+    .map(
+      ({ help, shownDefault }, i) =>
+        `  ${(heads[i] ?? '').padEnd(width)}  ${help}\n  ${''.padEnd(width)}  Default: ${shownDefault}.`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,113 @@
+// From a request that passed its schema to what is stored: one form for what means the same, the first message
+// and events, and a title.
+import { agentStateChanged, type NewEvent, userMessage } from '../events/shapes.ts';
+import { type McpConfig, normaliseMcp } from '../mcp/schema.ts';
+import type { GitProvider } from '../providers.ts';
+import { microagentPrompt, taskPrompt } from './prompts.ts';
+import { readReplay } from './replay.ts';
+import type { CreateConversation, CreateMicroagent, SuggestedTask } from './schema.ts';
+
+const titleCharsMax = 30;
+const titleIdChars = 5;
+
+export type Trigger = 'gui' | 'openhands_api' | 'suggested_task' | 'microagent_management';
+
+/** The request with nulls left out and short forms spelled out; members always in this order. */
+export interface NormalRequest {
+  readonly repository?: string;
+  readonly git_provider?: GitProvider;
+  readonly selected_branch?: string;
+  readonly initial_user_msg?: string;
+  readonly image_urls?: readonly string[];
+  readonly suggested_task?: SuggestedTask;
+  readonly create_microagent?: CreateMicroagent;
+  readonly conversation_instructions?: string;
+  readonly mcp_config?: McpConfig;
+}
+
+function present<Name extends string, Value>(name: Name, value: Value | null | undefined) {
+  return (value == null ? {} : { [name]: value }) as { [Key in Name]?: Value };
+}
+
+function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
+  return { repo, ...present('git_provider', git_provider), ...present('title', title) };
+}
+
+function normaliseTask({ git_provider, task_type, repo, issue_number, title }: SuggestedTask): SuggestedTask {
+  return { git_provider, task_type, repo, issue_number, title };
+}
+
+export function normaliseRequest(sent: CreateConversation): NormalRequest {
+  const { suggested_task: task, create_microagent: microagent, mcp_config: mcp, image_urls: images } = sent;
+  return {
+    ...present('repository', sent.repository),
+    ...present('git_provider', sent.git_provider),
+    ...present('selected_branch', sent.selected_branch),
+    ...present('initial_user_msg', sent.initial_user_msg),
+    ...present('image_urls', images?.length ? images : null),
+    ...present('suggested_task', task && normaliseTask(task)),
+    ...present('create_microagent', microagent && normaliseMicroagent(microagent)),
+    ...present('conversation_instructions', sent.conversation_instructions),
+    ...present('mcp_config', mcp && normaliseMcp(mcp)),
+  };
+}
+
+/** What the keyed fingerprint is taken of. Equal exactly where two requests ask for the same. */
+export function fingerprintText(request: NormalRequest, replayJson: string | null | undefined): string {
+  const text = JSON.stringify(request);
+  return replayJson == null ? text : `${text}\n${replayJson}`;
+}
+
+/** What the request is about, where a task or a microagent says it. */
+export function subjectOf(request: NormalRequest, viaBearer: boolean) {
+  const { suggested_task: task, create_microagent: microagent } = request;
+  const about = task ?? microagent;
+  const trigger: Trigger = task
+    ? 'suggested_task'
+    : microagent
+      ? 'microagent_management'
+      : viaBearer
+        ? 'openhands_api'
+        : 'gui';
+  return {
+    trigger,
+    repository: request.repository ?? about?.repo ?? null,
+    branch: request.selected_branch ?? null,
+    gitProvider: request.git_provider ?? about?.git_provider ?? null,
+  };
+}
+
+/** The text of the first message: the task's prompt, then what the user wrote. Empty where there is neither. */
+export function firstMessage({ suggested_task, create_microagent, initial_user_msg }: NormalRequest): string {
+  const prompt = suggested_task
+    ? taskPrompt(suggested_task)
+    : create_microagent
+      ? microagentPrompt(create_microagent)
+      : '';
+  return [prompt, initial_user_msg ?? ''].filter((part) => part !== '').join('\n\n');
+}
+
+export function firstEvents(
+  message: string,
+  request: NormalRequest,
+  replayJson: string | null | undefined,
+): NewEvent[] {
+  const images = request.image_urls ?? [];
+  return [
+    ...(replayJson == null ? [] : readReplay(replayJson)),
+    ...(message === '' && images.length === 0 ? [] : [userMessage(message, images)]),
+    agentStateChanged('loading'),
+  ];
+}
+
+/** The first words of the message, or the start of the id where there is no message yet. */
+export function titleOf(message: string, id: string): string {
+  const line = message
+    .slice(0, 4 * titleCharsMax)
+    .replace(/\s+/g, ' ')
+    .trim();
+  if (line === '') return `Conversation ${id.slice(0, titleIdChars)}`;
+  if (line.length <= titleCharsMax) return line;
+  const chars = Array.from(line);
+  return chars.length > titleCharsMax ? `${chars.slice(0, titleCharsMax).join('')}...` : line;
+}

@@ -1,0 +1,127 @@
+// The request that creates a conversation, and its answer of exactly four members.
+import Type from 'typebox';
+import { NullableMcpConfig } from '../mcp/schema.ts';
+import { gitProviders } from '../providers.ts';
+import { checked, kib, nullableOneOf, nullableText, oneOf, text } from '../schema.ts';
+
+const mib = 1_024 * kib;
+const imageUrlsMax = 100;
+const imageLinkBytesMax = 4 * kib;
+const messageBytesMax = 256 * kib;
+const replayBytesMax = 8 * mib;
+const shortBytesMax = kib;
+const bodyBytesMax = 16 * mib;
+
+export const taskTypes = [
+  'MERGE_CONFLICTS',
+  'FAILING_CHECKS',
+  'UNRESOLVED_COMMENTS',
+  'OPEN_ISSUE',
+  'OPEN_PR',
+  'CREATE_MICROAGENT',
+] as const;
+export type TaskType = (typeof taskTypes)[number];
+
+export const conversationStatuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
+export type ConversationStatus = (typeof conversationStatuses)[number];
+
+function imageUrlFault(value: string): string | undefined {
+  if (/^data:image\/[a-z0-9.+-]+[;,]/i.test(value)) return undefined;
+  if (Buffer.byteLength(value) > imageLinkBytesMax) return `must be at most ${imageLinkBytesMax} bytes`;
+  const url = /^https?:\/\//i.test(value) && !/\s/.test(value) ? URL.parse(value) : null;
+  return url === null ? 'must be an http or https URL, or a data URL of an image' : undefined;
+}
+
+function conversationIdFault(value: string): string | undefined {
+  return value === '.' || value === '..' ? 'must not be . or ..' : undefined;
+}
+
+export const ConversationId = checked(
+  text({
+    bytesMax: 128,
+    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+    description: 'An id of your choice. Sending the same request twice with it creates one conversation.',
+  }),
+  conversationIdFault,
+);
+
+export const SuggestedTask = Type.Object(
+  {
+    git_provider: oneOf(gitProviders),
+    task_type: oneOf(taskTypes),
+    repo: text({ bytesMax: shortBytesMax, lengthMin: 1 }),
+    issue_number: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    title: text({ bytesMax: shortBytesMax }),
+  },
+  { $id: 'SuggestedTask', additionalProperties: false },
+);
+export type SuggestedTask = Type.Static<typeof SuggestedTask>;
+
+export const CreateMicroagent = Type.Object(
+  {
+    repo: text({ bytesMax: shortBytesMax, lengthMin: 1 }),
+    git_provider: Type.Optional(nullableOneOf(gitProviders)),
+    title: Type.Optional(nullableText({ bytesMax: shortBytesMax })),
+  },
+  { $id: 'CreateMicroagent', additionalProperties: false },
+);
+export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
+
+function orNull<Schema extends Type.TObject>(
+  { $id: _, ...schema }: Schema & { $id?: string },
+  description: string,
+) {
+  return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: ['object', 'null'], description });
+}
+
+export const CreateConversation = Type.Object(
+  {
+    repository: Type.Optional(nullableText({ bytesMax: shortBytesMax, description: 'Such as owner/name.' })),
+    git_provider: Type.Optional(nullableOneOf(gitProviders)),
+    selected_branch: Type.Optional(nullableText({ bytesMax: shortBytesMax })),
+    initial_user_msg: Type.Optional(
+      nullableText({ bytesMax: messageBytesMax, description: 'The first message to the agent.' }),
+    ),
+    image_urls: Type.Optional(
+      Type.Unsafe<string[] | null>({
+        ...Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
+        type: ['array', 'null'],
+        description: 'http or https URLs, or data URLs of images.',
+      }),
+    ),
+    replay_json: Type.Optional(
+      nullableText({
+        bytesMax: replayBytesMax,
+        description:
+          'Events to start the log with: a JSON list, or an object with one as trajectory or events.',
+      }),
+    ),
+    suggested_task: Type.Optional(
+      orNull(SuggestedTask, 'Its prompt becomes the first message; it wins over create_microagent.'),
+    ),
+    create_microagent: Type.Optional(
+      orNull(CreateMicroagent, 'Asks for a microagent in a repository. Only repo is required.'),
+    ),
+    conversation_instructions: Type.Optional(
+      nullableText({ bytesMax: messageBytesMax, description: 'Standing instructions for the agent.' }),
+    ),
+    mcp_config: Type.Optional(NullableMcpConfig),
+    conversation_id: Type.Optional(ConversationId),
+  },
+  { $id: 'CreateConversation', additionalProperties: false },
+);
+export type CreateConversation = Type.Static<typeof CreateConversation>;
+
+export const ConversationResponse = Type.Object(
+  {
+    status: Type.Unsafe<'ok'>({ type: 'string', enum: ['ok'] }),
+    conversation_id: Type.String(),
+    message: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'Something that you should know, such as why it waits.',
+    }),
+    conversation_status: nullableOneOf(conversationStatuses),
+  },
+  { $id: 'ConversationResponse', additionalProperties: false },
+);
+export type ConversationResponse = Type.Static<typeof ConversationResponse>;

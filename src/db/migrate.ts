@@ -1,0 +1,46 @@
+// Brings a database to the newest layout. Migrations are append-only: one that has been released never changes.
+import { sql } from 'kysely';
+import { foundation } from './migrations/0001-foundation.ts';
+import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
+
+export interface Migration {
+  readonly name: string;
+  readonly statements: (kind: DatabaseKind) => readonly string[];
+}
+
+export const migrations: readonly Migration[] = [foundation];
+
+const advisoryLock = 7_265_108;
+
+function raw<Row>(q: Queries, text: string): Query<Row> {
+  return { compile: () => sql.raw<Row>(text).compile(q.build) };
+}
+
+/**
+ * Applies what is missing, in one transaction that no other process can enter. Returns the names of
+ * migrations that this version does not know: a newer Parley wrote them, and nothing was changed.
+ */
+export function* migrate(q: Queries): Steps<string[]> {
+  // On SQLite the engine's BEGIN IMMEDIATE is the lock.
+  if (q.kind === 'postgres') yield* rows(raw(q, `select pg_advisory_xact_lock(${advisoryLock})`));
+  yield* rows(
+    raw(
+      q,
+      'create table if not exists migrations (name text not null primary key, applied_at bigint not null)',
+    ),
+  );
+  const applied = yield* rows(q.build.selectFrom('migrations').select('name'));
+  const appliedNames = new Set(applied.map((m) => m.name));
+  const unknown = appliedNames.difference(new Set(migrations.map((m) => m.name)));
+  if (unknown.size > 0) return [...unknown];
+  for (const migration of migrations) {
+    if (appliedNames.has(migration.name)) continue;
+    for (const statement of migration.statements(q.kind)) yield* rows(raw(q, statement));
+    yield* rows(q.build.insertInto('migrations').values({ name: migration.name, applied_at: q.now }));
+  }
+  return [];
+}
+
+export function newerDatabaseMessage(unknown: readonly string[]): string {
+  return `This database was written by a newer version of Parley (it holds ${unknown.join(', ')}). Update Parley, or point it at another database.`;
+}

@@ -1,0 +1,140 @@
+// PostgreSQL: each transaction on a pooled client, driven again when it lost a race with another one.
+import pg from 'pg';
+import { AppError, RefusalError } from '../errors.ts';
+import { migrate, newerDatabaseMessage } from './migrate.ts';
+import { createPostgresQueries } from './queries.ts';
+import type { Database, Steps, Transaction } from './transaction.ts';
+
+const poolMax = 10;
+/** Callers that may wait for a client; above it they are told to come back. */
+const waitingMax = 4_096;
+const connectTimeoutMs = 5_000;
+const statementTimeoutMs = 15_000;
+const attemptsMax = 5;
+/** Others write without telling us, so caches are told to forget this often. */
+const foreignChangeMs = 800;
+const int8Oid = 20;
+
+const conflictCodes = new Set(['40001', '40P01']);
+// Connection failures, shutdown, too many connections, out of disk: see the manual's appendix of error codes.
+const unavailable = /^(08|57P|53)/;
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly onIdleError: (error: Error) => void;
+}
+
+function errorCode(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? '');
+}
+
+function failure(error: unknown): unknown {
+  const code = errorCode(error);
+  const lost = unavailable.test(code) || /^E[A-Z]+$/.test(code) || /timeout|terminated/i.test(String(error));
+  if (error instanceof AppError || !lost) return error;
+  return new AppError('database_unavailable', 'The database cannot be reached right now.', {
+    retryAfterS: 2,
+    cause: error,
+  });
+}
+
+async function drive<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
+  let step = steps.next();
+  while (!step.done) {
+    const { sql, parameters } = step.value.compile();
+    const result = await client.query({ text: sql, values: parameters as unknown[] });
+    step = steps.next(result.rows);
+  }
+  return step.value;
+}
+
+async function driveWrite<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
+  // Sent without waiting: the first query follows on its heels.
+  const begun = client.query('begin');
+  begun.catch(() => {});
+  try {
+    const out = await drive(client, steps);
+    await begun;
+    await client.query('commit');
+    return out;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+/** Connects and migrates. Refuses where a newer version wrote the database or nobody answers. */
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: poolMax,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    application_name: 'parley',
+    types: {
+      // Counters and times stay far below 2^53.
+      getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+        oid === int8Oid ? Number : pg.types.getTypeParser(oid, format),
+    } as pg.CustomTypesConfig,
+  });
+  pool.on('error', options.onIdleError);
+  const queries = createPostgresQueries();
+
+  async function withClient<Out>(work: (client: pg.PoolClient) => Promise<Out>): Promise<Out> {
+    if (pool.waitingCount >= waitingMax) {
+      throw new AppError('overloaded', 'Too many requests wait for the database; try again in a moment.', {
+        retryAfterS: 1,
+      });
+    }
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      return await work(client);
+    } catch (error) {
+      if (failure(error) !== error) broken = error as Error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  async function run<In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out> {
+    const work = transaction.access === 'read' ? drive : driveWrite;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await withClient((client) => work(client, transaction.steps(queries, input)));
+      } catch (error) {
+        if (conflictCodes.has(errorCode(error)) && attempt < attemptsMax) continue;
+        throw failure(error);
+      }
+    }
+  }
+
+  try {
+    const unknown = await withClient((client) => driveWrite(client, migrate(queries)));
+    if (unknown.length > 0) throw new RefusalError(newerDatabaseMessage(unknown));
+  } catch (error) {
+    await pool.end();
+    if (error instanceof RefusalError) throw error;
+    throw new RefusalError(
+      `PostgreSQL at DATABASE_URL cannot be used: ${(error as Error).message || errorCode(error)}. Check that it runs and that user, password and database name are right.`,
+    );
+  }
+
+  const listeners: (() => void)[] = [];
+  const bell = setInterval(() => {
+    for (const listener of listeners) listener();
+  }, foreignChangeMs);
+
+  return {
+    kind: 'postgres',
+    run,
+    onForeignChange: (listener) => {
+      listeners.push(listener);
+    },
+    close: async () => {
+      clearInterval(bell);
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,161 @@
+// SQLite: writes go to a thread of their own, reads to a read-only connection of this one.
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { AppError, RefusalError } from '../errors.ts';
+import { newerDatabaseMessage } from './migrate.ts';
+import { createSqliteQueries } from './queries.ts';
+import { createSqliteDriver } from './sqliteDriver.ts';
+import type { Answer, Call, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
+import type { Database, Transaction } from './transaction.ts';
+
+/** Calls that may wait for the thread; above it callers are told to come back. */
+const pendingWritesMax = 8_192;
+/** A busy caller hands over this many calls at once, an idle one at the end of its turn. */
+const flushCalls = 16;
+const readBusyTimeoutMs = 5_000;
+
+export interface SqliteOptions {
+  readonly file: string;
+  readonly transactionsUrl: string;
+  /** Called once when the thread died: nothing can be stored from then on. */
+  readonly onFatal: (error: Error) => void;
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+// SQLITE_FULL, SQLITE_IOERR, SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN: the disk's fault, not the caller's.
+const unavailableCodes = new Set([5, 8, 10, 13, 14]);
+
+function failure({ message, errcode }: NonNullable<Answer['error']>): Error {
+  const cause = new Error(message);
+  // The low byte of an extended result code is the primary one.
+  if (errcode === undefined || !unavailableCodes.has(errcode & 0xff)) return cause;
+  return new AppError('database_unavailable', 'The database cannot be written to right now.', {
+    retryAfterS: 1,
+    cause,
+  });
+}
+
+/** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
+export async function openSqlite(options: SqliteOptions): Promise<Database & { readonly ready: Ready }> {
+  const workerData: ThreadInput = { file: options.file, transactionsUrl: options.transactionsUrl };
+  const thread = new Worker(new URL('./sqliteThread.ts', import.meta.url), { workerData });
+  const waiting = new Map<number, Waiting>();
+  const listeners: (() => void)[] = [];
+  const started = Promise.withResolvers<Ready>();
+  let outbox: Call[] = [];
+  let nextCall = 0;
+  let dead: Error | undefined;
+  let closing = false;
+
+  function send(message: ToThread): void {
+    thread.postMessage(message);
+  }
+
+  function flush(): void {
+    if (outbox.length === 0) return;
+    send({ type: 'calls', calls: outbox });
+    outbox = [];
+  }
+
+  function settle(answer: Answer): void {
+    const caller = waiting.get(answer.call);
+    waiting.delete(answer.call);
+    if (answer.error === undefined) caller?.resolve(answer.value);
+    else caller?.reject(failure(answer.error));
+  }
+
+  function die(error: Error): void {
+    if (dead !== undefined || closing) return;
+    dead = new AppError('database_unavailable', 'The database has failed; the service is stopping.', {
+      retryAfterS: 5,
+      cause: error,
+    });
+    started.reject(error);
+    for (const caller of waiting.values()) caller.reject(dead);
+    waiting.clear();
+    options.onFatal(error);
+  }
+
+  thread.on('message', (message: FromThread) => {
+    if (message.type === 'answers') for (const answer of message.answers) settle(answer);
+    else if (message.type === 'ready') started.resolve(message.ready);
+    else for (const listener of listeners) listener();
+  });
+  thread.on('error', die);
+  thread.on('exit', () => die(new Error('the SQLite thread ended')));
+
+  function write(name: string, input: unknown): Promise<unknown> {
+    if (waiting.size >= pendingWritesMax) {
+      return Promise.reject(
+        new AppError('overloaded', 'Too many writes are waiting; try again in a moment.', { retryAfterS: 1 }),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      const call = nextCall++;
+      waiting.set(call, { resolve, reject });
+      outbox.push({ call, name, input });
+      if (outbox.length === 1) setImmediate(flush);
+      else if (outbox.length >= flushCalls) flush();
+    });
+  }
+
+  async function close(): Promise<void> {
+    if (closing) return;
+    flush();
+    closing = true;
+    const ended =
+      dead === undefined ? new Promise<void>((done) => thread.once('exit', () => done())) : undefined;
+    // The last connection to close tidies up the log, and only a writer can.
+    reader?.close();
+    send({ type: 'close' });
+    await ended;
+  }
+
+  let reader: ReturnType<typeof openReader> | undefined;
+  const ready = await started.promise;
+  if (ready.unknownMigrations.length > 0) {
+    await close();
+    throw new RefusalError(newerDatabaseMessage(ready.unknownMigrations));
+  }
+  if (ready.synchronous !== 2 || ready.journalMode !== 'wal') {
+    await close();
+    throw new RefusalError(
+      `SQLite cannot promise durable commits on this file system (journal ${ready.journalMode}, synchronous ${ready.synchronous}). Choose a data directory on a local disk.`,
+    );
+  }
+  reader = openReader(options.file);
+  const { read } = reader;
+
+  return {
+    kind: 'sqlite',
+    ready,
+    run: async <In, Out>(transaction: Transaction<In, Out>, input: In) => {
+      if (dead !== undefined) throw dead;
+      return transaction.access === 'read'
+        ? read(transaction, input)
+        : ((await write(transaction.name, input)) as Out);
+    },
+    onForeignChange: (listener) => {
+      listeners.push(listener);
+    },
+    close,
+  };
+}
+
+function openReader(file: string) {
+  const connection = new DatabaseSync(file, { readOnly: true, timeout: readBusyTimeoutMs });
+  const queries = createSqliteQueries();
+  const { drive, forget } = createSqliteDriver(connection);
+  return {
+    read: <In, Out>(transaction: Transaction<In, Out>, input: In): Out =>
+      drive(transaction.steps(queries, input)),
+    close: () => {
+      forget();
+      connection.close();
+    },
+  };
+}

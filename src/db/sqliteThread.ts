@@ -1,0 +1,145 @@
+// The thread that writes to SQLite. It takes what has queued up, drives each transaction under a savepoint,
+// commits once for all of them, and answers only then: one fsync serves many callers.
+import { DatabaseSync } from 'node:sqlite';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { migrate } from './migrate.ts';
+import { createSqliteQueries } from './queries.ts';
+import { createSqliteDriver } from './sqliteDriver.ts';
+import type { AnyTransaction } from './transaction.ts';
+
+export interface ThreadInput {
+  readonly file: string;
+  /** A module that exports `transactions`: the thread knows stores only by this address. */
+  readonly transactionsUrl: string;
+}
+
+export interface Call {
+  readonly call: number;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+export interface Answer {
+  readonly call: number;
+  readonly value?: unknown;
+  readonly error?: { readonly message: string; readonly errcode: number | undefined };
+}
+
+export interface Ready {
+  readonly unknownMigrations: readonly string[];
+  readonly synchronous: number;
+  readonly journalMode: string;
+}
+
+export type FromThread =
+  | { readonly type: 'ready'; readonly ready: Ready }
+  | { readonly type: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly type: 'foreign-change' };
+
+export type ToThread =
+  | { readonly type: 'calls'; readonly calls: readonly Call[] }
+  | { readonly type: 'close' };
+
+const groupMax = 512;
+const busyTimeoutMs = 5_000;
+const foreignChangePollMs = 200;
+const checkpointPages = 4_000;
+
+if (parentPort === null) throw new Error('sqliteThread.ts runs as a worker thread only');
+const port: MessagePort = parentPort;
+const { file, transactionsUrl } = workerData as ThreadInput;
+const { transactions } = (await import(transactionsUrl)) as { transactions: readonly AnyTransaction[] };
+const byName = new Map(transactions.map((t) => [t.name, t]));
+
+const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
+  pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -65536; pragma temp_store = memory`);
+
+const queries = createSqliteQueries();
+const { statement, drive, forget } = createSqliteDriver(database);
+
+function describe(error: unknown): NonNullable<Answer['error']> {
+  const { message, errcode } = error as { message?: string; errcode?: number };
+  return { message: message ?? String(error), errcode };
+}
+
+function driveCall({ call, name, input }: Call): Answer {
+  statement('savepoint one').run();
+  try {
+    const transaction = byName.get(name);
+    if (transaction === undefined) throw new Error(`transaction ${name} is not in the list of transactions`);
+    const value = drive(transaction.steps(queries, input));
+    statement('release one').run();
+    return { call, value };
+  } catch (error) {
+    statement('rollback to one').run();
+    statement('release one').run();
+    return { call, error: describe(error) };
+  }
+}
+
+function commitGroup(calls: readonly Call[]): Answer[] {
+  try {
+    statement('begin immediate').run();
+    const answers = calls.map(driveCall);
+    statement('commit').run();
+    return answers;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    return calls.map(({ call }) => ({ call, error: describe(error) }));
+  }
+}
+
+function pragma<Value>(name: string): Value {
+  return Object.values(statement(`pragma ${name}`).get() ?? {})[0] as Value;
+}
+
+function send(message: FromThread): void {
+  port.postMessage(message);
+}
+
+function close(): void {
+  clearInterval(poll);
+  forget();
+  database.close();
+  port.close();
+}
+
+port.on('message', (first: ToThread) => {
+  if (first.type === 'close') return close();
+  const calls = [...first.calls];
+  let closing = false;
+  while (calls.length < groupMax) {
+    const next = receiveMessageOnPort(port)?.message as ToThread | undefined;
+    if (next === undefined) break;
+    if (next.type === 'close') {
+      closing = true;
+      break;
+    }
+    calls.push(...next.calls);
+  }
+  send({ type: 'answers', answers: commitGroup(calls) });
+  if (closing) close();
+});
+
+database.exec('begin immediate');
+const unknownMigrations = drive(migrate(queries));
+database.exec('commit');
+
+// On this connection the version moves only when another one commits: a command line beside the service.
+let version = pragma<number>('data_version');
+const poll = setInterval(() => {
+  const now = pragma<number>('data_version');
+  if (now === version) return;
+  version = now;
+  send({ type: 'foreign-change' });
+}, foreignChangePollMs);
+
+send({
+  type: 'ready',
+  ready: {
+    unknownMigrations,
+    synchronous: pragma('synchronous'),
+    journalMode: pragma('journal_mode'),
+  },
+});

@@ -1,0 +1,79 @@
+// A transaction is a generator of queries. It does no I/O itself, so that either engine can drive it: SQLite
+// synchronously in a thread, many to one commit; PostgreSQL on a pooled client, again after a conflict.
+import type { Compilable, Kysely, RawBuilder } from 'kysely';
+import type { Tables } from './tables.ts';
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+export type Query<Row> = Compilable<Row>;
+export type Steps<Out> = Generator<Query<unknown>, Out, unknown[]>;
+
+/** What a transaction builds its queries with. `now` is the database's clock in milliseconds. */
+export interface Queries {
+  readonly kind: DatabaseKind;
+  readonly build: Kysely<Tables>;
+  readonly now: RawBuilder<number>;
+}
+
+/** A named transaction. Input and output must survive a structured clone: they cross a thread. */
+export interface Transaction<In, Out> {
+  readonly name: string;
+  readonly access: 'read' | 'write';
+  readonly steps: (q: Queries, input: In) => Steps<Out>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a list of transactions of unlike types needs it
+export type AnyTransaction = Transaction<any, any>;
+
+export interface Database {
+  readonly kind: DatabaseKind;
+  /** Runs to the end and, for a write, to the disk: the promise settles only after the commit. */
+  run<In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out>;
+  /** Calls back whenever another process may have changed the data: at most a second late. */
+  onForeignChange(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export function write<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
+  return { name, access: 'write', steps };
+}
+
+/** Each query of a read sees the latest commit; a read that needs one snapshot is one query. */
+export function read<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
+  return { name, access: 'read', steps };
+}
+
+export function* rows<Row>(query: Query<Row>): Steps<Row[]> {
+  return (yield query) as Row[];
+}
+
+export function* one<Row>(query: Query<Row>): Steps<Row | undefined> {
+  return (yield query)[0] as Row | undefined;
+}
+
+class Hole {
+  readonly key: string;
+  constructor(key: string) {
+    this.key = key;
+  }
+}
+
+/**
+ * A query that is compiled once per engine and bound many times. In `build` the members of `input` are
+ * holes: they may be used as values, never looked at.
+ */
+export function prepared<In extends object, Row>(
+  build: (q: Queries, input: In) => Query<Row>,
+): (q: Queries, input: In) => Query<Row> {
+  const compiled = new WeakMap<Queries, ReturnType<Query<Row>['compile']>>();
+  const holes = new Proxy({}, { get: (_, key) => new Hole(String(key)) }) as In;
+  return (q, input) => {
+    let query = compiled.get(q);
+    if (query === undefined) {
+      query = build(q, holes).compile();
+      compiled.set(q, query);
+    }
+    const { parameters, ...rest } = query;
+    const bound = parameters.map((p) => (p instanceof Hole ? input[p.key as keyof In] : p));
+    return { compile: () => ({ ...rest, parameters: bound }) };
+  };
+}

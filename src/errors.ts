@@ -1,0 +1,69 @@
+// The errors that callers may see, as codes. Only http/errors.ts knows which status each one has.
+
+export type ErrorCode =
+  | 'malformed_request'
+  | 'malformed_json'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'host_not_allowed'
+  | 'origin_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'conversation_exists'
+  | 'idempotency_key_reused'
+  | 'body_too_large'
+  | 'unsupported_media_type'
+  | 'invalid'
+  | 'limit_reached'
+  | 'rate_limited'
+  | 'headers_too_large'
+  | 'internal'
+  | 'overloaded'
+  | 'database_unavailable'
+  | 'shutting_down';
+
+/** A place in the input and what is wrong with it. Never holds the value itself. */
+export interface Detail {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface AppErrorOptions {
+  readonly details?: readonly Detail[];
+  readonly retryAfterS?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/** An expected failure. `message` is shown to the caller; `cause` is only logged. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly Detail[];
+  readonly retryAfterS: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.name = 'AppError';
+    this.code = code;
+    this.details = options.details ?? [];
+    this.retryAfterS = options.retryAfterS;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** Input that was understood but cannot be accepted: one sentence made from the first detail. */
+export function invalid(details: readonly Detail[]): AppError {
+  const [first] = details;
+  const sentence = first ? `${first.path} ${first.message}.` : 'The request is not valid.';
+  return new AppError('invalid', sentence, { details });
+}
+
+/** A refusal to start, or a misused command: the message says what to do, the exit code is 2. */
+export class RefusalError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RefusalError';
+  }
+}

@@ -1,0 +1,32 @@
+// What a route asks of its caller. Every route says it; the server refuses to register one that does not.
+import type { Principal } from '../keys/principal.ts';
+import type { Scope } from '../keys/schema.ts';
+
+export type Access =
+  | { readonly public: true }
+  | {
+      readonly public: false;
+      readonly scope: Scope;
+      /** A bearer token is enough; otherwise only X-Session-API-Key is looked at. */
+      readonly bearer: boolean;
+      /** The handler itself asks the limiter, because a safe retry must pass it. */
+      readonly limitedByHandler: boolean;
+    };
+
+export const open: Access = { public: true };
+
+export function needs(
+  scope: Scope,
+  { bearer = false, limitedByHandler = false }: { bearer?: boolean; limitedByHandler?: boolean } = {},
+): Access {
+  return { public: false, scope, bearer, limitedByHandler };
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+  interface FastifyRequest {
+    principal: Principal;
+  }
+}

@@ -1,0 +1,56 @@
+// From the headers of a request to a principal. Whatever is wrong with a credential, the answer is the same.
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../errors.ts';
+import type { Principal } from '../keys/principal.ts';
+import type { KeyKind, Scope } from '../keys/schema.ts';
+
+export type Authenticate = (
+  text: string,
+  via: KeyKind,
+) => Principal | undefined | Promise<Principal | undefined>;
+
+interface Wanted {
+  readonly scope: Scope;
+  readonly bearer: boolean;
+  readonly acceptBearer: boolean;
+}
+
+type Done = (error: Error | undefined, principal?: Principal) => void;
+
+const credentialMax = 1_024;
+
+export const unauthorized = new AppError(
+  'unauthorized',
+  'A valid key is needed: send it as X-Session-API-Key (or, to read settings, a token as Authorization: Bearer).',
+  { headers: { 'www-authenticate': 'X-Session-API-Key realm="parley", Bearer realm="parley"' } },
+);
+
+function sentCredential(
+  headers: IncomingHttpHeaders,
+  bearerCounts: boolean,
+): { text: string; via: KeyKind } | undefined {
+  const session = headers['x-session-api-key'];
+  if (session !== undefined) return { text: String(session), via: 'session' };
+  const [, token] = /^Bearer +([^\s]+) *$/i.exec(headers.authorization ?? '') ?? [];
+  return bearerCounts && token !== undefined ? { text: token, via: 'bearer' } : undefined;
+}
+
+/** Made once per route; calls back at once where the credential is already known. */
+export function createAuthentication(authenticate: Authenticate, wanted: Wanted) {
+  const bearerCounts = wanted.bearer || wanted.acceptBearer;
+  const lacksScope = new AppError('forbidden', `This needs a key with the scope ${wanted.scope}.`);
+
+  function decide(principal: Principal | undefined, done: Done): void {
+    if (principal === undefined) done(unauthorized);
+    else if (!principal.scopes.has(wanted.scope)) done(lacksScope);
+    else done(undefined, principal);
+  }
+
+  return (headers: IncomingHttpHeaders, done: Done): void => {
+    const sent = sentCredential(headers, bearerCounts);
+    const possible = sent !== undefined && sent.text.length <= credentialMax;
+    const found = possible ? authenticate(sent.text, sent.via) : undefined;
+    if (found instanceof Promise) found.then((principal) => decide(principal, done), done);
+    else decide(found, done);
+  };
+}

@@ -1,0 +1,81 @@
+// The one place that knows HTTP statuses: code to status, and any error to the one body that callers see.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { AppError, type ErrorCode } from '../errors.ts';
+
+export const statuses: Readonly<Record<ErrorCode, { readonly status: number; readonly when: string }>> = {
+  malformed_request: { status: 400, when: 'the request is not proper HTTP, or its URL cannot be decoded' },
+  malformed_json: { status: 400, when: 'the body is not valid JSON in UTF-8' },
+  unauthorized: { status: 401, when: 'the credential is missing, malformed, unknown, expired or revoked' },
+  forbidden: { status: 403, when: 'the credential is good but lacks the scope' },
+  host_not_allowed: { status: 403, when: 'the Host header names a host that this service does not serve' },
+  origin_not_allowed: { status: 403, when: 'the request comes from a web page of another origin' },
+  not_found: { status: 404, when: 'there is no such path or thing' },
+  method_not_allowed: { status: 405, when: 'the path exists, the method does not; see Allow' },
+  request_timeout: { status: 408, when: 'the request took too long to arrive' },
+  conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
+  idempotency_key_reused: { status: 409, when: 'the Idempotency-Key came with another request body before' },
+  body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
+  unsupported_media_type: { status: 415, when: 'the body is not application/json' },
+  invalid: { status: 422, when: 'a member is wrong; details name each place' },
+  limit_reached: { status: 422, when: 'a bound on how many you may keep is reached' },
+  rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
+  headers_too_large: { status: 431, when: 'the headers are larger than 16 KiB' },
+  internal: { status: 500, when: 'a fault of the service; the request id finds it in the log' },
+  overloaded: { status: 503, when: 'too much is going on; see Retry-After' },
+  database_unavailable: { status: 503, when: 'the database does not answer; see Retry-After' },
+  shutting_down: { status: 503, when: 'the service is stopping; see Retry-After' },
+};
+
+export const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'What went wrong, in a sentence to show to a person.' }),
+    code: Type.Unsafe<ErrorCode>({ type: 'string', enum: Object.keys(statuses) }),
+    request_id: Type.String(),
+    details: Type.Array(
+      Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false }),
+    ),
+  },
+  { $id: 'Error', additionalProperties: false },
+);
+export type ErrorBody = Type.Static<typeof ErrorBody>;
+
+export function errorBody(error: AppError, requestId: string): ErrorBody {
+  return { error: error.message, code: error.code, request_id: requestId, details: [...error.details] };
+}
+
+const frameworkCodes: Readonly<Record<string, AppError>> = {
+  FST_ERR_BAD_URL: new AppError('malformed_request', 'The URL cannot be decoded.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: new AppError('body_too_large', 'The body is larger than 16 MiB.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError(
+    'unsupported_media_type',
+    'Send the body as JSON with the header Content-Type: application/json.',
+  ),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new AppError(
+    'malformed_request',
+    'The body is not as long as its Content-Length says.',
+  ),
+};
+
+/** Turns anything thrown into an error that may be shown; what nobody expected becomes "internal". */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const known = frameworkCodes[(error as Partial<FastifyError>).code ?? ''];
+  return known ?? new AppError('internal', 'Something went wrong on our side.', { cause: error });
+}
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toAppError(thrown);
+  const { status } = statuses[error.code];
+  if (status >= 500)
+    request.log.error(
+      { request_id: request.id, code: error.code, err: error.cause ?? error },
+      'request failed',
+    );
+  if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
+  reply
+    .code(status)
+    .headers(error.headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(error, request.id)));
+}

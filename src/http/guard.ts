@@ -1,0 +1,59 @@
+// Which hosts and web pages may talk to the service. On loopback it keeps pages of other sites out, also those
+// that reach 127.0.0.1 by a name of their own (DNS rebinding).
+import type { Config } from '../config.ts';
+import { isLoopbackName } from '../config.ts';
+import { AppError } from '../errors.ts';
+
+const rememberedHostsMax = 256;
+
+export interface Guard {
+  /** Throws where the host or the origin is not allowed. */
+  check(host: string | undefined, origin: string | undefined): void;
+  /** The origin to name in CORS headers, where another origin than our own is allowed. */
+  corsOrigin(host: string | undefined, origin: string | undefined): string | undefined;
+}
+
+type GuardConfig = Pick<Config, 'onLoopback' | 'allowedHosts' | 'corsOrigins' | 'publicUrl'>;
+
+function hostName(host: string): string {
+  return host.replace(/:\d+$/, '').toLowerCase();
+}
+
+export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }: GuardConfig): Guard {
+  const publicHost = publicUrl === undefined ? undefined : new URL(publicUrl).host;
+  const allowed = new Set([...allowedHosts, ...(publicHost === undefined ? [] : [publicHost])]);
+  const origins = new Set([...corsOrigins, ...(publicUrl === undefined ? [] : [publicUrl])]);
+  const anyHost = !onLoopback && allowedHosts.length === 0;
+  const good = new Set<string>();
+
+  function hostAllowed(host: string): boolean {
+    if (anyHost || good.has(host)) return true;
+    const name = hostName(host);
+    const fits = (onLoopback && isLoopbackName(name)) || allowed.has(host.toLowerCase()) || allowed.has(name);
+    if (fits && good.size < rememberedHostsMax) good.add(host);
+    return fits;
+  }
+
+  function ownOrigin(host: string, origin: string): boolean {
+    return origin === `http://${host}` || origin === `https://${host}`;
+  }
+
+  return {
+    check: (host, origin) => {
+      if (host === undefined || !hostAllowed(host))
+        throw new AppError(
+          'host_not_allowed',
+          'This service does not answer to that host name; the operator can add it to PARLEY_ALLOWED_HOSTS.',
+        );
+      if (origin !== undefined && !ownOrigin(host, origin) && !origins.has(origin))
+        throw new AppError(
+          'origin_not_allowed',
+          'Web pages of that origin may not call this service; the operator can add it to PARLEY_CORS_ORIGINS.',
+        );
+    },
+    corsOrigin: (host, origin) =>
+      origin !== undefined && host !== undefined && !ownOrigin(host, origin) && origins.has(origin)
+        ? origin
+        : undefined,
+  };
+}

@@ -1,0 +1,65 @@
+// For load balancers and curious people: is it alive, does it work, may it get requests, what is it.
+import Type from 'typebox';
+import { AppError } from '../errors.ts';
+import { open } from './access.ts';
+import type { Server } from './server.ts';
+
+interface HealthOptions {
+  readonly version: string;
+  readonly databaseKind: string;
+  readonly ping: () => Promise<void>;
+  readonly isStopping: () => boolean;
+}
+
+const Status = Type.Object({ status: Type.String() }, { $id: 'Status', additionalProperties: false });
+
+const ServerInfo = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    uptime: Type.Number({ description: 'Seconds since the start.' }),
+    database: Type.String({ description: 'sqlite or postgres.' }),
+  },
+  { $id: 'ServerInfo', additionalProperties: false },
+);
+
+export function healthRoutes(app: Server, { version, databaseKind, ping, isStopping }: HealthOptions): void {
+  const startedAt = performance.now();
+
+  function route(url: string, summary: string, check: () => Promise<void>): void {
+    app.get(
+      url,
+      {
+        config: { access: open, document: { responseExamples: { ok: { status: 'ok' } } } },
+        schema: { tags: ['Service'], summary, response: { 200: Status } },
+      },
+      async () => {
+        await check();
+        return { status: 'ok' };
+      },
+    );
+  }
+
+  async function ready(): Promise<void> {
+    if (isStopping()) throw new AppError('shutting_down', 'The service is stopping.', { retryAfterS: 5 });
+    await ping();
+  }
+
+  route('/alive', 'Whether the process answers', async () => {});
+  route('/health', 'Whether the process and its database answer', ping);
+  route('/ready', 'Whether requests may be sent here', ready);
+
+  app.get(
+    '/server_info',
+    {
+      config: { access: open },
+      schema: { tags: ['Service'], summary: 'What this service is', response: { 200: ServerInfo } },
+    },
+    async () => ({
+      name: 'parley',
+      version,
+      uptime: Math.round((performance.now() - startedAt) / 1_000),
+      database: databaseKind,
+    }),
+  );
+}

@@ -1,0 +1,175 @@
+// The OpenAPI 3.1 document, made from the declared routes. Its schemas are the ones that requests are checked by.
+import { STATUS_CODES } from 'node:http';
+import type { TSchema } from 'typebox';
+import type { ErrorCode } from '../errors.ts';
+import type { Access } from './access.ts';
+import { ErrorBody, statuses } from './errors.ts';
+import type { DeclaredRoute } from './routeTable.ts';
+
+type Json = Record<string, unknown>;
+
+export interface OpenApi {
+  readonly openapi: string;
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
+}
+
+const tags = [
+  { name: 'Settings', description: 'One record per user.' },
+  { name: 'Conversations', description: 'Work for an agent.' },
+  { name: 'Keys', description: 'Credentials, made and revoked.' },
+  { name: 'Service', description: 'Health and description. No key needed.' },
+];
+
+const securitySchemes = {
+  session_key: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key', description: 'A session key.' },
+  bearer_token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A bearer token: reads the reduced settings and nothing else.',
+  },
+};
+
+const alwaysPossible: readonly ErrorCode[] = ['host_not_allowed', 'internal', 'shutting_down'];
+const behindKey: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'database_unavailable'];
+const withBody: readonly ErrorCode[] = [
+  'malformed_json',
+  'body_too_large',
+  'unsupported_media_type',
+  'invalid',
+  'overloaded',
+];
+
+/** Schemas with an `$id` become components, the rest stays in place. */
+function createComponents() {
+  const schemas: Json = {};
+
+  function place(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(place);
+    if (typeof value !== 'object' || value === null) return value;
+    const { $id, ...rest } = value as Json & { $id?: string };
+    const placed = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, place(inner)]));
+    if ($id === undefined) return placed;
+    schemas[$id] = placed;
+    return { $ref: `#/components/schemas/${$id}` };
+  }
+
+  return { schemas, place: (schema: unknown) => place(schema) as Json };
+}
+
+function examplesOf(examples: Readonly<Record<string, unknown>> | undefined): Json {
+  if (examples === undefined) return {};
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { examples: Object.fromEntries(named) };
+}
+
+function security(access: Access): Json[] {
+  if (access.public) return [];
+  return access.bearer ? [{ session_key: [] }, { bearer_token: [] }] : [{ session_key: [] }];
+}
+
+function errorResponses(route: DeclaredRoute, error: Json): Json {
+  const codes = [
+    ...alwaysPossible,
+    ...(route.access.public ? [] : behindKey),
+    ...(route.schema.body === undefined ? [] : withBody),
+    ...(route.schema.params === undefined ? [] : (['not_found'] as const)),
+    ...(route.document.errors ?? []),
+  ];
+  const byStatus = Map.groupBy(codes, (code) => statuses[code].status);
+  return Object.fromEntries(
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, group]) => [
+        status,
+        {
+          description: group.map((code) => `\`${code}\`: ${statuses[code].when}`).join('; '),
+          content: { 'application/json': { schema: error } },
+        },
+      ]),
+  );
+}
+
+function parameters({ schema }: DeclaredRoute, place: (schema: unknown) => Json): Json[] {
+  const places = [
+    ['path', schema.params],
+    ['query', schema.querystring],
+    ['header', schema.headers],
+  ] as const;
+  return places.flatMap(([where, object]) => {
+    const { properties = {}, required = [] } = (object ?? {}) as { properties?: Json; required?: string[] };
+    return Object.entries(properties).map(([name, member]) => ({
+      name,
+      in: where,
+      required: where === 'path' || required.includes(name),
+      schema: place(member),
+    }));
+  });
+}
+
+function okResponses({ schema, document }: DeclaredRoute, place: (schema: unknown) => Json): Json {
+  const declared = Object.entries((schema.response ?? {}) as Record<string, TSchema>).map(
+    ([status, body]) => [
+      status,
+      {
+        description: STATUS_CODES[status] ?? 'Success',
+        content: { 'application/json': { schema: place(body), ...examplesOf(document.responseExamples) } },
+      },
+    ],
+  );
+  const documented = Object.entries(document.responses ?? {}).map(
+    ([status, { description, anyOf, examples, mediaType = 'application/json' }]) => {
+      const bodies = anyOf.map(place);
+      const body = bodies.length > 1 ? { anyOf: bodies } : bodies[0];
+      const content = body && { content: { [mediaType]: { schema: body, ...examplesOf(examples) } } };
+      return [status, { description, ...content }];
+    },
+  );
+  return Object.fromEntries([...declared, ...documented]);
+}
+
+function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json {
+  const { schema, document } = route;
+  const found = parameters(route, place);
+  const body = schema.body && {
+    requestBody: {
+      required: false,
+      content: {
+        'application/json': { schema: place(schema.body), ...examplesOf(document.requestExamples) },
+      },
+    },
+  };
+  return {
+    tags: schema.tags ?? [],
+    summary: schema.summary ?? '',
+    ...(schema.description === undefined ? {} : { description: schema.description }),
+    security: security(route.access),
+    ...(found.length === 0 ? {} : { parameters: found }),
+    ...(body ?? {}),
+    responses: { ...okResponses(route, place), ...errorResponses(route, place(ErrorBody)) },
+  };
+}
+
+export function createOpenApi(routes: readonly DeclaredRoute[], version: string): OpenApi {
+  const { schemas, place } = createComponents();
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    // Fastify adds HEAD to every GET by itself.
+    if (route.method === 'HEAD' || route.schema.hide) continue;
+    const path = route.url.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, place) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Parley',
+      version,
+      description: 'The control plane for coding agents: settings, and conversations that are never lost.',
+    },
+    tags,
+    paths,
+    components: { schemas, securitySchemes },
+  };
+}

@@ -1,0 +1,67 @@
+// How often one key may ask: a bucket of tokens per key that refills steadily. Counted per process.
+import { AppError } from '../errors.ts';
+
+const bucketsMax = 10_000;
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+export interface RateLimiter {
+  /** Takes a token. Returns the error to answer with where none is left. */
+  take(key: string): AppError | undefined;
+  /** Gives a token back: what it was taken for did not happen. */
+  giveBack(key: string): void;
+}
+
+export interface Rate {
+  readonly count: number;
+  readonly perMs: number;
+  readonly what: string;
+}
+
+const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
+
+/** A limiter for `count` in `perMs`, with bursts of as many; a count of 0 never limits. */
+export function createRateLimiter({ count, perMs, what }: Rate, now: () => number = Date.now): RateLimiter {
+  if (count === 0) return unlimited;
+  const buckets = new Map<string, Bucket>();
+  const msPerToken = perMs / count;
+
+  function refilled(key: string): Bucket {
+    const at = now();
+    let bucket = buckets.get(key);
+    if (bucket === undefined) {
+      if (buckets.size >= bucketsMax) buckets.clear();
+      bucket = { tokens: count, at };
+      buckets.set(key, bucket);
+    }
+    bucket.tokens = Math.min(count, bucket.tokens + Math.max(0, at - bucket.at) / msPerToken);
+    bucket.at = at;
+    return bucket;
+  }
+
+  return {
+    take: (key) => {
+      const bucket = refilled(key);
+      if (bucket.tokens >= 1) {
+        bucket.tokens -= 1;
+        return undefined;
+      }
+      const waitS = Math.max(1, Math.ceil(((1 - bucket.tokens) * msPerToken) / 1_000));
+      return new AppError('rate_limited', `This key may make ${what}; try again in ${waitS} s.`, {
+        retryAfterS: waitS,
+        headers: {
+          'ratelimit-limit': String(count),
+          'ratelimit-remaining': '0',
+          'ratelimit-reset': String(waitS),
+        },
+      });
+    },
+    giveBack: (key) => {
+      const bucket = refilled(key);
+      bucket.tokens = Math.min(count, bucket.tokens + 1);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// Every declared route: puts its access check in front of it, and knows which methods a path takes.
+import type { FastifySchema, onRequestHookHandler } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { ErrorCode } from '../errors.ts';
+import type { Access } from './access.ts';
+import type { Server } from './server.ts';
+
+export interface DocumentedResponse {
+  readonly description: string;
+  readonly anyOf: readonly TSchema[];
+  readonly examples?: Readonly<Record<string, unknown>>;
+  readonly mediaType?: string;
+}
+
+/** What the reference shows of a route beyond its schemas. */
+export interface RouteDocument {
+  readonly requestExamples?: Readonly<Record<string, unknown>>;
+  readonly responseExamples?: Readonly<Record<string, unknown>>;
+  /** Errors of this route alone; those that any route may answer with are known. */
+  readonly errors?: readonly ErrorCode[];
+  /** For answers that are written as ready bytes, without a schema of Fastify's. */
+  readonly responses?: Readonly<Record<number, DocumentedResponse>>;
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    tags?: readonly string[];
+    summary?: string;
+    description?: string;
+    /** Left out of the reference. */
+    hide?: boolean;
+  }
+  interface FastifyContextConfig {
+    document?: RouteDocument;
+  }
+}
+
+export interface DeclaredRoute {
+  readonly method: string;
+  readonly url: string;
+  readonly access: Access;
+  readonly schema: FastifySchema;
+  readonly document: RouteDocument;
+}
+
+type AccessHook = (access: Access) => onRequestHookHandler | undefined;
+
+function toPattern(url: string): RegExp {
+  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)));
+  return new RegExp(`^${parts.join('/')}$`);
+}
+
+export function collectRoutes(app: Server, accessHook: AccessHook) {
+  const routes: DeclaredRoute[] = [];
+  const patterns = new Map<string, RegExp>();
+
+  app.addHook('onRoute', (route) => {
+    const access = route.config?.access;
+    if (access === undefined)
+      throw new Error(`route ${route.method} ${route.url} does not say who may call it`);
+    const hook = accessHook(access);
+    if (hook !== undefined) route.onRequest = [hook];
+    patterns.set(route.url, toPattern(route.url));
+    for (const method of [route.method].flat())
+      routes.push({
+        method,
+        url: route.url,
+        access,
+        schema: route.schema ?? {},
+        document: route.config?.document ?? {},
+      });
+  });
+
+  function methodsOf(path: string): string[] {
+    return routes.filter(({ url }) => patterns.get(url)?.test(path)).map(({ method }) => method);
+  }
+
+  return { routes: routes as readonly DeclaredRoute[], methodsOf };
+}

@@ -1,0 +1,199 @@
+// The HTTP server: what every request passes before a route sees it, and what every answer carries.
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+  type onRequestHookHandler,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify';
+import type { Logger } from 'pino';
+import type { Config, TrustProxy } from '../config.ts';
+import { AppError } from '../errors.ts';
+import type { Access } from './access.ts';
+import { type Authenticate, createAuthentication } from './authentication.ts';
+import { createBodyParser } from './body.ts';
+import { errorBody, sendError, statuses } from './errors.ts';
+import { createGuard } from './guard.ts';
+import type { RateLimiter } from './rates.ts';
+import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
+import { validatorCompiler } from './validation.ts';
+
+export type Server = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+const requestTimeoutMs = 60_000;
+const headersTimeoutMs = 10_000;
+const keepAliveTimeoutMs = 65_000;
+const paramLengthMax = 512;
+const corsMaxAgeS = 600;
+
+/** On every answer. What may be kept by a cache says so itself. */
+export const commonHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+interface ServerOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly authenticate: Authenticate;
+  readonly requestRates: RateLimiter;
+  readonly isStopping: () => boolean;
+}
+
+function createRequestIds(): () => string {
+  const prefix = randomBytes(5).toString('hex');
+  let count = 0;
+  return () => `${prefix}-${(count++).toString(36)}`;
+}
+
+function trustedProxies(trust: TrustProxy): false | string[] | ((address: string, hop: number) => boolean) {
+  if (typeof trust === 'number') return trust === 0 ? false : (_, hop) => hop < trust;
+  return trust.length === 0 ? false : [...trust];
+}
+
+/** Answers what Node itself could not read as a request, in the shape of all other errors. */
+function createClientErrorHandler(nextId: () => string) {
+  return (thrown: Error & { code?: string }, socket: Socket): void => {
+    if (thrown.code === 'ECONNRESET' || socket.destroyed) return;
+    const error =
+      thrown.code === 'HPE_HEADER_OVERFLOW'
+        ? new AppError('headers_too_large', 'The headers are larger than 16 KiB.')
+        : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? new AppError('request_timeout', 'The request took too long to arrive.')
+          : new AppError('malformed_request', 'The request is not proper HTTP.');
+    const body = JSON.stringify(errorBody(error, nextId()));
+    const head = `HTTP/1.1 ${statuses[error.code].status} Error\r\nContent-Type: application/json; charset=utf-8\r\n`;
+    if (socket.writable)
+      socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+    else socket.destroy();
+  };
+}
+
+/** The server without routes. Returns it with the list that fills as routes are declared. */
+export function createServer(options: ServerOptions): { app: Server; routes: readonly DeclaredRoute[] } {
+  const { config, logger, isStopping } = options;
+  const nextId = createRequestIds();
+  const guard = createGuard(config);
+  const trusted = trustedProxies(config.trustProxy);
+
+  const app: Server = Fastify({
+    loggerInstance: logger as FastifyBaseLogger,
+    childLoggerFactory: (parent) => parent,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: nextId,
+    requestIdHeader: false,
+    trustProxy: trusted,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs },
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: paramLengthMax },
+    clientErrorHandler: createClientErrorHandler(nextId),
+    frameworkErrors: sendError,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(validatorCompiler);
+  app.setErrorHandler(sendError);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', createBodyParser());
+  app.decorateRequest('principal');
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(commonHeaders).header('x-request-id', request.id);
+    if (isStopping()) return done(stopping(reply));
+    const host = trusted !== false ? request.host : request.headers.host;
+    const { origin } = request.headers;
+    try {
+      guard.check(host, origin);
+    } catch (error) {
+      return done(error as Error);
+    }
+    const cors = guard.corsOrigin(host, origin);
+    if (cors !== undefined && answerCors(cors, request, reply)) return;
+    done();
+  });
+  if (logger.isLevelEnabled('debug')) logRequests(app);
+
+  const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options));
+  app.setNotFoundHandler((request, reply) => {
+    const allow = methodsOf(request.url.split('?', 1)[0] ?? '');
+    const error =
+      allow.length === 0
+        ? new AppError('not_found', 'There is nothing at this path; GET /openapi.json lists what there is.')
+        : new AppError('method_not_allowed', `This path takes ${allow.join(', ')}.`, {
+            headers: { allow: allow.join(', ') },
+          });
+    sendError(error, request, reply);
+  });
+  return { app, routes };
+}
+
+function stopping(reply: FastifyReply): AppError {
+  reply.header('connection', 'close');
+  return new AppError('shutting_down', 'The service is stopping; try again in a moment.', { retryAfterS: 5 });
+}
+
+/** Names the foreign origin as allowed. True: it was a preflight, and it is answered. */
+function answerCors(origin: string, request: FastifyRequest, reply: FastifyReply): boolean {
+  reply.headers({
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'ETag, Retry-After, X-Request-Id',
+    'cross-origin-resource-policy': 'cross-origin',
+    vary: 'Origin',
+  });
+  if (request.method !== 'OPTIONS') return false;
+  reply
+    .code(204)
+    .headers({
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Session-API-Key',
+      'access-control-max-age': String(corsMaxAgeS),
+    })
+    .send();
+  return true;
+}
+
+/** What stands before one route: the credential, its scope and its rate. */
+function accessHook(access: Access, options: ServerOptions): onRequestHookHandler | undefined {
+  if (access.public) return undefined;
+  const authentication = createAuthentication(options.authenticate, {
+    ...access,
+    acceptBearer: options.config.acceptBearer,
+  });
+  return (request, _reply, done) => {
+    authentication(request.headers, (error, principal) => {
+      if (principal === undefined) return done(error);
+      request.principal = principal;
+      done(access.limitedByHandler ? undefined : options.requestRates.take(principal.keyId));
+    });
+  };
+}
+
+function logRequests(app: Server): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    // The route's pattern, not the URL: a query string or a mistyped path may hold anything.
+    const { method, routeOptions, id } = request;
+    const route = routeOptions.url ?? '(none)';
+    const ms = Math.round(reply.elapsedTime * 1_000) / 1_000;
+    request.log.debug({ request_id: id, method, route, status: reply.statusCode, ms }, 'request');
+    done();
+  });
+}

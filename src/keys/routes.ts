@@ -1,0 +1,52 @@
+// POST, GET and DELETE /api/keys.
+import Type from 'typebox';
+import { needs } from '../http/access.ts';
+import type { Server } from '../http/server.ts';
+import { CreatedKey, KeyList, KeyRecord, NewKey } from './schema.ts';
+import type { Keys } from './service.ts';
+
+const KeyId = Type.Object({ id: Type.String({ maxLength: 64, description: 'Id of the key.' }) });
+
+export function keyRoutes(app: Server, keys: Keys): void {
+  app.post(
+    '/api/keys',
+    {
+      config: { access: needs('keys:manage') },
+      schema: {
+        tags: ['Keys'],
+        summary: 'Make a key or token',
+        description: 'The answer holds the credential in `key`, this once.',
+        body: NewKey,
+        response: { 201: CreatedKey },
+      },
+    },
+    async (request, reply) => {
+      reply.code(201);
+      return keys.create(request.principal, request.body);
+    },
+  );
+
+  app.get(
+    '/api/keys',
+    {
+      config: { access: needs('keys:manage') },
+      schema: { tags: ['Keys'], summary: 'List your keys', response: { 200: KeyList } },
+    },
+    async (request) => ({ keys: await keys.list(request.principal) }),
+  );
+
+  app.delete(
+    '/api/keys/:id',
+    {
+      config: { access: needs('keys:manage') },
+      schema: {
+        tags: ['Keys'],
+        summary: 'Revoke a key',
+        description: 'It ends at once, here and within a second in other processes. The record stays.',
+        params: KeyId,
+        response: { 200: KeyRecord },
+      },
+    },
+    async (request) => keys.revoke(request.principal, request.params.id),
+  );
+}

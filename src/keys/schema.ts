@@ -1,0 +1,71 @@
+// Credentials as callers see them: what each kind may do, and the record that never holds the secret.
+import Type from 'typebox';
+import { nullableText, oneOf, text, time } from '../schema.ts';
+import { UserName } from '../users/schema.ts';
+
+export const scopes = [
+  'settings:read',
+  'settings:write',
+  'conversations:read',
+  'conversations:write',
+  'webhooks:manage',
+  'keys:manage',
+  'admin',
+] as const;
+export type Scope = (typeof scopes)[number];
+
+export const keyKinds = ['session', 'bearer'] as const;
+export type KeyKind = (typeof keyKinds)[number];
+
+export const sessionScopes: readonly Scope[] = scopes.slice(0, 5);
+export const bearerScopes: readonly Scope[] = ['settings:read'];
+
+/** Active keys that one user may hold. */
+export const keysPerUserMax = 1_000;
+
+const KeyName = text({ bytesMax: 128, lengthMin: 1, description: 'What the key is for, in your own words.' });
+
+export const NewKey = Type.Object(
+  {
+    name: KeyName,
+    kind: Type.Optional(oneOf(keyKinds, { default: 'session' })),
+    scopes: Type.Optional(
+      Type.Array(oneOf(scopes), {
+        maxItems: scopes.length,
+        description: 'At most what your own key may do. Default: all but keys:manage and admin.',
+      }),
+    ),
+    expires_at: Type.Optional(
+      nullableText({ bytesMax: 64, format: 'date-time', description: 'When it ends; null is never.' }),
+    ),
+    user: Type.Optional(UserName),
+  },
+  { $id: 'NewKey', additionalProperties: false },
+);
+export type NewKey = Type.Static<typeof NewKey>;
+
+const keyRecordMembers = {
+  id: Type.String(),
+  name: Type.String(),
+  kind: oneOf(keyKinds),
+  user: Type.String(),
+  scopes: Type.Array(oneOf(scopes)),
+  created_at: time(),
+  expires_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  last_used_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  revoked_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+};
+
+export const KeyRecord = Type.Object(keyRecordMembers, { $id: 'Key', additionalProperties: false });
+export type KeyRecord = Type.Static<typeof KeyRecord>;
+
+export const CreatedKey = Type.Object(
+  { ...keyRecordMembers, key: Type.String({ description: 'The credential. It is shown this once.' }) },
+  { $id: 'CreatedKey', additionalProperties: false },
+);
+export type CreatedKey = Type.Static<typeof CreatedKey>;
+
+export const KeyList = Type.Object(
+  { keys: Type.Array(KeyRecord) },
+  { $id: 'KeyList', additionalProperties: false },
+);

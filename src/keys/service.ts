@@ -1,0 +1,230 @@
+// Credentials: who a text belongs to, and making, listing and revoking them.
+import { type Cache, createCache } from '../db/cache.ts';
+import type { Database } from '../db/transaction.ts';
+import { AppError, invalid } from '../errors.ts';
+import { type Credential, createCredential, credentialId, hashCredential, sameHash } from './credentials.ts';
+import type { Principal } from './principal.ts';
+import {
+  bearerScopes,
+  type CreatedKey,
+  type KeyKind,
+  type KeyRecord,
+  type NewKey,
+  type Scope,
+  scopes,
+  sessionScopes,
+} from './schema.ts';
+import { createKey, findKey, type KeyRow, listKeys, recordUses, revokeKey } from './store.ts';
+
+const cachedKeysMax = 10_000;
+const flushUsesMs = 5_000;
+
+interface KeysOptions {
+  readonly database: Database;
+  readonly owner: { readonly id: number; readonly name: string };
+  readonly sessionApiKey: string | undefined;
+  readonly authToken: string | undefined;
+  /** Session keys keep their scopes when they are sent as Bearer. */
+  readonly acceptBearer: boolean;
+  readonly now?: () => number;
+}
+
+export type Keys = ReturnType<typeof createKeys>;
+
+interface CachedKey {
+  readonly hash: string;
+  readonly kind: KeyKind;
+  readonly expiresAt: number;
+  readonly revoked: boolean;
+  readonly principals: Readonly<Record<KeyKind, Principal>>;
+}
+
+export function toRecord(row: KeyRow): KeyRecord {
+  const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind as KeyKind,
+    user: row.user,
+    scopes: JSON.parse(row.scopes) as Scope[],
+    created_at: new Date(row.created_at).toISOString(),
+    expires_at: iso(row.expires_at),
+    last_used_at: iso(row.last_used_at),
+    revoked_at: iso(row.revoked_at),
+  };
+}
+
+/** What a new key of that kind may do: what was asked for, or the usual. Throws `invalid`. */
+export function chooseScopes(kind: KeyKind, asked: readonly Scope[] | undefined): readonly Scope[] {
+  if (kind === 'session') return asked ?? sessionScopes;
+  if (asked?.some((scope) => !bearerScopes.includes(scope)))
+    throw invalid([{ path: 'scopes', message: 'of a bearer token can only be settings:read' }]);
+  return bearerScopes;
+}
+
+export function createKeys(options: KeysOptions) {
+  const { database, owner, acceptBearer, now = Date.now } = options;
+  const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
+  const uses = new Map<string, number>();
+  const preset = presetKeys(options);
+  const flushTimer = setInterval(() => void flushUses().catch(() => {}), flushUsesMs);
+  flushTimer.unref();
+
+  function principalsOf(row: { id: string; userId: number; userName: string; scopes: readonly Scope[] }) {
+    const known = { userId: row.userId, userName: row.userName, keyId: row.id };
+    const held = new Set(row.scopes);
+    const readOnly = new Set(bearerScopes.filter((scope) => held.has(scope)));
+    return {
+      session: { ...known, via: 'session', scopes: held },
+      bearer: { ...known, via: 'bearer', scopes: acceptBearer ? held : readOnly },
+    } as const;
+  }
+
+  function presetKeys({ sessionApiKey, authToken }: KeysOptions): CachedKey[] {
+    const make = (id: string, kind: KeyKind, text: string, held: readonly Scope[]): CachedKey => ({
+      hash: hashCredential(text),
+      kind,
+      expiresAt: Number.POSITIVE_INFINITY,
+      revoked: false,
+      principals: principalsOf({ id, userId: owner.id, userName: owner.name, scopes: held }),
+    });
+    return [
+      ...(sessionApiKey === undefined ? [] : [make('environment-session', 'session', sessionApiKey, scopes)]),
+      ...(authToken === undefined || authToken === sessionApiKey
+        ? []
+        : [make('environment-token', 'bearer', authToken, bearerScopes)]),
+    ];
+  }
+
+  function toCached(row: KeyRow): CachedKey {
+    return {
+      hash: row.hash,
+      kind: row.kind as KeyKind,
+      expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY,
+      revoked: row.revoked_at !== null,
+      principals: principalsOf({
+        id: row.id,
+        userId: row.user_id,
+        userName: row.user,
+        scopes: JSON.parse(row.scopes) as Scope[],
+      }),
+    };
+  }
+
+  function accept(key: CachedKey, hash: string, via: KeyKind, at: number): Principal | undefined {
+    if (!sameHash(key.hash, hash) || key.revoked || key.expiresAt <= at) return undefined;
+    // A token is not a session key; a session key sent as Bearer counts as a token.
+    return via === 'session' && key.kind === 'bearer' ? undefined : key.principals[via];
+  }
+
+  /** The principal of a credential, at once where it is known; undefined where it must be refused. */
+  function authenticate(text: string, via: KeyKind): Principal | undefined | Promise<Principal | undefined> {
+    const hash = hashCredential(text);
+    const at = now();
+    for (const key of preset) {
+      const principal = accept(key, hash, via, at);
+      if (principal !== undefined) return principal;
+    }
+    const id = credentialId(text);
+    if (id === undefined) return undefined;
+    const known = cache.find(id);
+    if (known === undefined) return loadKey(id).then((key) => key && use(id, key, hash, via, at));
+    return use(id, known, hash, via, at);
+  }
+
+  function use(id: string, key: CachedKey, hash: string, via: KeyKind, at: number): Principal | undefined {
+    const principal = accept(key, hash, via, at);
+    if (principal !== undefined) uses.set(id, at);
+    return principal;
+  }
+
+  function loadKey(id: string): Promise<CachedKey | undefined> {
+    return cache.load(id, async () => {
+      const row = await database.run(findKey, id);
+      return row && toCached(row);
+    });
+  }
+
+  async function flushUses(): Promise<void> {
+    if (uses.size === 0) return;
+    const batch = [...uses].map(([id, at]) => ({ id, at }));
+    uses.clear();
+    await database.run(recordUses, batch);
+  }
+
+  async function create(principal: Principal, request: NewKey): Promise<CreatedKey> {
+    const kind = request.kind ?? 'session';
+    const userName = request.user ?? principal.userName;
+    if (userName !== principal.userName && !principal.scopes.has('admin'))
+      throw new AppError('forbidden', 'Making a key for another user needs a key with the scope admin.');
+    const granted = chooseScopes(kind, request.scopes);
+    const missing = granted.filter((scope) => !principal.scopes.has(scope));
+    if (missing.length > 0)
+      throw new AppError('forbidden', `Your key does not hold ${missing.join(', ')} and cannot grant it.`);
+    return issueKey(database, {
+      kind,
+      userName,
+      name: request.name,
+      scopes: granted,
+      expiresAt: expiry(request),
+    });
+  }
+
+  function expiry({ expires_at }: NewKey): number | null {
+    if (expires_at === null || expires_at === undefined) return null;
+    const at = Date.parse(expires_at);
+    if (Number.isNaN(at))
+      throw invalid([{ path: 'expires_at', message: 'must be a time such as 2030-01-31T12:00:00Z' }]);
+    if (at <= now()) throw invalid([{ path: 'expires_at', message: 'must be in the future' }]);
+    return at;
+  }
+
+  async function list(principal: Principal): Promise<KeyRecord[]> {
+    await flushUses();
+    return (await database.run(listKeys, { userId: principal.userId })).map(toRecord);
+  }
+
+  async function revoke(principal: Principal, id: string): Promise<KeyRecord> {
+    const mine = principal.scopes.has('admin') ? {} : { userId: principal.userId };
+    const row = await database.run(revokeKey, { id, ...mine });
+    if (row === undefined) throw new AppError('not_found', 'There is no such key.');
+    cache.forget(id);
+    return toRecord(row);
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(flushTimer);
+    await flushUses();
+  }
+
+  return { authenticate, create, list, revoke, close };
+}
+
+export interface KeyGrant {
+  readonly kind: KeyKind;
+  readonly userName: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number | null;
+}
+
+export function toRow(grant: KeyGrant, credential: Credential) {
+  return {
+    id: credential.id,
+    userName: grant.userName,
+    kind: grant.kind,
+    name: grant.name,
+    hash: credential.hash,
+    scopes: JSON.stringify(grant.scopes),
+    expiresAt: grant.expiresAt,
+  };
+}
+
+/** Makes and stores a credential; its text is in the answer and nowhere else. */
+export async function issueKey(database: Database, grant: KeyGrant): Promise<CreatedKey> {
+  const credential = createCredential(grant.kind);
+  const row = await database.run(createKey, toRow(grant, credential));
+  if (row === undefined)
+    throw new AppError('limit_reached', 'This user holds too many keys; revoke one that is no longer used.');
+  return { ...toRecord(row), key: credential.text };
+}

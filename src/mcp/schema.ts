@@ -1,0 +1,177 @@
+// Tool servers as callers write them, with the short forms that existing clients send, shared by settings and
+// conversations. `normaliseMcp` turns every form into one.
+import Type from 'typebox';
+import { checked, kib, nullableText, text } from '../schema.ts';
+import { splitWords } from './words.ts';
+
+const serversMax = 50;
+const envEntriesMax = 100;
+const argsMax = 100;
+const textBytesMax = kib;
+const envValueBytesMax = 4 * kib;
+const timeoutMaxS = 3_600;
+const envName = '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$';
+
+export function urlFault(value: string): string | undefined {
+  const url = /^(https?|wss?):\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
+  if (url === null || url.hostname === '') return 'must be an http, https, ws or wss URL with a host';
+  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password; use api_key';
+  return undefined;
+}
+
+function argsFault(value: string): string | undefined {
+  const words = splitWords(value);
+  if (words === undefined) return 'has a quote that is not closed';
+  return words.length > argsMax ? `must hold at most ${argsMax} words` : undefined;
+}
+
+function envPairs(value: string): [string, string][] {
+  return value
+    .split(',')
+    .filter((pair) => pair.trim() !== '')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at < 0 ? ['', pair] : [pair.slice(0, at).trim(), pair.slice(at + 1)];
+    });
+}
+
+function envFault(value: string): string | undefined {
+  const pairs = envPairs(value);
+  const names = new RegExp(envName);
+  if (pairs.some(([name]) => !names.test(name))) return 'must be written as NAME=value,OTHER=value';
+  return pairs.length > envEntriesMax ? `must hold at most ${envEntriesMax} entries` : undefined;
+}
+
+const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), urlFault);
+const ApiKey = nullableText({ bytesMax: 4 * kib, description: 'Stored sealed; never shown again.' });
+
+const timeout = Type.Unsafe<number | null>({
+  type: ['integer', 'null'],
+  minimum: 1,
+  maximum: timeoutMaxS,
+  description: 'Seconds.',
+});
+
+const SseServer = Type.Union([
+  Url,
+  Type.Object({ url: Url, api_key: Type.Optional(ApiKey) }, { additionalProperties: false }),
+]);
+
+const ShttpServer = Type.Union([
+  Url,
+  Type.Object(
+    { url: Url, api_key: Type.Optional(ApiKey), timeout: Type.Optional(timeout) },
+    { additionalProperties: false },
+  ),
+]);
+
+const StdioServer = Type.Object(
+  {
+    name: text({ bytesMax: 128, pattern: '^[A-Za-z0-9_-]+$' }),
+    command: text({ bytesMax: textBytesMax, pattern: '^\\S+$', description: 'One word, without spaces.' }),
+    args: Type.Optional(
+      Type.Union([
+        Type.Unsafe<string[] | null>({
+          ...Type.Array(text({ bytesMax: textBytesMax }), { maxItems: argsMax }),
+          type: ['array', 'null'],
+        }),
+        checked(text({ bytesMax: 16 * kib, description: 'The words of a command line, quoted.' }), argsFault),
+      ]),
+    ),
+    env: Type.Optional(
+      Type.Union([
+        Type.Unsafe<Record<string, string> | null>({
+          type: ['object', 'null'],
+          patternProperties: { [envName]: text({ bytesMax: envValueBytesMax }) },
+          additionalProperties: false,
+          maxProperties: envEntriesMax,
+          description: 'Values are stored sealed; never shown again.',
+        }),
+        checked(text({ bytesMax: 64 * kib, description: 'NAME=value,OTHER=value' }), envFault),
+      ]),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function serverList<Schema extends Type.TSchema>(server: Schema) {
+  return Type.Unsafe<Type.Static<Schema>[] | null>({
+    ...Type.Array(server, { maxItems: serversMax }),
+    type: ['array', 'null'],
+  });
+}
+
+const McpObject = Type.Object(
+  {
+    sse_servers: Type.Optional(serverList(SseServer)),
+    stdio_servers: Type.Optional(serverList(StdioServer)),
+    shttp_servers: Type.Optional(serverList(ShttpServer)),
+  },
+  { additionalProperties: false },
+);
+type McpObject = Type.Static<typeof McpObject>;
+
+function wholeFault(value: McpObject): string | undefined {
+  const lists = [value.sse_servers ?? [], value.stdio_servers ?? [], value.shttp_servers ?? []];
+  if (lists.flat().length > serversMax) return `must hold at most ${serversMax} servers`;
+  const names = (value.stdio_servers ?? []).map(({ name }) => name);
+  return new Set(names).size < names.length ? 'must not hold two stdio_servers of the same name' : undefined;
+}
+
+/** The configuration or null, as a request may hold it. */
+export const NullableMcpConfig = Type.Refine(
+  Type.Unsafe<McpObject | null>({
+    ...McpObject,
+    type: ['object', 'null'],
+    description: 'Tool servers. A bare URL stands for {url}.',
+  }),
+  (value) => value === null || wholeFault(value) === undefined,
+  (value) => (value === null ? '' : (wholeFault(value) ?? '')),
+) as unknown as Type.TUnsafe<McpObject | null>;
+
+export interface RemoteServer {
+  readonly url: string;
+  readonly api_key?: string;
+  readonly timeout?: number;
+}
+
+export interface StdioServer {
+  readonly name: string;
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** One form for all: three lists, no short forms, absent members left out. */
+export interface McpConfig {
+  readonly sse_servers: readonly RemoteServer[];
+  readonly stdio_servers: readonly StdioServer[];
+  readonly shttp_servers: readonly RemoteServer[];
+}
+
+type SentRemote = string | { url: string; api_key?: string | null; timeout?: number | null };
+
+function normaliseRemote(sent: SentRemote): RemoteServer {
+  if (typeof sent === 'string') return { url: sent };
+  const { url, api_key, timeout } = sent;
+  return { url, ...(api_key == null ? {} : { api_key }), ...(timeout == null ? {} : { timeout }) };
+}
+
+function normaliseStdio({ name, command, args, env }: Type.Static<typeof StdioServer>): StdioServer {
+  const words = typeof args === 'string' ? splitWords(args) : args;
+  const pairs = typeof env === 'string' ? envPairs(env) : Object.entries(env ?? {});
+  return {
+    name,
+    command,
+    ...(words == null ? {} : { args: words }),
+    ...(env == null ? {} : { env: Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) }),
+  };
+}
+
+export function normaliseMcp(sent: McpObject): McpConfig {
+  return {
+    sse_servers: (sent.sse_servers ?? []).map(normaliseRemote),
+    stdio_servers: (sent.stdio_servers ?? []).map(normaliseStdio),
+    shttp_servers: (sent.shttp_servers ?? []).map(normaliseRemote),
+  };
+}

@@ -1,0 +1,85 @@
+// Building blocks of the schemas: strings with a bound in bytes, which any database can hold, and nulls.
+import Type, { type TSchema, type TUnsafe } from 'typebox';
+
+export const kib = 1_024;
+
+interface TextOptions {
+  readonly bytesMax: number;
+  readonly lengthMin?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+}
+
+const nul = String.fromCharCode(0);
+
+/** Why a string cannot be stored, or undefined when it can. */
+export function textFault(value: string, bytesMax: number): string | undefined {
+  if (value.length > bytesMax || Buffer.byteLength(value) > bytesMax)
+    return `must be at most ${bytesMax} bytes`;
+  if (value.includes(nul)) return 'must not contain NUL characters';
+  if (!value.isWellFormed()) return 'must be well-formed Unicode: it has half of a surrogate pair';
+  return undefined;
+}
+
+function refine<Schema extends TSchema>(
+  schema: Schema,
+  fault: (value: string) => string | undefined,
+): Schema {
+  return Type.Refine(
+    schema,
+    (value) => typeof value !== 'string' || fault(value) === undefined,
+    (value) => fault(String(value)) ?? 'is not valid',
+  ) as unknown as Schema;
+}
+
+function textSchema<Value>(type: string | string[], options: TextOptions): TUnsafe<Value> {
+  const { bytesMax, lengthMin, ...rest } = options;
+  const schema = Type.Unsafe<Value>({
+    type,
+    ...(lengthMin === undefined ? {} : { minLength: lengthMin }),
+    maxLength: bytesMax,
+    ...rest,
+  });
+  return refine(schema, (value) => textFault(value, bytesMax));
+}
+
+export function text(options: TextOptions): TUnsafe<string> {
+  return textSchema<string>('string', options);
+}
+
+export function nullableText(options: TextOptions): TUnsafe<string | null> {
+  return textSchema<string | null>(['string', 'null'], options);
+}
+
+/** Adds a check of one's own to a string schema; it returns what is wrong, as the end of a sentence. */
+export function checked<Schema extends TSchema>(
+  schema: Schema,
+  fault: (value: string) => string | undefined,
+): Schema {
+  return refine(schema, fault);
+}
+
+export function nullable<Schema extends TSchema & { type: string }>(schema: Schema) {
+  return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
+}
+
+export function oneOf<const Value extends string>(
+  values: readonly Value[],
+  options: object = {},
+): TUnsafe<Value> {
+  return Type.Unsafe<Value>({ type: 'string', enum: [...values], ...options });
+}
+
+export function nullableOneOf<const Value extends string>(
+  values: readonly Value[],
+  options: object = {},
+): TUnsafe<Value | null> {
+  return Type.Unsafe<Value | null>({ type: ['string', 'null'], enum: [...values, null], ...options });
+}
+
+/** A member that clients only ever see, as a time in ISO 8601. */
+export function time(options: object = {}) {
+  return Type.Unsafe<string>({ type: 'string', format: 'date-time', ...options });
+}

@@ -1,0 +1,57 @@
+// Seals values with AES-256-GCM. The key's id is in the text, for rotation; what the value belongs to is
+// authenticated with it, so that a sealed text that was moved to another row does not open.
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
+
+const version = 'v1';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export interface Sealer {
+  readonly keyId: string;
+  seal(value: string, owner: readonly string[]): string;
+  /** Throws where the key, the owner or a single bit is not the one it was sealed with. */
+  open(sealed: string, owner: readonly string[]): string;
+}
+
+export class SealError extends Error {}
+
+export function sealingKeyId(key: Buffer): string {
+  return hash('sha256', Buffer.concat([Buffer.from('parley key id\0'), key]), 'hex').slice(0, 16);
+}
+
+export function createSealer(key: Buffer): Sealer {
+  const keyId = sealingKeyId(key);
+  return {
+    keyId,
+    seal: (value, owner) => {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.from(JSON.stringify(owner)));
+      const sealed = Buffer.concat([
+        nonce,
+        cipher.update(value, 'utf8'),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ]);
+      return `${version}.${keyId}.${sealed.toString('base64url')}`;
+    },
+    open: (text, owner) => {
+      const [foundVersion, foundKeyId, body = '', ...rest] = text.split('.');
+      if (foundVersion !== version || rest.length > 0) throw new SealError('the sealed text is damaged');
+      if (foundKeyId !== keyId) throw new SealError('it was sealed with another key');
+      const bytes = Buffer.from(body, 'base64url');
+      if (bytes.length < nonceBytes + tagBytes) throw new SealError('the sealed text is cut short');
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), {
+        authTagLength: tagBytes,
+      });
+      decipher.setAAD(Buffer.from(JSON.stringify(owner)));
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      try {
+        const opened = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
+        return Buffer.concat([opened, decipher.final()]).toString('utf8');
+      } catch {
+        throw new SealError('the sealed text was changed or belongs elsewhere');
+      }
+    },
+  };
+}

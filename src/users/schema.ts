@@ -1,0 +1,12 @@
+// Names of users, as commands and the API accept them.
+import { text } from '../schema.ts';
+
+export const ownerName = 'owner';
+export const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
+
+export const UserName = text({
+  bytesMax: 128,
+  lengthMin: 1,
+  pattern: userNamePattern,
+  description: 'Letters, digits and ._@- ; the user is made where new.',
+});

@@ -1,0 +1,38 @@
+// Users: who owns settings, keys and conversations.
+import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+
+export interface User {
+  readonly id: number;
+  readonly name: string;
+  readonly created_at: number;
+}
+
+/** The user of that name, made where new. */
+export function* ensureUserSteps(q: Queries, name: string): Steps<User> {
+  yield* rows(
+    q.build
+      .insertInto('users')
+      .values({ name, created_at: q.now })
+      .onConflict((c) => c.column('name').doNothing()),
+  );
+  const user = yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));
+  if (user === undefined) throw new Error('the user that was just made is gone');
+  return user;
+}
+
+export const ensureUser = write('users.ensure', ensureUserSteps);
+
+export const listUsers = read('users.list', function* (q, _: null) {
+  return yield* rows(
+    q.build
+      .selectFrom('users')
+      .leftJoin('keys', (join) =>
+        join.onRef('keys.user_id', '=', 'users.id').on('keys.revoked_at', 'is', null),
+      )
+      .select((e) => ['users.id', 'users.name', 'users.created_at', e.fn.count<number>('keys.id').as('keys')])
+      .groupBy(['users.id', 'users.name', 'users.created_at'])
+      .orderBy('users.name'),
+  );
+});
+
+export const userTransactions = [ensureUser, listUsers];

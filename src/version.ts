@@ -1,0 +1,6 @@
+// The version of the package, read from where it is declared.
+import { readFileSync } from 'node:fs';
+
+const packageFile = new URL('../package.json', import.meta.url);
+
+export const version = (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;

@@ -1,0 +1,40 @@
+// Runs one group of tests beside a real PostgreSQL: `node test/run.ts fast [file…]`. The exit code is theirs.
+import { spawn } from 'node:child_process';
+import { startPostgres } from './support/postgresServer.ts';
+
+interface Group {
+  readonly files: readonly string[];
+  readonly flags: readonly string[];
+  /** A run that hangs is ended, and has failed. */
+  readonly minutesMax: number;
+}
+
+const groups: Readonly<Record<string, Group>> = {
+  fast: {
+    files: ['src/**/*.test.ts', 'test/fast/**/*.test.ts'],
+    flags: ['--test-isolation=none'],
+    minutesMax: 5,
+  },
+  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 5 },
+};
+
+const [name = '', ...files] = process.argv.slice(2);
+const group = groups[name];
+if (group === undefined) throw new Error(`say one of ${Object.keys(groups).join(', ')}`);
+
+const postgres = await startPostgres({ fsync: false });
+const reporter = new URL('./support/reporter.ts', import.meta.url).href;
+const args = [
+  '--test',
+  `--test-reporter=${reporter}`,
+  ...group.flags,
+  ...(files.length > 0 ? files : group.files),
+];
+const child = spawn(process.execPath, args, {
+  stdio: 'inherit',
+  env: { ...process.env, PARLEY_TEST_POSTGRES: postgres.url },
+  timeout: group.minutesMax * 60_000,
+  killSignal: 'SIGKILL',
+});
+process.exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+await postgres.stop();

