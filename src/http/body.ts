@@ -39,7 +39,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Makes the parser for every content type. Zero bytes of any type are an absent body. */
+/** Makes the parser for every content type. Zero bytes of any type are an empty object. */
 export function createBodyParser(): BodyParser {
   let reading = 0;
 
@@ -72,7 +72,7 @@ export function createBodyParser(): BodyParser {
 
     payload.on('data', take);
     payload.on('end', () => {
-      if (bytes === 0) return finish(null);
+      if (bytes === 0) return finish(null, {});
       if (fault !== undefined) return finish(fault);
       try {
         const [only] = chunks;

@@ -117,6 +117,8 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders).header('x-request-id', request.id);
+    // A request without a body asks with an empty object.
+    request.body = {};
     if (isStopping()) return done(stopping(reply));
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;

@@ -117,11 +117,10 @@ export function compileCheck(schema: TSchema): (value: unknown) => AppError | un
   return (value) => (compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value))));
 }
 
-/** Fastify's validator: nothing is coerced or removed, and an absent body is an empty object. */
-export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+/** Fastify's validator: nothing is coerced or removed. */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema }) => {
   const check = compileCheck(schema);
-  return (sent: unknown) => {
-    const value = sent === undefined && httpPart === 'body' ? {} : sent;
+  return (value: unknown) => {
     const error = check(value);
     return error === undefined ? { value } : { error };
   };
