@@ -47,7 +47,7 @@ function list(text: string | undefined): readonly string[] {
 function origin(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
-    throw new BadValue('must hold origins such as https://parley.example.com, separated by commas');
+    throw new BadValue('must be of the form https://parley.example.com, without a path');
   return url.origin;
 }
 

@@ -10,7 +10,7 @@ import type { Rendered, Settings } from './service.ts';
 const headers = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'private, no-cache',
-  vary: 'X-Session-API-Key, Authorization',
+  vary: 'X-Session-API-Key, Authorization, Origin',
 };
 
 function send(request: FastifyRequest, reply: FastifyReply, { bytes, etag }: Rendered): void {

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { describeOptions, isLoopbackName, readConfig } from './config.ts';
+import { RefusalError } from './errors.ts';
+
+describe('readConfig', () => {
+  it('needs nothing: loopback, port 3000, ./data, no limits', () => {
+    const config = readConfig({});
+    assert.deepEqual([config.host, config.port], ['127.0.0.1', 3000]);
+    assert.match(config.dataDir, /\/data$/);
+    assert.deepEqual([config.rateLimit, config.createLimit, config.onLoopback], [0, 0, true]);
+    assert.equal(config.databaseUrl, undefined);
+  });
+
+  it('limits by default when bound elsewhere, and not where 0 is asked for', () => {
+    const open = readConfig({ HOST: '0.0.0.0' });
+    assert.deepEqual([open.rateLimit, open.createLimit, open.onLoopback], [100, 60, false]);
+    assert.equal(readConfig({ HOST: '0.0.0.0', PARLEY_RATE_LIMIT: '0' }).rateLimit, 0);
+  });
+
+  it('lets a flag win over the environment, and takes an empty value as absent', () => {
+    assert.equal(readConfig({ PORT: '1' }, ['--port', '2']).port, 2);
+    assert.equal(readConfig({ PORT: '' }).port, 3000);
+  });
+
+  it('takes a sealing key in hex and in base64', () => {
+    const key = Buffer.alloc(32, 7);
+    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKey, key);
+    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('base64') }).secretKey, key);
+  });
+
+  const bad: readonly [string, string][] = [
+    ['PORT', '65536'],
+    ['PORT', '-1'],
+    ['PORT', '3e3'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['SESSION_API_KEY', 'short'],
+    ['SESSION_API_KEY', 'with a space'],
+    ['PARLEY_SECRET_KEY', 'too short'],
+    ['PARLEY_LOG_LEVEL', 'loud'],
+    ['PARLEY_RATE_LIMIT', 'many'],
+    ['PARLEY_ACCEPT_BEARER', 'yes'],
+    ['PARLEY_CORS_ORIGINS', 'https://a.example/path'],
+    ['PARLEY_CORS_ORIGINS', '*'],
+    ['PARLEY_PUBLIC_URL', 'nonsense.test'],
+    ['PARLEY_TRUST_PROXY', '10.0.0.0/33'],
+    ['PARLEY_TRUST_PROXY', 'everyone'],
+  ];
+  for (const [name, value] of bad) {
+    it(`refuses ${name}=${value}, names the option and not the value`, () => {
+      assert.throws(
+        () => readConfig({ [name]: value }),
+        (error: Error) =>
+          error instanceof RefusalError && error.message.startsWith(name) && !error.message.includes(value),
+      );
+    });
+  }
+
+  it('refuses an unknown flag and a secret as a flag', () => {
+    assert.throws(() => readConfig({}, ['--nope', '1']), RefusalError);
+    assert.throws(() => readConfig({}, ['--session-api-key', 'x'.repeat(20)]), RefusalError);
+  });
+});
+
+describe('describeOptions', () => {
+  it('lists every option with its default', () => {
+    const text = describeOptions();
+    for (const part of [
+      'HOST, --host',
+      '127.0.0.1',
+      'PORT, --port',
+      '3000',
+      'PARLEY_DATA_DIR',
+      './data',
+      'DATABASE_URL',
+    ])
+      assert.ok(text.includes(part), part);
+    assert.equal(text.match(/Default: /g)?.length, 15);
+  });
+});
+
+describe('isLoopbackName', () => {
+  it('knows loopback from its imitations', () => {
+    for (const name of ['localhost', 'LocalHost', 'a.localhost', '127.0.0.1', '127.1.2.3', '[::1]', '::1'])
+      assert.ok(isLoopbackName(name), name);
+    for (const name of ['localhost.example', '127.0.0.1.example', '128.0.0.1', '0.0.0.0', '', 'xlocalhost'])
+      assert.ok(!isLoopbackName(name), name);
+  });
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
+import { inspect } from '../../test/support/rows.ts';
+import { createConversation, findCreated, type NewConversation } from '../conversations/store.ts';
+import { findKey } from '../keys/store.ts';
+import { keepFact } from '../secrets/store.ts';
+import { ensureUser, listUsers } from '../users/store.ts';
+import { createCache } from './cache.ts';
+import { migrations } from './migrate.ts';
+
+function conversation(id: string, userId: number): NewConversation {
+  return {
+    userId,
+    id,
+    fingerprint: 'f',
+    title: 't',
+    trigger: 'gui',
+    repository: null,
+    branch: null,
+    gitProvider: null,
+    request: '{}',
+    sealed: null,
+    events: ['{"id":0}', '{"id":1}'],
+    idempotency: null,
+  };
+}
+
+for (const kind of databaseKinds) {
+  describe(`the ${kind} database`, () => {
+    it('applies every migration once, also when it is opened again', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const applied = await inspect(database, 'select name from migrations order by name');
+      assert.deepEqual(
+        applied.map((row) => row['name']),
+        migrations.map(({ name }) => name),
+      );
+    });
+
+    it('makes one row of many concurrent creations of one id', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const outcomes = await Promise.all(
+        Array.from({ length: 40 }, () => database.run(createConversation, conversation('same', user.id))),
+      );
+      assert.equal(outcomes.filter(({ outcome }) => outcome === 'created').length, 1);
+      assert.equal(outcomes.filter(({ outcome }) => outcome === 'existing').length, 39);
+      const [events] = await inspect(database, 'select count(*) as n from events');
+      assert.equal(Number(events?.['n']), 2);
+    });
+
+    it('undoes a transaction that fails and commits its neighbours', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const unknownUser = 987_654;
+      const outcomes = await Promise.allSettled([
+        database.run(createConversation, conversation('good-1', user.id)),
+        database.run(createConversation, conversation('bad', unknownUser)),
+        database.run(createConversation, conversation('good-2', user.id)),
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      );
+      const ids = await inspect(database, 'select id from conversations order by id');
+      assert.deepEqual(
+        ids.map((row) => row['id']),
+        ['good-1', 'good-2'],
+      );
+    });
+
+    it('shows a write to the very next read', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      for (let i = 0; i < 20; i++) {
+        await database.run(createConversation, conversation(`c${i}`, user.id));
+        const lookup = { userId: user.id, fingerprint: 'f', id: `c${i}`, keyHash: null };
+        assert.equal((await database.run(findCreated, lookup))?.outcome, 'existing');
+      }
+    });
+
+    it('keeps the first of two facts', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const kept = await Promise.all(
+        ['a', 'b', 'c'].map((value) => database.run(keepFact, { name: 'x', value })),
+      );
+      assert.equal(new Set(kept).size, 1);
+    });
+
+    it('makes a user once under concurrent first requests', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const made = await Promise.all(Array.from({ length: 20 }, () => database.run(ensureUser, 'ada')));
+      assert.equal(new Set(made.map(({ id }) => id)).size, 1);
+      assert.equal((await database.run(listUsers, null)).length, 1);
+    });
+
+    it('treats text as text, whatever it looks like', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      assert.equal(await database.run(findKey, "' or 1=1 --"), undefined);
+      const odd = await database.run(ensureUser, 'Robert"); drop table users; --');
+      assert.equal((await database.run(ensureUser, odd.name)).id, odd.id);
+    });
+
+    it('numbers many events across batches without a gap', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const events = Array.from({ length: 203 }, (_, i) => `{"id":${i}}`);
+      await database.run(createConversation, { ...conversation('many', user.id), events });
+      const stored = await inspect(database, 'select id, json from events order by id');
+      assert.deepEqual(
+        stored.map((row) => [Number(row['id']), row['json']]),
+        events.map((json, id) => [id, json]),
+      );
+    });
+  });
+}
+
+describe('a cache', () => {
+  it('keeps nothing that was read before a write was known', async () => {
+    const listeners: (() => void)[] = [];
+    const database = { onForeignChange: (listener: () => void) => void listeners.push(listener) };
+    const cache = createCache<string>(database as Parameters<typeof createCache>[0], { entriesMax: 2 });
+    await cache.load('a', async () => {
+      cache.forget('a');
+      return 'stale';
+    });
+    assert.equal(cache.find('a'), undefined);
+    await cache.load('a', async () => 'fresh');
+    assert.equal(cache.find('a'), 'fresh');
+    for (const listener of listeners) listener();
+    assert.equal(cache.find('a'), undefined);
+  });
+
+  it('forgets all before it grows past its bound, and never keeps what was not found', async () => {
+    const database = { onForeignChange: () => {} };
+    const cache = createCache<string>(database as unknown as Parameters<typeof createCache>[0], {
+      entriesMax: 2,
+    });
+    for (const key of ['a', 'b', 'c']) await cache.load(key, async () => key);
+    assert.deepEqual([cache.find('a'), cache.find('c')], [undefined, 'c']);
+    assert.equal(await cache.load('d', async () => undefined), undefined);
+    assert.equal(cache.find('d'), undefined);
+  });
+});

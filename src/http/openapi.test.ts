@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { startService } from '../../test/support/service.ts';
+import { createdExample, createExamples } from '../conversations/examples.ts';
+import { ConversationResponse, CreateConversation } from '../conversations/schema.ts';
+import { fullSettingsExample, reducedSettingsExample } from '../settings/examples.ts';
+import { FullSettings, ReducedSettings } from '../settings/schema.ts';
+import { compileCheck } from './validation.ts';
+
+describe('GET /openapi.json', () => {
+  it('is the same as openapi.json in the repository; npm run openapi writes it anew', async (t) => {
+    const service = await startService({}, t);
+    const { text, body } = await service.ask('/openapi.json', { key: null });
+    assert.equal(text, readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+    assert.equal(body.openapi, '3.1.0');
+    assert.deepEqual(Object.keys(body.paths), [
+      '/api/settings',
+      '/api/conversations',
+      '/api/keys',
+      '/api/keys/{id}',
+      '/alive',
+      '/health',
+      '/ready',
+      '/server_info',
+    ]);
+  });
+
+  it('refers only to schemas that it holds', async (t) => {
+    const service = await startService({}, t);
+    const { text, body } = await service.ask('/openapi.json');
+    const names = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name = '']) => name);
+    assert.ok(names.length > 10);
+    for (const name of names) assert.ok(name in body.components.schemas, name);
+  });
+
+  it('has examples that pass their own schemas', () => {
+    const check = (schema: Parameters<typeof compileCheck>[0], value: unknown) =>
+      assert.equal(compileCheck(schema)(value), undefined);
+    for (const example of Object.values(createExamples)) check(CreateConversation, example);
+    check(ConversationResponse, createdExample);
+    check(FullSettings, fullSettingsExample);
+    check(ReducedSettings, reducedSettingsExample);
+  });
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createRateLimiter } from './rates.ts';
+
+describe('createRateLimiter', () => {
+  function limiter(count: number) {
+    let time = 1_000_000;
+    const rates = createRateLimiter({ count, perMs: 1_000, what: `${count} a second` }, () => time);
+    return { rates, pass: (ms: number) => (time += ms) };
+  }
+
+  it('gives as many tokens as it counts, then none until time has passed', () => {
+    const { rates, pass } = limiter(2);
+    assert.deepEqual([rates.take('a'), rates.take('a')], [undefined, undefined]);
+    const refused = rates.take('a');
+    assert.equal(refused?.code, 'rate_limited');
+    assert.equal(refused?.retryAfterS, 1);
+    pass(500);
+    assert.equal(rates.take('a'), undefined);
+    assert.notEqual(rates.take('a'), undefined);
+  });
+
+  it('counts each key for itself', () => {
+    const { rates } = limiter(1);
+    assert.deepEqual([rates.take('a'), rates.take('b')], [undefined, undefined]);
+    assert.notEqual(rates.take('a'), undefined);
+  });
+
+  it('never saves up more than one burst, and takes a token back', () => {
+    const { rates, pass } = limiter(1);
+    pass(60_000);
+    assert.equal(rates.take('a'), undefined);
+    assert.notEqual(rates.take('a'), undefined);
+    rates.giveBack('a');
+    assert.equal(rates.take('a'), undefined);
+  });
+
+  it('never refuses with a count of 0', () => {
+    const { rates } = limiter(0);
+    for (let i = 0; i < 1_000; i++) assert.equal(rates.take('a'), undefined);
+  });
+
+  it('gives no free tokens when the clock steps back', () => {
+    const { rates, pass } = limiter(1);
+    rates.take('a');
+    pass(-5_000);
+    assert.notEqual(rates.take('a'), undefined);
+  });
+});

@@ -1,0 +1,100 @@
+// One operation of the reference: who may call it, what it takes, what it answers, and how to try it.
+import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './referenceHtml.ts';
+import { credentialHeader, firstMedia, type Operation, renderSamples } from './referenceSamples.ts';
+import {
+  blockOf,
+  type Json,
+  listOf,
+  meaningOf,
+  objectOf,
+  row,
+  type Scope,
+  table,
+  textOf,
+  typeOf,
+} from './referenceSchema.ts';
+
+export function operationAnchor({ method, path }: Operation): string {
+  return `${method}${path}`.replace(/\W+/g, '-').replace(/-$/, '').toLowerCase();
+}
+
+export function methodBadge(method: string): Html {
+  return html`<span class="method ${method}">${method.toUpperCase()}</span>`;
+}
+
+function requirementText(requirement: unknown, schemes: Json): Part {
+  const needed = Object.entries(objectOf(requirement)).map(([name, scopes]) => {
+    const header = credentialHeader(objectOf(schemes[name]))?.replace(/:? \$KEY$/, '');
+    const scopesSaid = listOf(scopes).map((scope) => html`<code>${textOf(scope)}</code>`);
+    return html`<code>${header ?? name}</code>${scopesSaid.length === 0 ? undefined : [' with ', join(scopesSaid, ', ')]}`;
+  });
+  return needed.length === 0 ? 'no credential' : join(needed, ' and ');
+}
+
+function accessText({ said }: Operation, schemes: Json): Part {
+  const requirements = listOf(said['security']);
+  if (requirements.length === 0) return 'Anyone; no key needed.';
+  const texts = requirements.map((requirement) => requirementText(requirement, schemes));
+  return ['Holders of ', join(texts, ' or '), '.'];
+}
+
+function parametersPart({ said }: Operation, scope: Scope): Part {
+  const rows = listOf(said['parameters']).map((one) => {
+    const { name, in: where, required, schema, description } = objectOf(one);
+    const meaning = [paragraphs(textOf(description)), meaningOf(schema, scope)];
+    const type = [typeOf(schema, scope), html` <span class="where">in ${textOf(where)}</span>`];
+    return row(textOf(name), required === true, type, meaning);
+  });
+  if (rows.length === 0) return undefined;
+  return html`<h4>Parameters</h4>${table('Parameters', 'Parameter', rows)}`;
+}
+
+function bodyPart(scope: Scope, type: string, media: unknown): Part {
+  if (type === '') return undefined;
+  const { schema } = objectOf(media);
+  const line = html`<p class="body"><code class="type">${typeOf(schema, scope)}</code> as ${type}</p>`;
+  return [line, meaningOf(schema, scope), blockOf(schema, scope)];
+}
+
+function requestPart({ said }: Operation, scope: Scope): Part {
+  const { requestBody } = said;
+  if (requestBody === undefined) return undefined;
+  const optional = objectOf(requestBody)['required'] === true ? undefined : html` <small>optional</small>`;
+  const description = paragraphs(textOf(objectOf(requestBody)['description']));
+  return html`<h4>Request body${optional}</h4>${description}${bodyPart(scope, ...firstMedia(requestBody))}`;
+}
+
+/** Error codes stand in the description as `code`: meaning; each gets a line of its own. */
+function responseLines(description: string): Html {
+  return html`${description.split(/; (?=`)/).map((line) => html`<p>${prose(line)}</p>`)}`;
+}
+
+function responseItem(status: string, response: unknown, scope: Scope): Html {
+  const [type, { schema }] = firstMedia(response);
+  const failed = /^[45]/.test(status);
+  const shown = type === '' ? undefined : html`<code class="type">${typeOf(schema, scope)}</code>`;
+  const as = type === '' || type.includes('json') ? undefined : html` <span class="where">as ${type}</span>`;
+  const block = failed ? undefined : blockOf(schema, scope);
+  return html`<li class="response"><p class="status ${failed ? 'failed' : 'fine'}">${status}</p>
+    <div>${responseLines(textOf(objectOf(response)['description']))}</div><p class="body">${shown}${as}</p>
+    ${isEmpty(block) ? undefined : folded('What it holds', block)}</li>`;
+}
+
+function responsesPart({ said }: Operation, scope: Scope): Part {
+  const items = Object.entries(objectOf(said['responses'])).map(([status, response]) =>
+    responseItem(status, response, scope),
+  );
+  return items.length === 0 ? undefined : html`<h4>Responses</h4><ul class="responses">${items}</ul>`;
+}
+
+export function renderOperation(operation: Operation, scope: Scope, schemes: Json): Html {
+  const { method, path, said } = operation;
+  const id = operationAnchor(operation);
+  return html`<article class="operation" id="${id}" aria-labelledby="${id}-title">
+    <header><h3 id="${id}-title"><a href="#${id}">${textOf(said['summary']) || `${method.toUpperCase()} ${path}`}</a></h3>
+    <p class="line">${methodBadge(method)} <code>${path}</code></p>
+    ${paragraphs(textOf(said['description']))}
+    <p class="access"><b>Who may call it</b> ${accessText(operation, schemes)}</p></header>
+    <div class="said">${parametersPart(operation, scope)}${requestPart(operation, scope)}${responsesPart(operation, scope)}</div>
+    ${renderSamples(operation, schemes)}</article>`;
+}

@@ -1,0 +1,259 @@
+// A JSON schema as a reader wants it: a short type, the bounds in words, and its members in a table.
+import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './referenceHtml.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Where a schema is being shown. */
+export interface Scope {
+  readonly schemas: Json;
+  /** A step per level, with the name where it is a component: one inside itself is linked, not shown again. */
+  readonly inside: readonly string[];
+}
+
+interface Inner {
+  readonly label: Part;
+  readonly schema: unknown;
+  /** Worth a line even if the schema says no more than its type. */
+  readonly telling: boolean;
+}
+
+/** Deeper levels are cut off, and components inside so many others are links alone. */
+const depthMax = 16;
+const refsMax = 3;
+const refPrefix = '#/components/schemas/';
+const unions = ['anyOf', 'oneOf', 'allOf'] as const;
+const structures = [
+  '$ref',
+  'description',
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'items',
+  ...unions,
+];
+
+const ranges = [
+  ['minLength', 'maxLength', ' characters'],
+  ['minItems', 'maxItems', ' items'],
+  ['minProperties', 'maxProperties', ' members'],
+  ['minimum', 'maximum', ''],
+] as const;
+
+const remarks: Readonly<Record<string, (value: unknown) => Part>> = {
+  exclusiveMinimum: (value) => `more than ${amount(value)}`,
+  exclusiveMaximum: (value) => `less than ${amount(value)}`,
+  multipleOf: (value) => `a multiple of ${amount(value)}`,
+  format: (value) => html`format ${codeOf(value)}`,
+  pattern: (value) => html`matches <code>${String(value)}</code>`,
+  uniqueItems: (value) => (value === true ? 'no item twice' : undefined),
+  const: (value) => html`always ${codeOf(value)}`,
+  default: (value) => html`default ${codeOf(value)}`,
+  readOnly: (value) => (value === true ? 'only in answers' : undefined),
+  writeOnly: (value) => (value === true ? 'only in requests' : undefined),
+  deprecated: (value) => (value === true ? 'deprecated' : undefined),
+};
+
+/** Anything that is not an object counts as an empty one, so that no document makes the page fail. */
+export function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function anchorOf(name: string): string {
+  return `schema-${name.replace(/[^\w.-]/g, '_')}`;
+}
+
+function amount(value: unknown): string {
+  return typeof value === 'number' ? value.toLocaleString('en') : String(value);
+}
+
+function codeOf(value: unknown): Html {
+  return html`<code>${textOf(value) || (JSON.stringify(value) ?? '')}</code>`;
+}
+
+function refName(schema: unknown): string | undefined {
+  const { $ref } = objectOf(schema);
+  return typeof $ref === 'string' ? $ref.replace(refPrefix, '') : undefined;
+}
+
+function step(scope: Scope, name = ''): Scope {
+  return { ...scope, inside: [...scope.inside, name] };
+}
+
+function namesOf(schema: Json): readonly string[] {
+  const names = [schema['type']].flat().filter((name) => typeof name === 'string');
+  if (names.length > 0) return names;
+  if (schema['properties'] ?? schema['additionalProperties'] ?? schema['patternProperties'])
+    return ['object'];
+  if (schema['items'] !== undefined) return ['array'];
+  const values = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
+  const kinds = values.map((value) => (value === null ? 'null' : typeof value));
+  return [...new Set(kinds.map((kind) => (kind === 'undefined' ? 'any' : kind)))];
+}
+
+function typeOfArray(schema: Json, scope: Scope): Part {
+  if (schema['items'] === undefined) return 'array';
+  const items = typeOf(schema['items'], scope);
+  return items.markup.includes(' | ') ? html`(${items})[]` : html`${items}[]`;
+}
+
+function typeOfObject(schema: Json, scope: Scope): Part {
+  const { properties, patternProperties, additionalProperties } = schema;
+  if (properties !== undefined) return 'object';
+  const values = [...Object.values(objectOf(patternProperties)), additionalProperties];
+  const shown = values.filter((value) => Object.keys(objectOf(value)).length > 0);
+  if (shown.length === 0) return 'object';
+  return html`map&lt;${join(
+    shown.map((value) => typeOf(value, scope)),
+    ' | ',
+  )}&gt;`;
+}
+
+/** In one line, such as `string[] | null`; a component is a link to its place on the page. */
+export function typeOf(schema: unknown, scope: Scope): Html {
+  const name = refName(schema);
+  if (name !== undefined)
+    return Object.hasOwn(scope.schemas, name)
+      ? html`<a href="#${anchorOf(name)}">${name}</a>`
+      : html`${name}`;
+  if (schema === false) return html`nothing`;
+  if (scope.inside.length > depthMax) return html`…`;
+  const inner = step(scope);
+  const found = objectOf(schema);
+  const union = unions.find((keyword) => Array.isArray(found[keyword]));
+  if (union !== undefined) {
+    const types = listOf(found[union]).map((one) => typeOf(one, inner));
+    return html`${join(types, union === 'allOf' ? ' & ' : ' | ')}`;
+  }
+  const types = namesOf(found).map((one) => {
+    if (one === 'array') return typeOfArray(found, inner);
+    return one === 'object' ? typeOfObject(found, inner) : one;
+  });
+  return html`${join(types, ' | ')}`;
+}
+
+function rangeOf(schema: Json, [min, max, unit]: (typeof ranges)[number]): string {
+  const [least, most] = [schema[min], schema[max]];
+  if (least === undefined && most === undefined) return '';
+  if (most === undefined) return `at least ${amount(least)}${unit}`;
+  if (least === undefined) return `at most ${amount(most)}${unit}`;
+  return `${amount(least)} to ${amount(most)}${unit}`;
+}
+
+function choiceOf(schema: Json): Part {
+  const nullable = listOf(schema['type']).includes('null');
+  const values = listOf(schema['enum']).filter((value) => value !== null || !nullable);
+  if (values.length === 0) return undefined;
+  return html`${values.length === 1 ? 'always' : 'one of'} ${join(values.map(codeOf), ' ')}`;
+}
+
+/** Has nothing to show below its type and bounds. */
+function isPlain(schema: unknown): boolean {
+  return structures.every((keyword) => objectOf(schema)[keyword] === undefined);
+}
+
+/** Bounds, choices and defaults; also those of plain items, which then need no line of their own. */
+function factsOf(schema: Json): Part[] {
+  const said = Object.entries(remarks).map(([keyword, say]) =>
+    schema[keyword] === undefined ? undefined : say(schema[keyword]),
+  );
+  const { items } = schema;
+  const ofItems = items !== undefined && isPlain(items) ? factsOf(objectOf(items)).map((fact) => ['each item ', fact]) : [];
+  const found = [choiceOf(schema), ...ranges.map((range) => rangeOf(schema, range)), ...said, ...ofItems];
+  return found.filter((fact) => !isEmpty(fact));
+}
+
+/** What the schema says about a value in words; a component speaks where the reference to it says nothing. */
+export function meaningOf(schema: unknown, scope: Scope): Html {
+  const name = refName(schema);
+  const found = { ...objectOf(name === undefined ? {} : scope.schemas[name]), ...objectOf(schema) };
+  const facts = factsOf(found).map((fact) => html`<li>${fact}</li>`);
+  const list = facts.length === 0 ? undefined : html`<ul class="facts">${facts}</ul>`;
+  return html`${paragraphs(textOf(found['description']))}${list}`;
+}
+
+function innersOf(schema: Json): Inner[] {
+  const { items, patternProperties, additionalProperties, properties } = schema;
+  const telling = false;
+  const named = Object.entries(objectOf(patternProperties)).map(([pattern, value]) => ({
+    label: html`Each member whose name matches <code>${pattern}</code>`,
+    schema: value,
+    telling: true,
+  }));
+  const other = properties === undefined ? 'Each member' : 'Each other member';
+  const options = unions.flatMap((keyword) =>
+    listOf(schema[keyword]).map((one) => ({
+      label: keyword === 'allOf' ? 'With' : 'As',
+      schema: one,
+      telling,
+    })),
+  );
+  return [
+    ...(isPlain(items) ? [] : [{ label: 'Each item', schema: items, telling }]),
+    ...named,
+    ...(typeof additionalProperties === 'object'
+      ? [{ label: other, schema: additionalProperties, telling: properties !== undefined }]
+      : []),
+    ...options,
+  ];
+}
+
+function innerLine({ label, schema, telling }: Inner, scope: Scope): Part {
+  const meaning = meaningOf(schema, scope);
+  const block = blockOf(schema, scope);
+  if (!telling && isEmpty([meaning, block])) return undefined;
+  return html`<li><p class="inner"><b>${label}</b> <code class="type">${typeOf(schema, scope)}</code></p>
+    ${meaning}${block}</li>`;
+}
+
+function memberRows(name: string, schema: unknown, required: boolean, scope: Scope): Html {
+  const block = blockOf(schema, scope);
+  const nested = isEmpty(block)
+    ? undefined
+    : html`<tr class="nested"><td colspan="2">${folded(html`Inside <code>${name}</code>`, block)}</td></tr>`;
+  return html`${row(name, required, typeOf(schema, scope), meaningOf(schema, scope))}${nested}`;
+}
+
+/** A row of a member or parameter: what it is called and its type, beside what it means. */
+export function row(name: string, required: boolean, type: Part, meaning: Part): Html {
+  const mark = required ? html` <span class="required">required</span>` : undefined;
+  return html`<tr><th scope="row"><code class="name">${name}</code>${mark}
+    <code class="type">${type}</code></th><td>${meaning}</td></tr>`;
+}
+
+export function table(caption: string, first: string, rows: readonly Html[]): Html {
+  return html`<table><caption>${caption}</caption><thead><tr><th scope="col">${first}</th>
+    <th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
+}
+
+/** Everything below the type: members in a table, and what items, values and alternatives hold. May be empty. */
+export function blockOf(schema: unknown, scope: Scope): Html {
+  const name = refName(schema);
+  const names = scope.inside.filter((one) => one !== '');
+  if (name !== undefined)
+    return names.includes(name) || names.length >= refsMax
+      ? html``
+      : blockOf(scope.schemas[name], step(scope, name));
+  if (scope.inside.length > depthMax) return html``;
+  const found = objectOf(schema);
+  const required = listOf(found['required']);
+  const inner = step(scope);
+  const rows = Object.entries(objectOf(found['properties'])).map(([member, value]) =>
+    memberRows(member, value, required.includes(member), inner),
+  );
+  const inners = innersOf(found)
+    .map((one) => innerLine(one, inner))
+    .filter((line) => !isEmpty(line));
+  const closed = found['additionalProperties'];
+  const others = closed === false ? 'No other members.' : closed === true ? 'Other members are allowed.' : '';
+  return html`${rows.length === 0 ? undefined : table('Members', 'Member', rows)}
+    ${rows.length === 0 ? undefined : html`<p class="others">${prose(others)}</p>`}
+    ${inners.length === 0 ? undefined : html`<ul class="inners">${inners}</ul>`}`;
+}

@@ -1,0 +1,175 @@
+// Rates, hosts, origins, proxies and headers: what stands around every request.
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { startService } from '../support/service.ts';
+
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+}
+
+/** fetch() does not let a caller set Host. */
+function rawGet(url: string, path: string, headers: Record<string, string>): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url + path, { headers }, (response) => {
+      response.resume();
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+describe('rates', () => {
+  it('refuse the request after the last with 429, Retry-After and RateLimit headers', async (t) => {
+    const service = await startService({ env: { PARLEY_RATE_LIMIT: '3' } }, t);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => service.ask('/api/settings')));
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(refused.length >= 4, `${refused.length}`);
+    assert.equal(refused[0]?.body.code, 'rate_limited');
+    assert.match(refused[0]?.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.equal(refused[0]?.headers.get('ratelimit-limit'), '3');
+    assert.equal(refused[0]?.headers.get('ratelimit-remaining'), '0');
+    assert.match(refused[0]?.headers.get('ratelimit-reset') ?? '', /^\d+$/);
+  });
+
+  it('count each key for itself, and nobody without a key', async (t) => {
+    const service = await startService({ env: { PARLEY_CREATE_LIMIT: '1' } }, t);
+    const { body } = await service.ask('/api/keys', { json: { name: 'other' } });
+    const create = (key: string) => service.ask('/api/conversations', { json: {}, key });
+    assert.equal((await create(service.key)).status, 200);
+    assert.equal((await create(service.key)).status, 429);
+    assert.equal((await create(body.key)).status, 200);
+  });
+
+  it('let a safe retry pass, by id and by Idempotency-Key, and count it not', async (t) => {
+    const service = await startService({ env: { PARLEY_CREATE_LIMIT: '2', PARLEY_RATE_LIMIT: '1000' } }, t);
+    const byId = { json: { conversation_id: 'mine', initial_user_msg: 'a' } };
+    const byKey = { json: { initial_user_msg: 'b' }, headers: { 'idempotency-key': 'k' } };
+    const first = await service.ask('/api/conversations', byId);
+    for (let i = 0; i < 5; i++) assert.equal((await service.ask('/api/conversations', byId)).status, 200);
+    const second = await service.ask('/api/conversations', byKey);
+    assert.deepEqual([first.status, second.status], [200, 200]);
+    assert.equal((await service.ask('/api/conversations', { json: {} })).status, 429);
+    assert.equal((await service.ask('/api/conversations', byId)).status, 200);
+    const again = await service.ask('/api/conversations', byKey);
+    assert.deepEqual([again.status, again.body.conversation_id], [200, second.body.conversation_id]);
+    const conflict = { json: { conversation_id: 'mine', initial_user_msg: 'other' } };
+    assert.equal((await service.ask('/api/conversations', conflict)).status, 409);
+  });
+
+  it('are off on loopback by default', async (t) => {
+    const service = await startService({}, t);
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, () => service.ask('/api/conversations', { json: {} })),
+    );
+    assert.ok(answers.every(({ status }) => status === 200));
+  });
+});
+
+describe('hosts and origins', () => {
+  it('on loopback pass loopback names at any port and refuse others, 403', async (t) => {
+    const service = await startService({ env: { PARLEY_ALLOWED_HOSTS: 'parley.test' } }, t);
+    for (const host of [
+      'localhost',
+      'LOCALHOST:99',
+      '127.0.0.1:1',
+      '127.9.9.9',
+      '[::1]:3000',
+      'app.localhost',
+      'parley.test:8',
+    ])
+      assert.equal((await rawGet(service.url, '/alive', { host })).status, 200, host);
+    for (const host of [
+      'evil.example',
+      'localhost.evil.example',
+      '10.0.0.1',
+      '127.0.0.1.evil.example',
+      'evil@localhost',
+    ])
+      assert.equal((await rawGet(service.url, '/alive', { host })).status, 403, host);
+  });
+
+  it('refuse a page of another origin, 403, on every path', async (t) => {
+    const service = await startService({}, t);
+    const { host } = new URL(service.url);
+    for (const path of ['/api/settings', '/alive', '/nowhere']) {
+      for (const origin of ['https://evil.example', 'null', 'http://localhost:1'])
+        assert.equal((await rawGet(service.url, path, { host, origin })).status, 403, origin);
+    }
+    assert.equal((await rawGet(service.url, '/alive', { host, origin: `http://${host}` })).status, 200);
+  });
+
+  it('answer a preflight of a configured origin and name it, and keep CORS off otherwise', async (t) => {
+    const origin = 'https://app.example';
+    const service = await startService({ env: { PARLEY_CORS_ORIGINS: origin } }, t);
+    const preflight = await service.ask('/api/conversations', {
+      method: 'OPTIONS',
+      key: null,
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get('access-control-allow-origin'), origin);
+    assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /X-Session-API-Key/);
+    const real = await service.ask('/api/settings', { headers: { origin } });
+    assert.deepEqual([real.status, real.headers.get('access-control-allow-origin')], [200, origin]);
+    assert.match(real.headers.get('vary') ?? '', /Origin/);
+    const plain = await service.ask('/api/settings');
+    assert.equal(plain.headers.get('access-control-allow-origin'), null);
+  });
+
+  it('believe X-Forwarded-Host of a trusted proxy alone', async (t) => {
+    const headers = { host: 'localhost', 'x-forwarded-host': 'evil.example' };
+    const plain = await startService({}, t);
+    assert.equal((await rawGet(plain.url, '/alive', headers)).status, 200);
+    const proxied = await startService({ env: { PARLEY_TRUST_PROXY: 'loopback' } }, t);
+    assert.equal((await rawGet(proxied.url, '/alive', headers)).status, 403);
+    const good = { host: 'localhost', 'x-forwarded-host': 'localhost:1' };
+    assert.equal((await rawGet(proxied.url, '/alive', good)).status, 200);
+  });
+});
+
+describe('answers', () => {
+  it('carry the security headers and a request id, errors too', async (t) => {
+    const service = await startService({}, t);
+    for (const path of ['/api/settings', '/alive', '/nowhere']) {
+      const { headers } = await service.ask(path);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+      assert.ok(headers.get('x-request-id'));
+    }
+    const { body, headers } = await service.ask('/nowhere');
+    assert.equal(body.request_id, headers.get('x-request-id'));
+  });
+
+  it('to what is not HTTP have the same shape, 400, and to endless headers, 431', async (t) => {
+    const service = await startService({}, t);
+    const port = Number(new URL(service.url).port);
+    const talk = (text: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(text));
+        let answer = '';
+        socket.on('data', (data) => {
+          answer += data;
+        });
+        socket.on('close', () => resolve(answer));
+        socket.on('error', reject);
+      });
+    assert.match(await talk('rubbish\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
+    const long = `GET /alive HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
+    assert.match(await talk(long), /^HTTP\/1\.1 431 [\s\S]*"code":"headers_too_large"/);
+  });
+});
+
+describe('health', () => {
+  it('answers without a key, 200', async (t) => {
+    const service = await startService({}, t);
+    for (const path of ['/alive', '/health', '/ready'])
+      assert.deepEqual((await service.ask(path, { key: null })).body, { status: 'ok' });
+    const { body } = await service.ask('/server_info', { key: null });
+    assert.deepEqual(Object.keys(body), ['name', 'version', 'uptime', 'database']);
+  });
+});
