@@ -1,0 +1,40 @@
+// The documents say what the code does.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { describeOptions } from '../../src/config.ts';
+import { statuses } from '../../src/http/errors.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+describe('docs/operations.md', () => {
+  it('lists every error code with its status and meaning', () => {
+    for (const [code, { status, when }] of Object.entries(statuses))
+      assert.ok(operations.includes(`| ${status} | \`${code}\` | ${when} |`), code);
+  });
+
+  it('lists every option with its flag', () => {
+    const options = [...describeOptions().matchAll(/^ {2}([A-Z_]+)(?:, (--\S+))?/gm)];
+    assert.ok(options.length >= 15);
+    for (const [, env, flag] of options)
+      assert.ok(operations.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
+  });
+});
+
+describe('the documents', () => {
+  it('link only to files that exist', () => {
+    for (const page of pages) {
+      const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g);
+      for (const [, link = ''] of links)
+        assert.ok(existsSync(join(root, dirname(page), link)), `${page} links to ${link}`);
+    }
+  });
+});
