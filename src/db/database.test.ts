@@ -79,6 +79,19 @@ for (const kind of databaseKinds) {
       }
     });
 
+    it('turns callers away once too many wait, and serves the others', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const many = 9_000;
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: many }, () => database.run(createConversation, conversation('same', user.id))),
+      );
+      const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+      assert.ok(refused.length > 0 && refused.length < many, `${refused.length}`);
+      for (const { reason } of refused)
+        assert.deepEqual([reason.code, reason.retryAfterS], ['overloaded', 1]);
+    });
+
     it('keeps the first of two facts', async (t) => {
       const database = await openTestDatabase(kind, t);
       const kept = await Promise.all(

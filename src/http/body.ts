@@ -6,7 +6,7 @@ import { AppError } from '../errors.ts';
 
 export const bodyBytesMax = 16 * 1_024 * 1_024;
 /** All bodies that are being read at this moment. */
-const bodiesBytesMax = 256 * 1_024 * 1_024;
+const allBodiesBytesMax = 256 * 1_024 * 1_024;
 const mediaTypes = new Set(['application/json', 'application/merge-patch+json']);
 
 export type BodyParser = (
@@ -40,7 +40,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 /** Makes the parser for every content type. Zero bytes of any type are an empty object. */
-export function createBodyParser(): BodyParser {
+export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser {
   let reading = 0;
 
   return (request, payload, done) => {

@@ -38,15 +38,16 @@ function accessText({ said }: Operation, schemes: Json): Part {
   return ['Holders of ', join(texts, ' or '), '.'];
 }
 
+function parameterRow(parameter: unknown, scope: Scope): Html {
+  const { name, in: where, required, schema, description } = objectOf(parameter);
+  const described = typeof description === 'string' ? { ...objectOf(schema), description } : schema;
+  const remark = html` <span class="where">in ${textOf(where)}</span>`;
+  return row(textOf(name), { schema: described, required: required === true, remark }, scope);
+}
+
 function parametersPart({ said }: Operation, scope: Scope): Part {
-  const rows = listOf(said['parameters']).map((one) => {
-    const { name, in: where, required, schema, description } = objectOf(one);
-    const meaning = [paragraphs(textOf(description)), meaningOf(schema, scope)];
-    const type = [typeOf(schema, scope), html` <span class="where">in ${textOf(where)}</span>`];
-    return row(textOf(name), required === true, type, meaning);
-  });
-  if (rows.length === 0) return undefined;
-  return html`<h4>Parameters</h4>${table('Parameters', 'Parameter', rows)}`;
+  const rows = listOf(said['parameters']).map((one) => parameterRow(one, scope));
+  return rows.length === 0 ? undefined : html`<h4>Parameters</h4>${table('Parameters', 'Parameter', rows)}`;
 }
 
 function bodyPart(scope: Scope, type: string, media: unknown): Part {

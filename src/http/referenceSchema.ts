@@ -19,7 +19,7 @@ interface Inner {
 
 /** Deeper levels are cut off, and components inside so many others are links alone. */
 const depthMax = 16;
-const refsMax = 3;
+const refsMax = 2;
 const refPrefix = '#/components/schemas/';
 const unions = ['anyOf', 'oneOf', 'allOf'] as const;
 const structures = [
@@ -165,7 +165,8 @@ function factsOf(schema: Json): Part[] {
     schema[keyword] === undefined ? undefined : say(schema[keyword]),
   );
   const { items } = schema;
-  const ofItems = items !== undefined && isPlain(items) ? factsOf(objectOf(items)).map((fact) => ['each item ', fact]) : [];
+  const ofItems =
+    items !== undefined && isPlain(items) ? factsOf(objectOf(items)).map((fact) => ['each item ', fact]) : [];
   const found = [choiceOf(schema), ...ranges.map((range) => rangeOf(schema, range)), ...said, ...ofItems];
   return found.filter((fact) => !isEmpty(fact));
 }
@@ -218,14 +219,19 @@ function memberRows(name: string, schema: unknown, required: boolean, scope: Sco
   const nested = isEmpty(block)
     ? undefined
     : html`<tr class="nested"><td colspan="2">${folded(html`Inside <code>${name}</code>`, block)}</td></tr>`;
-  return html`${row(name, required, typeOf(schema, scope), meaningOf(schema, scope))}${nested}`;
+  return html`${row(name, { schema, required }, scope)}${nested}`;
 }
 
-/** A row of a member or parameter: what it is called and its type, beside what it means. */
-export function row(name: string, required: boolean, type: Part, meaning: Part): Html {
+/** A row of a member or parameter: its name and type, beside what it means. */
+export function row(
+  name: string,
+  { schema, required, remark }: { schema: unknown; required: boolean; remark?: Part },
+  scope: Scope,
+): Html {
   const mark = required ? html` <span class="required">required</span>` : undefined;
-  return html`<tr><th scope="row"><code class="name">${name}</code>${mark}
-    <code class="type">${type}</code></th><td>${meaning}</td></tr>`;
+  return html`<tr><th scope="row"><code class="name">${name}</code>
+    <span class="kind"><code class="type">${typeOf(schema, scope)}</code>${remark}${mark}</span></th>
+    <td>${meaningOf(schema, scope)}</td></tr>`;
 }
 
 export function table(caption: string, first: string, rows: readonly Html[]): Html {

@@ -84,8 +84,8 @@ td > :last-child { margin-bottom: 0; }
 .nested > td { padding-top: 0; }
 .name { font-weight: 600; background: none; padding: 0; }
 .type { background: none; padding: 0; color: var(--quiet); }
-th .type { display: block; }
-.required { font-size: .75rem; color: var(--red); margin-left: .25rem; }
+.kind { display: block; }
+.required { font-size: .75rem; color: var(--red); }
 .where, .others { color: var(--quiet); font-size: .875rem; }
 .facts { list-style: none; margin: .25rem 0; padding: 0; font-size: .875rem; color: var(--quiet); }
 .facts code { color: var(--text); }
@@ -119,7 +119,7 @@ nav .method { flex: none; width: 3.5rem; font-size: .625rem; text-align: center;
   table, tbody, tbody tr, th[scope="row"], td { display: block; width: auto; }
   th[scope="row"] { padding: .625rem 0 0; }
   td { padding: .125rem 0 .625rem; }
-  th .type { display: inline; margin-left: .375rem; }
+  .kind { display: inline; margin-left: .375rem; }
 }
 @media (max-width: 40rem) {
   .response > .body { grid-column: 2; text-align: left; }
