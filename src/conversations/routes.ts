@@ -26,6 +26,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
       },
       schema: {
         tags: ['Conversations'],
+        operationId: 'createConversation',
         summary: 'Create a conversation',
         description:
           'Every member is optional; null means absent. The answer is sent once the conversation is on disk. Repeat a request safely by sending a `conversation_id` of your own, or the header `Idempotency-Key` (kept 24 hours).',

@@ -1,6 +1,6 @@
 // For load balancers and curious people: is it alive, does it work, may it get requests, what is it.
 import Type from 'typebox';
-import { AppError } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
 import type { Server } from './server.ts';
 
@@ -26,12 +26,13 @@ const ServerInfo = Type.Object(
 export function healthRoutes(app: Server, { version, databaseKind, ping, isStopping }: HealthOptions): void {
   const startedAt = performance.now();
 
-  function route(url: string, summary: string, check: () => Promise<void>): void {
+  function route(operationId: string, summary: string, check: () => Promise<void>): void {
+    const errors: ErrorCode[] = check === alive ? [] : ['database_unavailable'];
     app.get(
-      url,
+      `/${operationId}`,
       {
-        config: { access: open, document: { responseExamples: { ok: { status: 'ok' } } } },
-        schema: { tags: ['Service'], summary, response: { 200: Status } },
+        config: { access: open, document: { responseExamples: { ok: { status: 'ok' } }, errors } },
+        schema: { tags: ['Service'], operationId, summary, response: { 200: Status } },
       },
       async () => {
         await check();
@@ -40,20 +41,27 @@ export function healthRoutes(app: Server, { version, databaseKind, ping, isStopp
     );
   }
 
+  async function alive(): Promise<void> {}
+
   async function ready(): Promise<void> {
     if (isStopping()) throw new AppError('shutting_down', 'The service is stopping.', { retryAfterS: 5 });
     await ping();
   }
 
-  route('/alive', 'Whether the process answers', async () => {});
-  route('/health', 'Whether the process and its database answer', ping);
-  route('/ready', 'Whether requests may be sent here', ready);
+  route('alive', 'Whether the process answers', alive);
+  route('health', 'Whether the process and its database answer', ping);
+  route('ready', 'Whether requests may be sent here', ready);
 
   app.get(
     '/server_info',
     {
       config: { access: open },
-      schema: { tags: ['Service'], summary: 'What this service is', response: { 200: ServerInfo } },
+      schema: {
+        tags: ['Service'],
+        operationId: 'getServerInfo',
+        summary: 'What this service is',
+        response: { 200: ServerInfo },
+      },
     },
     async () => ({
       name: 'parley',

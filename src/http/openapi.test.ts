@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import { startService } from '../../test/support/service.ts';
 import { createdExample, createExamples } from '../conversations/examples.ts';
 import { ConversationResponse, CreateConversation } from '../conversations/schema.ts';
+import { createdKeyExample, newKeyExample } from '../keys/examples.ts';
+import { CreatedKey, NewKey } from '../keys/schema.ts';
 import { fullSettingsExample, reducedSettingsExample } from '../settings/examples.ts';
 import { FullSettings, ReducedSettings } from '../settings/schema.ts';
 import { compileCheck } from './validation.ts';
@@ -39,6 +41,8 @@ describe('GET /openapi.json', () => {
       assert.equal(compileCheck(schema)(value), undefined);
     for (const example of Object.values(createExamples)) check(CreateConversation, example);
     check(ConversationResponse, createdExample);
+    check(NewKey, newKeyExample);
+    check(CreatedKey, createdKeyExample);
     check(FullSettings, fullSettingsExample);
     check(ReducedSettings, reducedSettingsExample);
   });

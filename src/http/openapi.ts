@@ -32,7 +32,15 @@ const securitySchemes = {
   },
 };
 
-const alwaysPossible: readonly ErrorCode[] = ['host_not_allowed', 'internal', 'shutting_down'];
+const alwaysPossible: readonly ErrorCode[] = [
+  'malformed_request',
+  'host_not_allowed',
+  'origin_not_allowed',
+  'request_timeout',
+  'headers_too_large',
+  'internal',
+  'shutting_down',
+];
 const behindKey: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'database_unavailable'];
 const withBody: readonly ErrorCode[] = [
   'malformed_json',
@@ -67,7 +75,8 @@ function examplesOf(examples: Readonly<Record<string, unknown>> | undefined): Js
 
 function security(access: Access): Json[] {
   if (access.public) return [];
-  return access.bearer ? [{ session_key: [] }, { bearer_token: [] }] : [{ session_key: [] }];
+  const session = { session_key: [access.scope] };
+  return access.bearer ? [session, { bearer_token: [access.scope] }] : [session];
 }
 
 function errorResponses(route: DeclaredRoute, error: Json): Json {
@@ -75,10 +84,11 @@ function errorResponses(route: DeclaredRoute, error: Json): Json {
     ...alwaysPossible,
     ...(route.access.public ? [] : behindKey),
     ...(route.schema.body === undefined ? [] : withBody),
-    ...(route.schema.params === undefined ? [] : (['not_found'] as const)),
+    ...(route.schema.params === undefined ? [] : (['not_found', 'invalid'] as const)),
+    ...(route.schema.querystring === undefined ? [] : (['invalid'] as const)),
     ...(route.document.errors ?? []),
   ];
-  const byStatus = Map.groupBy(codes, (code) => statuses[code].status);
+  const byStatus = Map.groupBy(new Set(codes), (code) => statuses[code].status);
   return Object.fromEntries(
     [...byStatus]
       .sort(([a], [b]) => a - b)
@@ -135,7 +145,7 @@ function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json
   const found = parameters(route, place);
   const body = schema.body && {
     requestBody: {
-      required: false,
+      required: ((schema.body as { required?: string[] }).required ?? []).length > 0,
       content: {
         'application/json': { schema: place(schema.body), ...examplesOf(document.requestExamples) },
       },
@@ -143,6 +153,7 @@ function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json
   };
   return {
     tags: schema.tags ?? [],
+    operationId: schema.operationId ?? '',
     summary: schema.summary ?? '',
     ...(schema.description === undefined ? {} : { description: schema.description }),
     security: security(route.access),

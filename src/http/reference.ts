@@ -3,17 +3,9 @@ import type { OpenApi } from './openapi.ts';
 import { Html, html, paragraphs } from './referenceHtml.ts';
 import { methodBadge, operationAnchor, renderOperation } from './referenceOperation.ts';
 import { credentialHeader, type Operation } from './referenceSamples.ts';
-import {
-  anchorOf,
-  blockOf,
-  listOf,
-  meaningOf,
-  objectOf,
-  type Scope,
-  textOf,
-  typeOf,
-} from './referenceSchema.ts';
+import { blockOf, meaningOf } from './referenceSchema.ts';
 import { referenceStyle } from './referenceStyle.ts';
+import { anchorOf, listOf, objectOf, type Scope, textOf, typeOf } from './referenceType.ts';
 
 export { referenceStyle };
 
@@ -65,7 +57,7 @@ function navigation({ info, components }: OpenApi, groups: readonly Group[]): Ht
   return html`<nav aria-label="Contents"><p class="brand"><a href="#top">${info.title}</a> <span>${info.version}</span></p>
     <details class="menu"><summary>Contents</summary><ul>
     <li><a href="#authentication">Authentication</a></li>${tags}
-    <li><a href="#schemas">Schemas</a><ul class="names">${schemas}</ul></li></ul></details></nav>`;
+    <li><a href="#schemas">Schemas</a><ul>${schemas}</ul></li></ul></details></nav>`;
 }
 
 function authentication({ components }: OpenApi): Html {

@@ -1,18 +1,8 @@
 // One operation of the reference: who may call it, what it takes, what it answers, and how to try it.
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './referenceHtml.ts';
 import { credentialHeader, firstMedia, type Operation, renderSamples } from './referenceSamples.ts';
-import {
-  blockOf,
-  type Json,
-  listOf,
-  meaningOf,
-  objectOf,
-  row,
-  type Scope,
-  table,
-  textOf,
-  typeOf,
-} from './referenceSchema.ts';
+import { blockOf, meaningOf, row, table } from './referenceSchema.ts';
+import { type Json, listOf, objectOf, refName, type Scope, textOf, typeOf } from './referenceType.ts';
 
 export function operationAnchor({ method, path }: Operation): string {
   return `${method}${path}`.replace(/\W+/g, '-').replace(/-$/, '').toLowerCase();
@@ -25,8 +15,8 @@ export function methodBadge(method: string): Html {
 function requirementText(requirement: unknown, schemes: Json): Part {
   const needed = Object.entries(objectOf(requirement)).map(([name, scopes]) => {
     const header = credentialHeader(objectOf(schemes[name]))?.replace(/:? \$KEY$/, '');
-    const scopesSaid = listOf(scopes).map((scope) => html`<code>${textOf(scope)}</code>`);
-    return html`<code>${header ?? name}</code>${scopesSaid.length === 0 ? undefined : [' with ', join(scopesSaid, ', ')]}`;
+    const allowed = listOf(scopes).map((scope) => html`<code>${textOf(scope)}</code>`);
+    return [html`<code>${header ?? name}</code>`, allowed.length === 0 ? '' : ' with ', join(allowed, ', ')];
   });
   return needed.length === 0 ? 'no credential' : join(needed, ' and ');
 }
@@ -50,19 +40,14 @@ function parametersPart({ said }: Operation, scope: Scope): Part {
   return rows.length === 0 ? undefined : html`<h4>Parameters</h4>${table('Parameters', 'Parameter', rows)}`;
 }
 
-function bodyPart(scope: Scope, type: string, media: unknown): Part {
-  if (type === '') return undefined;
-  const { schema } = objectOf(media);
-  const line = html`<p class="body"><code class="type">${typeOf(schema, scope)}</code> as ${type}</p>`;
-  return [line, meaningOf(schema, scope), blockOf(schema, scope)];
-}
-
 function requestPart({ said }: Operation, scope: Scope): Part {
   const { requestBody } = said;
-  if (requestBody === undefined) return undefined;
+  const [type, { schema }] = firstMedia(requestBody);
+  if (type === '') return undefined;
   const optional = objectOf(requestBody)['required'] === true ? undefined : html` <small>optional</small>`;
-  const description = paragraphs(textOf(objectOf(requestBody)['description']));
-  return html`<h4>Request body${optional}</h4>${description}${bodyPart(scope, ...firstMedia(requestBody))}`;
+  return html`<h4>Request body${optional}</h4>${paragraphs(textOf(objectOf(requestBody)['description']))}
+    <p class="body"><code class="type">${typeOf(schema, scope)}</code> as ${type}</p>
+    ${meaningOf(schema, scope)}${blockOf(schema, scope)}`;
 }
 
 /** Error codes stand in the description as `code`: meaning; each gets a line of its own. */
@@ -75,7 +60,8 @@ function responseItem(status: string, response: unknown, scope: Scope): Html {
   const failed = /^[45]/.test(status);
   const shown = type === '' ? undefined : html`<code class="type">${typeOf(schema, scope)}</code>`;
   const as = type === '' || type.includes('json') ? undefined : html` <span class="where">as ${type}</span>`;
-  const block = failed ? undefined : blockOf(schema, scope);
+  const linkedAlone = failed && refName(schema) !== undefined;
+  const block = linkedAlone ? undefined : blockOf(schema, scope);
   return html`<li class="response"><p class="status ${failed ? 'failed' : 'fine'}">${status}</p>
     <div>${responseLines(textOf(objectOf(response)['description']))}</div><p class="body">${shown}${as}</p>
     ${isEmpty(block) ? undefined : folded('What it holds', block)}</li>`;
@@ -91,11 +77,13 @@ function responsesPart({ said }: Operation, scope: Scope): Part {
 export function renderOperation(operation: Operation, scope: Scope, schemes: Json): Html {
   const { method, path, said } = operation;
   const id = operationAnchor(operation);
+  const title = textOf(said['summary']) || `${method.toUpperCase()} ${path}`;
   return html`<article class="operation" id="${id}" aria-labelledby="${id}-title">
-    <header><h3 id="${id}-title"><a href="#${id}">${textOf(said['summary']) || `${method.toUpperCase()} ${path}`}</a></h3>
+    <header><h3 id="${id}-title"><a href="#${id}">${title}</a></h3>
     <p class="line">${methodBadge(method)} <code>${path}</code></p>
     ${paragraphs(textOf(said['description']))}
     <p class="access"><b>Who may call it</b> ${accessText(operation, schemes)}</p></header>
-    <div class="said">${parametersPart(operation, scope)}${requestPart(operation, scope)}${responsesPart(operation, scope)}</div>
+    <div class="said">${parametersPart(operation, scope)}
+    ${requestPart(operation, scope)}${responsesPart(operation, scope)}</div>
     ${renderSamples(operation, schemes)}</article>`;
 }

@@ -1,14 +1,17 @@
-// A JSON schema as a reader wants it: a short type, the bounds in words, and its members in a table.
-import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './referenceHtml.ts';
-
-export type Json = Readonly<Record<string, unknown>>;
-
-/** Where a schema is being shown. */
-export interface Scope {
-  readonly schemas: Json;
-  /** A step per level, with the name where it is a component: one inside itself is linked, not shown again. */
-  readonly inside: readonly string[];
-}
+// A JSON schema as a reader wants it: the bounds in words, the members in a table.
+import { folded, type Html, html, isEmpty, join, type Part, paragraphs } from './referenceHtml.ts';
+import {
+  depthMax,
+  type Json,
+  listOf,
+  objectOf,
+  refName,
+  type Scope,
+  step,
+  textOf,
+  typeOf,
+  unions,
+} from './referenceType.ts';
 
 interface Inner {
   readonly label: Part;
@@ -17,11 +20,8 @@ interface Inner {
   readonly telling: boolean;
 }
 
-/** Deeper levels are cut off, and components inside so many others are links alone. */
-const depthMax = 16;
+/** A component inside so many others is a link alone. */
 const refsMax = 2;
-const refPrefix = '#/components/schemas/';
-const unions = ['anyOf', 'oneOf', 'allOf'] as const;
 const structures = [
   '$ref',
   'description',
@@ -53,90 +53,12 @@ const remarks: Readonly<Record<string, (value: unknown) => Part>> = {
   deprecated: (value) => (value === true ? 'deprecated' : undefined),
 };
 
-/** Anything that is not an object counts as an empty one, so that no document makes the page fail. */
-export function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-export function anchorOf(name: string): string {
-  return `schema-${name.replace(/[^\w.-]/g, '_')}`;
-}
-
 function amount(value: unknown): string {
   return typeof value === 'number' ? value.toLocaleString('en') : String(value);
 }
 
 function codeOf(value: unknown): Html {
   return html`<code>${textOf(value) || (JSON.stringify(value) ?? '')}</code>`;
-}
-
-function refName(schema: unknown): string | undefined {
-  const { $ref } = objectOf(schema);
-  return typeof $ref === 'string' ? $ref.replace(refPrefix, '') : undefined;
-}
-
-function step(scope: Scope, name = ''): Scope {
-  return { ...scope, inside: [...scope.inside, name] };
-}
-
-function namesOf(schema: Json): readonly string[] {
-  const names = [schema['type']].flat().filter((name) => typeof name === 'string');
-  if (names.length > 0) return names;
-  if (schema['properties'] ?? schema['additionalProperties'] ?? schema['patternProperties'])
-    return ['object'];
-  if (schema['items'] !== undefined) return ['array'];
-  const values = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']];
-  const kinds = values.map((value) => (value === null ? 'null' : typeof value));
-  return [...new Set(kinds.map((kind) => (kind === 'undefined' ? 'any' : kind)))];
-}
-
-function typeOfArray(schema: Json, scope: Scope): Part {
-  if (schema['items'] === undefined) return 'array';
-  const items = typeOf(schema['items'], scope);
-  return items.markup.includes(' | ') ? html`(${items})[]` : html`${items}[]`;
-}
-
-function typeOfObject(schema: Json, scope: Scope): Part {
-  const { properties, patternProperties, additionalProperties } = schema;
-  if (properties !== undefined) return 'object';
-  const values = [...Object.values(objectOf(patternProperties)), additionalProperties];
-  const shown = values.filter((value) => Object.keys(objectOf(value)).length > 0);
-  if (shown.length === 0) return 'object';
-  return html`map&lt;${join(
-    shown.map((value) => typeOf(value, scope)),
-    ' | ',
-  )}&gt;`;
-}
-
-/** In one line, such as `string[] | null`; a component is a link to its place on the page. */
-export function typeOf(schema: unknown, scope: Scope): Html {
-  const name = refName(schema);
-  if (name !== undefined)
-    return Object.hasOwn(scope.schemas, name)
-      ? html`<a href="#${anchorOf(name)}">${name}</a>`
-      : html`${name}`;
-  if (schema === false) return html`nothing`;
-  if (scope.inside.length > depthMax) return html`…`;
-  const inner = step(scope);
-  const found = objectOf(schema);
-  const union = unions.find((keyword) => Array.isArray(found[keyword]));
-  if (union !== undefined) {
-    const types = listOf(found[union]).map((one) => typeOf(one, inner));
-    return html`${join(types, union === 'allOf' ? ' & ' : ' | ')}`;
-  }
-  const types = namesOf(found).map((one) => {
-    if (one === 'array') return typeOfArray(found, inner);
-    return one === 'object' ? typeOfObject(found, inner) : one;
-  });
-  return html`${join(types, ' | ')}`;
 }
 
 function rangeOf(schema: Json, [min, max, unit]: (typeof ranges)[number]): string {
@@ -257,9 +179,11 @@ export function blockOf(schema: unknown, scope: Scope): Html {
   const inners = innersOf(found)
     .map((one) => innerLine(one, inner))
     .filter((line) => !isEmpty(line));
-  const closed = found['additionalProperties'];
-  const others = closed === false ? 'No other members.' : closed === true ? 'Other members are allowed.' : '';
-  return html`${rows.length === 0 ? undefined : table('Members', 'Member', rows)}
-    ${rows.length === 0 ? undefined : html`<p class="others">${prose(others)}</p>`}
+  return html`${rows.length === 0 ? undefined : [table('Members', 'Member', rows), othersLine(found)]}
     ${inners.length === 0 ? undefined : html`<ul class="inners">${inners}</ul>`}`;
+}
+
+function othersLine({ additionalProperties }: Json): Part {
+  if (typeof additionalProperties !== 'boolean') return undefined;
+  return html`<p class="others">${additionalProperties ? 'Other members are allowed.' : 'No other members.'}</p>`;
 }

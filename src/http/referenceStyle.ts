@@ -85,7 +85,7 @@ td > :last-child { margin-bottom: 0; }
 .name { font-weight: 600; background: none; padding: 0; }
 .type { background: none; padding: 0; color: var(--quiet); }
 .kind { display: block; }
-.required { font-size: .75rem; color: var(--red); }
+.required { margin-left: .25rem; font-size: .75rem; color: var(--red); }
 .where, .others { color: var(--quiet); font-size: .875rem; }
 .facts { list-style: none; margin: .25rem 0; padding: 0; font-size: .875rem; color: var(--quiet); }
 .facts code { color: var(--text); }
@@ -104,6 +104,7 @@ summary { cursor: pointer; padding: .25rem 0; font-size: .875rem; color: var(--a
 details details, td > details { border-left: 2px solid var(--line); padding-left: 1rem; }
 summary code { background: none; padding: 0; }
 
+nav, .samples { scrollbar-width: thin; }
 nav { padding: 1rem 1.25rem; background: var(--panel); border-bottom: 1px solid var(--line); font-size: .875rem; }
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav a { display: flex; gap: .5rem; align-items: baseline; padding: .3125rem 0; color: inherit; text-decoration: none; }
@@ -138,7 +139,7 @@ nav .method { flex: none; width: 3.5rem; font-size: .625rem; text-align: center;
   .operation { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); column-gap: 3rem; }
   .operation > header { grid-column: 1 / -1; }
   .samples > h4:first-child, .said > h4:first-child { margin-top: 1rem; }
-  .samples { position: sticky; top: 1.5rem; align-self: start; max-height: calc(100vh - 3rem); overflow-y: auto; }
+  .samples { position: sticky; top: 1.5rem; align-self: start; max-height: calc(100vh - 3rem); overflow-y: auto; padding: 0 .25rem; }
 }
 @media print { nav, .skip { display: none; } }
 `;

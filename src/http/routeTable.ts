@@ -25,6 +25,8 @@ export interface RouteDocument {
 declare module 'fastify' {
   interface FastifySchema {
     tags?: readonly string[];
+    /** The name that generated clients call it by. */
+    operationId?: string;
     summary?: string;
     description?: string;
     /** Left out of the reference. */
@@ -58,6 +60,8 @@ export function collectRoutes(app: Server, accessHook: AccessHook) {
     const access = route.config?.access;
     if (access === undefined)
       throw new Error(`route ${route.method} ${route.url} does not say who may call it`);
+    if (!route.schema?.hide && !route.schema?.operationId)
+      throw new Error(`route ${route.method} ${route.url} has no operationId`);
     const hook = accessHook(access);
     if (hook !== undefined) route.onRequest = [hook];
     patterns.set(route.url, toPattern(route.url));

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
+import { createdKeyExample, newKeyExample } from './examples.ts';
 import { CreatedKey, KeyList, KeyRecord, NewKey } from './schema.ts';
 import type { Keys } from './service.ts';
 
@@ -11,9 +12,16 @@ export function keyRoutes(app: Server, keys: Keys): void {
   app.post(
     '/api/keys',
     {
-      config: { access: needs('keys:manage') },
+      config: {
+        access: needs('keys:manage'),
+        document: {
+          requestExamples: { laptop: newKeyExample },
+          responseExamples: { laptop: createdKeyExample },
+        },
+      },
       schema: {
         tags: ['Keys'],
+        operationId: 'createKey',
         summary: 'Make a key or token',
         description: 'The answer holds the credential in `key`, this once.',
         body: NewKey,
@@ -30,7 +38,12 @@ export function keyRoutes(app: Server, keys: Keys): void {
     '/api/keys',
     {
       config: { access: needs('keys:manage') },
-      schema: { tags: ['Keys'], summary: 'List your keys', response: { 200: KeyList } },
+      schema: {
+        tags: ['Keys'],
+        operationId: 'listKeys',
+        summary: 'List your keys',
+        response: { 200: KeyList },
+      },
     },
     async (request) => ({ keys: await keys.list(request.principal) }),
   );
@@ -41,6 +54,7 @@ export function keyRoutes(app: Server, keys: Keys): void {
       config: { access: needs('keys:manage') },
       schema: {
         tags: ['Keys'],
+        operationId: 'revokeKey',
         summary: 'Revoke a key',
         description: 'It ends at once, here and within a second in other processes. The record stays.',
         params: KeyId,

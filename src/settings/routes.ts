@@ -33,11 +33,13 @@ export function settingsRoutes(app: Server, settings: Settings): void {
               anyOf: [FullSettings, ReducedSettings],
               examples: { full: fullSettingsExample, reduced: reducedSettingsExample },
             },
+            304: { description: 'The record is the one that If-None-Match names.', anyOf: [] },
           },
         },
       },
       schema: {
         tags: ['Settings'],
+        operationId: 'getSettings',
         summary: 'Read your settings',
         description:
           'Secret values are never shown: their members are null and the `…_set` members tell whether they are stored. Answers carry an ETag; If-None-Match gives 304.',
