@@ -24,7 +24,7 @@ describe('docs/operations.md', () => {
   it('lists every option with its flag', () => {
     const options = [...describeOptions().matchAll(/^ {2}([A-Z_]+)(?:, (--\S+))?/gm)];
     assert.ok(options.length >= 15);
-    for (const [, env, flag] of options)
+    for (const [, env = '', flag] of options)
       assert.ok(operations.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
   });
 });
