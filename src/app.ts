@@ -11,7 +11,7 @@ import type { Database } from './db/transaction.ts';
 import { RefusalError } from './errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { createRateLimiter } from './http/rates.ts';
-import { referenceRoutes } from './http/referenceRoutes.ts';
+import { referenceRoutes } from './http/reference/routes.ts';
 import { createServer, type Server } from './http/server.ts';
 import { createIds } from './ids.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';

@@ -1,5 +1,5 @@
 // The type of a value in one line, and how to look into a document without trusting its shape.
-import { type Html, html, join, type Part } from './referenceHtml.ts';
+import { type Html, html, join, type Part } from './html.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // What a reader copies from the reference: a command for the shell and the examples of the document.
-import { folded, type Html, html } from './referenceHtml.ts';
-import { type Json, listOf, objectOf, textOf } from './referenceType.ts';
+import { folded, type Html, html } from './html.ts';
+import { type Json, listOf, objectOf, textOf } from './types.ts';
 
 export interface Operation {
   readonly method: string;

@@ -1,13 +1,11 @@
 // The reference page: static HTML from the OpenAPI document, no script, nothing from elsewhere.
-import type { OpenApi } from './openapi.ts';
-import { Html, html, paragraphs } from './referenceHtml.ts';
-import { methodBadge, operationAnchor, renderOperation } from './referenceOperation.ts';
-import { credentialHeader, type Operation } from './referenceSamples.ts';
-import { blockOf, meaningOf } from './referenceSchema.ts';
-import { referenceStyle } from './referenceStyle.ts';
-import { anchorOf, listOf, objectOf, type Scope, textOf, typeOf } from './referenceType.ts';
-
-export { referenceStyle };
+import type { OpenApi } from '../openapi.ts';
+import { Html, html, paragraphs } from './html.ts';
+import { blockOf, meaningOf } from './members.ts';
+import { methodBadge, operationAnchor, renderOperation } from './operation.ts';
+import { credentialHeader, type Operation } from './samples.ts';
+import { referenceStyle } from './style.ts';
+import { anchorOf, listOf, objectOf, type Scope, textOf, typeOf } from './types.ts';
 
 interface Group {
   readonly name: string;

@@ -1,10 +1,11 @@
 // GET /openapi.json and the readable reference at /docs, both made once from the declared routes.
 import { hash } from 'node:crypto';
-import { open } from './access.ts';
-import { createOpenApi } from './openapi.ts';
-import { referenceStyle, renderReference } from './reference.ts';
-import type { DeclaredRoute } from './routeTable.ts';
-import type { Server } from './server.ts';
+import { open } from '../access.ts';
+import { createOpenApi } from '../openapi.ts';
+import type { DeclaredRoute } from '../routeTable.ts';
+import type { Server } from '../server.ts';
+import { renderReference } from './page.ts';
+import { referenceStyle } from './style.ts';
 
 export function referenceRoutes(app: Server, routes: readonly DeclaredRoute[], version: string): void {
   let made: { json: Buffer; page: Buffer } | undefined;

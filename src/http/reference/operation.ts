@@ -1,8 +1,8 @@
 // One operation of the reference: who may call it, what it takes, what it answers, and how to try it.
-import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './referenceHtml.ts';
-import { credentialHeader, firstMedia, type Operation, renderSamples } from './referenceSamples.ts';
-import { blockOf, meaningOf, row, table } from './referenceSchema.ts';
-import { type Json, listOf, objectOf, refName, type Scope, textOf, typeOf } from './referenceType.ts';
+import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './html.ts';
+import { blockOf, meaningOf, row, table } from './members.ts';
+import { credentialHeader, firstMedia, type Operation, renderSamples } from './samples.ts';
+import { type Json, listOf, objectOf, refName, type Scope, textOf, typeOf } from './types.ts';
 
 export function operationAnchor({ method, path }: Operation): string {
   return `${method}${path}`.replace(/\W+/g, '-').replace(/-$/, '').toLowerCase();

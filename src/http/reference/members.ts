@@ -1,5 +1,5 @@
 // A JSON schema as a reader wants it: the bounds in words, the members in a table.
-import { folded, type Html, html, isEmpty, join, type Part, paragraphs } from './referenceHtml.ts';
+import { folded, type Html, html, isEmpty, join, type Part, paragraphs } from './html.ts';
 import {
   depthMax,
   type Json,
@@ -11,7 +11,7 @@ import {
   textOf,
   typeOf,
   unions,
-} from './referenceType.ts';
+} from './types.ts';
 
 interface Inner {
   readonly label: Part;

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { startService, type TestService } from '../../test/support/service.ts';
-import type { OpenApi } from './openapi.ts';
-import { referenceStyle, renderReference } from './reference.ts';
+import { startService, type TestService } from '../../../test/support/service.ts';
+import type { OpenApi } from '../openapi.ts';
+import { renderReference } from './page.ts';
+import { referenceStyle } from './style.ts';
 
 type Json = Record<string, unknown>;
 
