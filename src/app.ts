@@ -113,8 +113,8 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       logger.warn({ err: error }, 'a database connection was lost'),
     );
     closers.push(() => database.close());
-    const { dataDir, secretKey } = config;
-    const vault = await openVault({ database, dataDir, secretKey });
+    const { dataDir, secretKeys } = config;
+    const vault = await openVault({ database, dataDir, secretKeys });
     const owner = await database.run(ensureUser, ownerName);
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
 
@@ -139,7 +139,7 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       requestRates: rates.requests,
       isStopping,
     });
-    settingsRoutes(app, createSettings({ database }));
+    settingsRoutes(app, createSettings({ database, vault }));
     conversationRoutes(app, conversations);
     keyRoutes(app, keys);
     healthRoutes(app, {

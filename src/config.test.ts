@@ -25,8 +25,10 @@ describe('readConfig', () => {
 
   it('takes a sealing key in hex and in base64', () => {
     const key = Buffer.alloc(32, 7);
-    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKey, key);
-    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('base64') }).secretKey, key);
+    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKeys, [key]);
+    assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('base64') }).secretKeys, [key]);
+    const both = `${key.toString('hex')}, ${Buffer.alloc(32, 8).toString('hex')}`;
+    assert.equal(readConfig({ PARLEY_SECRET_KEY: both }).secretKeys.length, 2);
   });
 
   const bad: readonly [string, string][] = [

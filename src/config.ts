@@ -60,12 +60,13 @@ function presetCredential(text: string | undefined): string | undefined {
   return text;
 }
 
-function secretKey(text: string | undefined): Buffer | undefined {
-  if (text === undefined) return undefined;
-  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64');
-  if (key.length !== secretKeyBytes)
-    throw new BadValue('must be 32 bytes in hex or base64; make one with: openssl rand -hex 32');
-  return key;
+function secretKeys(text: string | undefined): readonly Buffer[] {
+  return list(text).map((item) => {
+    const key = Buffer.from(item, /^[0-9a-f]{64}$/i.test(item) ? 'hex' : 'base64');
+    if (key.length !== secretKeyBytes)
+      throw new BadValue('must be 32 bytes in hex or base64; make one with: openssl rand -hex 32');
+    return key;
+  });
 }
 
 function trustProxy(text: string | undefined): TrustProxy {
@@ -127,11 +128,11 @@ const options = {
     shownDefault: 'none',
     parse: presetCredential,
   }),
-  secretKey: option({
+  secretKeys: option({
     env: 'PARLEY_SECRET_KEY',
-    help: 'Key that seals stored secrets: 32 bytes in hex or base64.',
+    help: 'Key that seals stored secrets: 32 bytes in hex or base64. To rotate: NEW,OLD.',
     shownDefault: 'secret.key in the data folder, made at the first start',
-    parse: secretKey,
+    parse: secretKeys,
   }),
   logLevel: option({
     env: 'PARLEY_LOG_LEVEL',

@@ -12,6 +12,9 @@ export type ErrorCode =
   | 'request_timeout'
   | 'conversation_exists'
   | 'idempotency_key_reused'
+  | 'secret_exists'
+  | 'gone'
+  | 'precondition_failed'
   | 'body_too_large'
   | 'unsupported_media_type'
   | 'invalid'
@@ -21,6 +24,7 @@ export type ErrorCode =
   | 'internal'
   | 'overloaded'
   | 'database_unavailable'
+  | 'sealing_key_missing'
   | 'shutting_down';
 
 /** A place in the input and what is wrong with it. Never holds the value itself. */

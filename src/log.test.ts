@@ -12,7 +12,7 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void): strin
     logLevel: 'info' as const,
     sessionApiKey: 'preset"key\\with-odd-signs',
     authToken: 'preset-token',
-    secretKey: Buffer.alloc(32, 1),
+    secretKeys: [Buffer.alloc(32, 1)],
   };
   write(createLogger(config, openSync(file, 'a')));
   const text = readFileSync(file, 'utf8');

@@ -8,7 +8,7 @@ const credentialText = /p[kt]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}/g;
 const urlPassword = /(\w+:\/\/[^\s:/@"]*):[^\s@"]+@/g;
 const causesMax = 3;
 
-type LogConfig = Pick<Config, 'logLevel' | 'sessionApiKey' | 'authToken' | 'secretKey'>;
+type LogConfig = Pick<Config, 'logLevel' | 'sessionApiKey' | 'authToken' | 'secretKeys'>;
 
 /** What is worth knowing of an error. A database puts values into other members, which stay out. */
 function describeError(error: unknown, depth = 0): unknown {
@@ -29,8 +29,7 @@ export function createScrubber(config: Omit<LogConfig, 'logLevel'>): (line: stri
   const known = [
     config.sessionApiKey,
     config.authToken,
-    config.secretKey?.toString('hex'),
-    config.secretKey?.toString('base64'),
+    ...config.secretKeys.flatMap((key) => [key.toString('hex'), key.toString('base64')]),
   ]
     .filter((secret) => secret !== undefined)
     // As it stands in a line of JSON.

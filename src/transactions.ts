@@ -1,4 +1,5 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
+import { auditTransactions } from './audit/store.ts';
 import { conversationTransactions } from './conversations/store.ts';
 import { ping } from './db/ping.ts';
 import type { AnyTransaction } from './db/transaction.ts';
@@ -12,6 +13,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...userTransactions,
   ...keyTransactions,
   ...secretTransactions,
+  ...auditTransactions,
   ...settingsTransactions,
   ...conversationTransactions,
 ];

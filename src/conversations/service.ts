@@ -25,6 +25,7 @@ import {
 
 const idempotencyTtlMs = 24 * 60 * 60 * 1_000;
 const idempotencyKeyMax = 255;
+const sealAttemptsMax = 5;
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
 
@@ -74,7 +75,7 @@ export function createConversations({
     const owner = ['conversation', String(userId), id];
     return {
       stored: { ...rest, mcp_config: masked },
-      sealed: secrets === undefined ? null : vault.sealer.seal(JSON.stringify(secrets), owner),
+      sealed: secrets === undefined ? null : vault.seal(JSON.stringify(secrets), owner),
     };
   }
 
@@ -108,6 +109,8 @@ export function createConversations({
           message: outcome.status === 'STARTING' ? waitsMessage : null,
           conversation_status: outcome.status,
         };
+      case 'stale_seal':
+        throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
       case 'id_taken':
         throw new AppError(
           'conversation_exists',
@@ -134,7 +137,7 @@ export function createConversations({
     // An id of the caller's own already gives the promise.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
-    const conversation = prepare(principal, sent, keyHash);
+    let conversation = prepare(principal, sent, keyHash);
     const over = limits.take(principal.keyId);
     if (over !== undefined) {
       const { userId, fingerprint } = conversation;
@@ -143,7 +146,12 @@ export function createConversations({
       if (found === undefined) throw over;
       return answer(conversation.id, found);
     }
-    const outcome = await database.run(createConversation, conversation);
+    let outcome = await database.run(createConversation, conversation);
+    for (let attempt = 1; outcome.outcome === 'stale_seal' && attempt < sealAttemptsMax; attempt++) {
+      await vault.refresh();
+      conversation = prepare(principal, sent, keyHash);
+      outcome = await database.run(createConversation, conversation);
+    }
     if (outcome.outcome !== 'created') limits.giveBack(principal.keyId);
     return answer(conversation.id, outcome);
   }

@@ -1,6 +1,7 @@
 // Rows of conversations. Creation is one transaction: idempotency key, conversation and first events, or nothing.
 import { sql } from 'kysely';
 import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import { sealedWithActiveKey } from '../secrets/store.ts';
 import type { ConversationStatus } from './schema.ts';
 
 export interface NewConversation {
@@ -27,7 +28,9 @@ export type CreateOutcome =
   | { readonly outcome: 'created' }
   | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
   | { readonly outcome: 'id_taken' }
-  | { readonly outcome: 'key_reused' };
+  | { readonly outcome: 'key_reused' }
+  /** The sealing key was rotated meanwhile: nothing is stored; seal anew and repeat. */
+  | { readonly outcome: 'stale_seal' };
 
 export interface Lookup {
   readonly userId: number;
@@ -159,6 +162,7 @@ function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
 export const createConversation = write(
   'conversations.create',
   function* (q, c: NewConversation): Steps<CreateOutcome> {
+    if (c.sealed !== null && !(yield* sealedWithActiveKey(q, [c.sealed]))) return { outcome: 'stale_seal' };
     if (c.idempotency !== null && (yield* one(claimKey(q, c, c.idempotency))) === undefined) {
       const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
       if (found !== undefined) return found;

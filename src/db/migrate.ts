@@ -1,6 +1,7 @@
 // Brings a database to the newest layout. Migrations are append-only: one that has been released never changes.
 import { sql } from 'kysely';
 import { foundation } from './migrations/0001-foundation.ts';
+import { audit } from './migrations/0002-audit.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -8,7 +9,7 @@ export interface Migration {
   readonly statements: (kind: DatabaseKind) => readonly string[];
 }
 
-export const migrations: readonly Migration[] = [foundation];
+export const migrations: readonly Migration[] = [foundation, audit];
 
 const advisoryLock = 7_265_108;
 

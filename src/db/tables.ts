@@ -50,5 +50,13 @@ export interface Tables {
     expires_at: number;
   };
   facts: { name: string; value: string };
+  audit: {
+    id: Generated<number>;
+    at: number;
+    user_id: number;
+    key_id: string;
+    action: string;
+    subject: string;
+  };
   migrations: { name: string; applied_at: number };
 }

@@ -15,6 +15,9 @@ export const statuses: Readonly<Record<ErrorCode, { readonly status: number; rea
   request_timeout: { status: 408, when: 'the request took too long to arrive' },
   conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key came with another request body before' },
+  secret_exists: { status: 400, when: 'a secret of that name exists already' },
+  gone: { status: 410, when: 'this operation is no longer offered' },
+  precondition_failed: { status: 412, when: 'the record has changed since the version that If-Match names' },
   body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
   unsupported_media_type: { status: 415, when: 'the body is not application/json' },
   invalid: { status: 422, when: 'a member is wrong; details name each place' },
@@ -24,6 +27,10 @@ export const statuses: Readonly<Record<ErrorCode, { readonly status: number; rea
   internal: { status: 500, when: 'a fault of the service; the request id finds it in the log' },
   overloaded: { status: 503, when: 'too much is going on; see Retry-After' },
   database_unavailable: { status: 503, when: 'the database does not answer; see Retry-After' },
+  sealing_key_missing: {
+    status: 503,
+    when: 'the sealing key was rotated and this process does not have the new one yet',
+  },
   shutting_down: { status: 503, when: 'the service is stopping; see Retry-After' },
 };
 

@@ -1,7 +1,10 @@
 // Takes the secrets out of a tool-server configuration, so that they can be sealed and the rest kept readable.
+import type { Detail } from '../errors.ts';
 import type { McpConfig, RemoteServer, StdioServer } from './schema.ts';
 
 export const mask = '**********';
+
+const maskFault = 'is masked, and no stored server matches it; send the real value';
 
 /** The secrets by the place they were taken from, in the order of the lists. */
 export interface McpSecrets {
@@ -41,4 +44,67 @@ export function splitMcp(config: McpConfig): SplitMcp {
     },
     secrets: some ? secrets : undefined,
   };
+}
+
+export interface StoredMcp {
+  readonly masked: McpConfig;
+  readonly secrets: McpSecrets;
+}
+
+export const noMcp: StoredMcp = {
+  masked: { sse_servers: [], stdio_servers: [], shttp_servers: [] },
+  secrets: { sse_servers: [], stdio_servers: [], shttp_servers: [] },
+};
+
+type RemoteList = 'sse_servers' | 'shttp_servers';
+
+/** The key of the n-th stored server of that URL, so that reordered and repeated servers find their own. */
+function storedKey(stored: StoredMcp, list: RemoteList, url: string, nth: number): string | undefined {
+  const places = stored.masked[list].flatMap((server, i) => (server.url === url ? [i] : []));
+  const place = places[nth] ?? places[0];
+  return place === undefined ? undefined : (stored.secrets[list][place] ?? undefined);
+}
+
+function restoreRemotes(
+  sent: McpConfig,
+  stored: StoredMcp,
+  list: RemoteList,
+  faults: Detail[],
+): RemoteServer[] {
+  return sent[list].map((server, i) => {
+    if (server.api_key !== mask) return server;
+    const nth = sent[list].slice(0, i).filter(({ url }) => url === server.url).length;
+    const api_key = storedKey(stored, list, server.url, nth);
+    if (api_key === undefined) faults.push({ path: `mcp_config.${list}[${i}].api_key`, message: maskFault });
+    return { ...server, api_key: api_key ?? '' };
+  });
+}
+
+function restoreStdio(sent: McpConfig, stored: StoredMcp, faults: Detail[]): StdioServer[] {
+  return sent.stdio_servers.map((server, i) => {
+    if (server.env === undefined) return server;
+    const place = stored.masked.stdio_servers.findIndex(({ name }) => name === server.name);
+    const known = stored.secrets.stdio_servers[place] ?? {};
+    const env = Object.entries(server.env).map(([name, value]): [string, string] => {
+      if (value !== mask) return [name, value];
+      if (!Object.hasOwn(known, name))
+        faults.push({ path: `mcp_config.stdio_servers[${i}].env.${name}`, message: maskFault });
+      return [name, known[name] ?? ''];
+    });
+    return { ...server, env: Object.fromEntries(env) };
+  });
+}
+
+/** Puts stored secrets back where a mask came in. A mask that matches nothing is a fault. */
+export function restoreMasks(
+  sent: McpConfig,
+  stored: StoredMcp,
+): { config: McpConfig; faults: readonly Detail[] } {
+  const faults: Detail[] = [];
+  const config = {
+    sse_servers: restoreRemotes(sent, stored, 'sse_servers', faults),
+    stdio_servers: restoreStdio(sent, stored, faults),
+    shttp_servers: restoreRemotes(sent, stored, 'shttp_servers', faults),
+  };
+  return { config, faults };
 }

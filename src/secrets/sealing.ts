@@ -15,6 +15,11 @@ export interface Sealer {
 
 export class SealError extends Error {}
 
+/** The id of the key that a text was sealed with; empty where the text is damaged. */
+export function sealedKeyId(sealed: string): string {
+  return sealed.split('.', 2)[1] ?? '';
+}
+
 export function sealingKeyId(key: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from('parley key id\0'), key]), 'hex').slice(0, 16);
 }

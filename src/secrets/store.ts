@@ -1,5 +1,10 @@
-// The fact that proves a sealing key to be the right one, kept beside the data that it seals.
-import { one, read, rows, write } from '../db/transaction.ts';
+// Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
+import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { sealedKeyId } from './sealing.ts';
+
+export const fingerprintFact = 'fingerprint-key';
+export const fingerprintOwner: readonly string[] = ['fact', fingerprintFact];
+export const activeKeyFact = 'sealing-key';
 
 export const findFact = read('secrets.findFact', function* (q, name: string) {
   const found = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', name));
@@ -18,4 +23,121 @@ export const keepFact = write('secrets.keepFact', function* (q, fact: { name: st
   return kept?.value ?? fact.value;
 });
 
-export const secretTransactions = [findFact, keepFact];
+/** From here on nothing can be stored that another key has sealed. */
+export const activateKey = write('secrets.activateKey', function* (q, keyId: string): Steps<void> {
+  yield* rows(q.build.updateTable('facts').set({ value: keyId }).where('name', '=', activeKeyFact));
+});
+
+/**
+ * Whether these texts were sealed with the active key. It is asked in the transaction that stores them, and
+ * holds until its commit: a rotation cannot come in between.
+ */
+export function* sealedWithActiveKey(q: Queries, sealed: readonly string[]): Steps<boolean> {
+  const query = q.build.selectFrom('facts').select('value').where('name', '=', activeKeyFact);
+  const active = yield* one(q.kind === 'postgres' ? query.forShare() : query);
+  return sealed.every((text) => sealedKeyId(text) === active?.value);
+}
+
+/** A sealed text, where it is and whom it belongs to. */
+export interface SealedPlace {
+  readonly table: 'secrets' | 'conversations' | 'facts';
+  readonly userId: number;
+  /** Kind and name of a secret, id of a conversation, name of a fact. */
+  readonly name: readonly string[];
+  readonly sealed: string;
+}
+
+/** Whom a sealed text is bound to. */
+export function ownerOf({ table, userId, name }: Omit<SealedPlace, 'sealed'>): readonly string[] {
+  if (table === 'facts') return ['fact', ...name];
+  return [table === 'secrets' ? 'secret' : 'conversation', String(userId), ...name];
+}
+
+interface StaleInput {
+  readonly keyId: string;
+  readonly max: number;
+}
+
+/** Some of the texts that another key has sealed; none when a rotation is done. */
+export const listStale = read('secrets.listStale', function* (q, { keyId, max }: StaleInput): Steps<
+  SealedPlace[]
+> {
+  const current = `v1.${keyId}.%`;
+  const facts = yield* rows(
+    q.build
+      .selectFrom('facts')
+      .select(['name', 'value'])
+      .where('name', '=', fingerprintFact)
+      .where('value', 'not like', current),
+  );
+  const secrets = yield* rows(
+    q.build
+      .selectFrom('secrets')
+      .select(['user_id', 'kind', 'name', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
+  const conversations = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['user_id', 'id', 'sealed'])
+      .where('sealed', 'is not', null)
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
+  return [
+    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], sealed: f.value })),
+    ...secrets.map((s) => ({
+      table: 'secrets' as const,
+      userId: s.user_id,
+      name: [s.kind, s.name],
+      sealed: s.sealed,
+    })),
+    ...conversations.map((c) => ({
+      table: 'conversations' as const,
+      userId: c.user_id,
+      name: [c.id],
+      sealed: c.sealed ?? '',
+    })),
+  ];
+});
+
+export interface Reseal extends SealedPlace {
+  readonly resealed: string;
+}
+
+function resealQuery(
+  q: Queries,
+  { table, userId, name: [first = '', second = ''], sealed, resealed }: Reseal,
+) {
+  switch (table) {
+    case 'facts':
+      return q.build
+        .updateTable('facts')
+        .set({ value: resealed })
+        .where('name', '=', first)
+        .where('value', '=', sealed);
+    case 'secrets':
+      return q.build
+        .updateTable('secrets')
+        .set({ sealed: resealed })
+        .where('user_id', '=', userId)
+        .where('kind', '=', first)
+        .where('name', '=', second)
+        .where('sealed', '=', sealed);
+    case 'conversations':
+      return q.build
+        .updateTable('conversations')
+        .set({ sealed: resealed })
+        .where('user_id', '=', userId)
+        .where('id', '=', first)
+        .where('sealed', '=', sealed);
+  }
+}
+
+/** Replaces each text unless it has changed meanwhile. */
+export const resealAll = write('secrets.reseal', function* (q, places: readonly Reseal[]): Steps<void> {
+  for (const place of places) yield* rows(resealQuery(q, place));
+});
+
+export const secretTransactions = [findFact, keepFact, activateKey, listStale, resealAll];

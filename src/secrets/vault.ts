@@ -1,82 +1,106 @@
-// Finds the sealing key and proves that it fits this database, before anything is served. The proof is also
-// the key of the fingerprints: a random value, sealed, so that rotation changes neither.
+// The sealing keys, proven to fit this database before anything is served. The proof is also the key of the
+// fingerprints: a random value, sealed, so that a rotation changes neither.
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
-import { RefusalError } from '../errors.ts';
-import { createSealer, SealError, type Sealer } from './sealing.ts';
-import { findFact, keepFact } from './store.ts';
+import { AppError, RefusalError } from '../errors.ts';
+import { createSealingKey, openKeyFile } from './keyFile.ts';
+import { createKeyring, type Keyring } from './keyring.ts';
+import { SealError, sealingKeyId } from './sealing.ts';
+import { activeKeyFact, findFact, fingerprintFact, fingerprintOwner, keepFact } from './store.ts';
 
-const keyBytes = 32;
-const factName = 'fingerprint-key';
-const factOwner = ['fact', factName];
+const fingerprintKeyBytes = 32;
 
 export interface Vault {
-  readonly sealer: Sealer;
+  /** Seals with the key that is active as far as this process knows; a store tells when that has changed. */
+  seal(value: string, owner: readonly string[]): string;
+  open(sealed: string, owner: readonly string[]): Promise<string>;
+  /** Learns of a rotation: reads keys and the active one again. */
+  refresh(): Promise<void>;
   /** A keyed digest: equal for equal text, and worthless to who has only the database. */
   fingerprint(text: string): string;
 }
 
-interface VaultOptions {
+export interface VaultOptions {
   readonly database: Database;
   readonly dataDir: string;
-  readonly secretKey: Buffer | undefined;
+  /** Keys of the environment; where there are none, the key file counts. */
+  readonly secretKeys: readonly Buffer[];
 }
 
-function readKeyFile(file: string): Buffer | undefined {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new RefusalError(`The key file ${file} cannot be read: ${(error as Error).message}.`);
-  }
-  const key = Buffer.from(text, 'hex');
-  if (!/^[0-9a-f]{64}$/i.test(text) || key.length !== keyBytes)
-    throw new RefusalError(
-      `The key file ${file} is damaged: it must hold 64 hex digits. Restore it from a backup.`,
-    );
-  return key;
+function wayOut(file: string): string {
+  return `Set PARLEY_SECRET_KEY to the key that this database was made with, or restore ${file}; without it the stored secrets cannot be opened.`;
 }
-
-function makeKeyFile(file: string): Buffer {
-  const key = randomBytes(keyBytes);
-  writeFileSync(file, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true });
-  return key;
-}
-
-const wayOut = (file: string) =>
-  `Set PARLEY_SECRET_KEY to the key that this database was made with, or restore ${file}; without it the stored secrets cannot be opened.`;
 
 /** Opens the vault; refuses a key that is missing or wrong for this database. */
-export async function openVault({ database, dataDir, secretKey }: VaultOptions): Promise<Vault> {
-  const file = join(dataDir, 'secret.key');
-  const existing = await database.run(findFact, factName);
-  let key = secretKey ?? readKeyFile(file);
+export async function openVault({ database, dataDir, secretKeys }: VaultOptions): Promise<Vault> {
+  const file = openKeyFile(dataDir);
+  const readKeys = () => (secretKeys.length > 0 ? secretKeys : file.read());
+  let keys = readKeys();
   let made = false;
-  if (key === undefined) {
-    if (existing !== undefined) throw new RefusalError(`The sealing key is missing. ${wayOut(file)}`);
-    key = makeKeyFile(file);
+  const proof = await database.run(findFact, fingerprintFact);
+  if (keys.length === 0) {
+    if (proof !== undefined) throw new RefusalError(`The sealing key is missing. ${wayOut(file.path)}`);
+    keys = [createSealingKey()];
+    file.write(keys);
     made = true;
   }
-  const sealer = createSealer(key);
-  const fact =
-    existing ??
-    (await database.run(keepFact, {
-      name: factName,
-      value: sealer.seal(randomBytes(keyBytes).toString('hex'), factOwner),
-    }));
   try {
-    const fingerprintKey = Buffer.from(sealer.open(fact, factOwner), 'hex');
-    return {
-      sealer,
-      fingerprint: (text) => createHmac('sha256', fingerprintKey).update(text).digest('base64url'),
-    };
+    return await prove();
   } catch (error) {
     // Another process was first to start on this database: the key that we just made seals nothing.
-    if (made) rmSync(file, { force: true });
+    if (made) file.remove();
     if (!(error instanceof SealError)) throw error;
-    throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${wayOut(file)}`);
+    throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${wayOut(file.path)}`);
+  }
+
+  async function prove(): Promise<Vault> {
+    const [first = Buffer.alloc(0)] = keys;
+    const firstId = sealingKeyId(first);
+    const fresh = createKeyring(keys).seal(
+      firstId,
+      randomBytes(fingerprintKeyBytes).toString('hex'),
+      fingerprintOwner,
+    );
+    const kept = proof ?? (await database.run(keepFact, { name: fingerprintFact, value: fresh }));
+    const fingerprintKey = Buffer.from(createKeyring(keys).open(kept, fingerprintOwner), 'hex');
+    const activeId = await database.run(keepFact, { name: activeKeyFact, value: firstId });
+    return createVault(createKeyring(keys), activeId, fingerprintKey);
+  }
+
+  function createVault(provenRing: Keyring, provenId: string, fingerprintKey: Buffer): Vault {
+    let ring = provenRing;
+    let activeId = provenId;
+    if (!ring.has(activeId)) throw new SealError('it was sealed with another key');
+
+    async function refresh(): Promise<void> {
+      ring = createKeyring(readKeys());
+      activeId = (await database.run(findFact, activeKeyFact)) ?? activeId;
+    }
+
+    function seal(value: string, owner: readonly string[]): string {
+      if (ring.has(activeId)) return ring.seal(activeId, value, owner);
+      throw new AppError(
+        'sealing_key_missing',
+        'The sealing key was rotated and this process does not have the new one; the operator must restart it.',
+        { retryAfterS: 60 },
+      );
+    }
+
+    async function open(sealed: string, owner: readonly string[]): Promise<string> {
+      try {
+        return ring.open(sealed, owner);
+      } catch (error) {
+        if (!(error instanceof SealError)) throw error;
+        await refresh();
+        return ring.open(sealed, owner);
+      }
+    }
+
+    return {
+      seal,
+      open,
+      refresh,
+      fingerprint: (text) => createHmac('sha256', fingerprintKey).update(text).digest('base64url'),
+    };
   }
 }

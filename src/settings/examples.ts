@@ -1,5 +1,7 @@
 // Examples for the API reference. They pass the schemas; a test holds them to it.
+
 import { toFullSettings, toReducedSettings } from './record.ts';
+import type { SettingsChange } from './schema.ts';
 
 export const fullSettingsExample = toFullSettings({
   version: 3,
@@ -19,3 +21,9 @@ export const fullSettingsExample = toFullSettings({
 });
 
 export const reducedSettingsExample = toReducedSettings(fullSettingsExample);
+
+export const writeExample: SettingsChange = {
+  llm_model: 'anthropic/claude-sonnet-4-5',
+  llm_api_key: 'a-model-key',
+  max_budget_per_task: 2.5,
+};

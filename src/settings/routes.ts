@@ -1,10 +1,12 @@
-// GET /api/settings: the full record for a session key, the reduced one for a bearer token.
+// /api/settings: read it, in the shape for the credential; write it, as existing clients do or as a merge patch.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { etagMatches } from '../http/conditional.ts';
+import { Message } from '../http/message.ts';
 import type { Server } from '../http/server.ts';
-import { fullSettingsExample, reducedSettingsExample } from './examples.ts';
-import { FullSettings, ReducedSettings } from './schema.ts';
+import { fullSettingsExample, reducedSettingsExample, writeExample } from './examples.ts';
+import { FullSettings, PatchSettings, PostSettings, ReducedSettings } from './schema.ts';
 import type { Rendered, Settings } from './service.ts';
 
 const headers = {
@@ -18,6 +20,10 @@ function send(request: FastifyRequest, reply: FastifyReply, { bytes, etag }: Ren
   if (etagMatches(request.headers['if-none-match'], etag)) reply.code(304).send();
   else reply.send(bytes);
 }
+
+const IfMatch = Type.Object({
+  'if-match': Type.Optional(Type.String({ description: 'The ETag that the change was made from.' })),
+});
 
 export function settingsRoutes(app: Server, settings: Settings): void {
   app.get(
@@ -50,6 +56,65 @@ export function settingsRoutes(app: Server, settings: Settings): void {
       const rendered = settings.get(userId, via);
       if (!(rendered instanceof Promise)) return send(request, reply, rendered);
       rendered.then((ready) => send(request, reply, ready)).catch((error: Error) => reply.send(error));
+    },
+  );
+
+  app.post(
+    '/api/settings',
+    {
+      config: {
+        access: needs('settings:write'),
+        document: { requestExamples: { model: writeExample }, errors: ['precondition_failed'] },
+      },
+      schema: {
+        tags: ['Settings'],
+        operationId: 'storeSettings',
+        summary: 'Store settings',
+        description:
+          'Merges into your record: an absent member keeps its value, and so does null for `llm_model`, `llm_base_url`, `user_consents_to_analytics` and the three keys, for which an empty string and the mask keep it too. Otherwise null and an empty string clear. Unknown and derived members are ignored.',
+        headers: IfMatch,
+        body: PostSettings,
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await settings.update(request.principal, 'post', request.body, request.headers['if-match']);
+      return { message: 'Settings stored' };
+    },
+  );
+
+  app.patch(
+    '/api/settings',
+    {
+      config: {
+        access: needs('settings:write'),
+        document: {
+          requestExamples: { model: writeExample },
+          errors: ['precondition_failed'],
+          responses: {
+            200: {
+              description: 'The whole record as it is now.',
+              anyOf: [FullSettings],
+              examples: { full: fullSettingsExample },
+            },
+          },
+        },
+      },
+      schema: {
+        tags: ['Settings'],
+        operationId: 'patchSettings',
+        summary: 'Change settings',
+        description:
+          'A JSON merge patch (RFC 7396): null clears, or puts a boolean back to its default; unknown members are refused. If-Match with the ETag that you read refuses the change where somebody else was faster.',
+        headers: IfMatch,
+        body: PatchSettings,
+      },
+    },
+    async (request, reply) => {
+      const { userId, via } = request.principal;
+      await settings.update(request.principal, 'patch', request.body, request.headers['if-match']);
+      const { bytes, etag } = await settings.get(userId, via);
+      return reply.headers(headers).header('etag', etag).send(bytes);
     },
   );
 }

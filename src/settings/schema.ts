@@ -1,13 +1,25 @@
-// The settings record. The order of its members is the order on the wire.
-import Type, { type TProperties } from 'typebox';
+// The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
+import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
+import { NullableMcpConfig, urlFault } from '../mcp/schema.ts';
+import { checked, kib, nullableText } from '../schema.ts';
 
-const text = (options: object = {}) => Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
-const integer = () => Type.Unsafe<number | null>({ type: ['integer', 'null'] });
-const number = () => Type.Unsafe<number | null>({ type: ['number', 'null'] });
-const flag = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] });
+const textBytesMax = 4 * kib;
+const iterationsMax = 100_000;
+const resourceFactorMax = 16;
+
+const text = (description?: string) =>
+  nullableText({ bytesMax: textBytesMax, ...(description === undefined ? {} : { description }) });
+const integer = (minimum: number, maximum: number) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum, maximum });
+const maybe = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] });
 const map = (of: object) => ({ type: 'object', additionalProperties: of });
 const secret = (description: string) =>
   Type.Unsafe<null>({ type: 'null', description: `${description} Its value is never shown: always null.` });
+
+function baseUrlFault(value: string): string | undefined {
+  if (value === '') return undefined;
+  return /^https?:/i.test(value) ? urlFault(value) : 'must be an http or https URL with a host';
+}
 
 export const SecretsStore = Type.Unsafe<{
   provider_tokens: Record<string, { host: string | null }>;
@@ -22,34 +34,34 @@ export const SecretsStore = Type.Unsafe<{
 });
 
 const members = {
-  language: text(),
-  agent: text(),
-  max_iterations: integer(),
+  language: text('Language of the page and of answers, such as en or zh-CN.'),
+  agent: text('Which agent works; null is the built-in one.'),
+  max_iterations: integer(1, iterationsMax),
   security_analyzer: text(),
-  confirmation_mode: flag(),
-  llm_model: text(),
+  confirmation_mode: maybe(),
+  llm_model: text('Such as anthropic/claude-sonnet-4-5; see /api/options/models.'),
   llm_api_key: secret('The key of the language model.'),
   llm_api_key_set: Type.Boolean({ description: 'Whether a key of the language model is stored.' }),
-  llm_base_url: text(),
-  remote_runtime_resource_factor: integer(),
+  llm_base_url: checked(text('Where the model is, for other than the usual place.'), baseUrlFault),
+  remote_runtime_resource_factor: integer(1, resourceFactorMax),
   secrets_store: SecretsStore,
   enable_default_condenser: Type.Boolean({ default: true }),
   enable_sound_notifications: Type.Boolean({ default: false }),
   enable_proactive_conversation_starters: Type.Boolean({ default: true }),
   enable_solvability_analysis: Type.Boolean({ default: true }),
-  user_consents_to_analytics: flag(),
+  user_consents_to_analytics: maybe(),
   sandbox_base_container_image: text(),
   sandbox_runtime_container_image: text(),
-  mcp_config: Type.Unsafe<Record<string, unknown> | null>({
-    type: ['object', 'null'],
-    description: 'Tool servers; keys and environment values show as **********.',
-    additionalProperties: true,
-  }),
+  mcp_config: NullableMcpConfig,
   search_api_key: secret('The key of the web search.'),
   sandbox_api_key: secret('The key of the sandbox.'),
-  max_budget_per_task: number(),
+  max_budget_per_task: Type.Unsafe<number | null>({
+    type: ['number', 'null'],
+    minimum: 0,
+    description: 'US dollars.',
+  }),
   email: text(),
-  email_verified: flag(),
+  email_verified: maybe(),
   git_user_name: text(),
   git_user_email: text(),
   provider_tokens_set: Type.Unsafe<Record<string, string | null>>({
@@ -61,6 +73,7 @@ const members = {
 
 export const FullSettings = Type.Object(members, { $id: 'Settings', additionalProperties: false });
 export type FullSettings = Type.Static<typeof FullSettings>;
+export type MemberName = keyof FullSettings;
 
 export const reducedMembers = [
   'language',
@@ -75,7 +88,7 @@ export const reducedMembers = [
   'enable_sound_notifications',
   'user_consents_to_analytics',
   'provider_tokens_set',
-] as const satisfies readonly (keyof FullSettings)[];
+] as const satisfies readonly MemberName[];
 
 export const ReducedSettings = Type.Object(
   Object.fromEntries(reducedMembers.map((name) => [name, members[name]])) as Pick<
@@ -85,3 +98,61 @@ export const ReducedSettings = Type.Object(
   { $id: 'ReducedSettings', additionalProperties: false },
 );
 export type ReducedSettings = Type.Static<typeof ReducedSettings>;
+
+/** Sealed on their own; shown as null. */
+export const secretMembers = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const;
+export type SecretMember = (typeof secretMembers)[number];
+
+/** Made from other things: nobody writes them. */
+const derivedMembers = [
+  'llm_api_key_set',
+  'secrets_store',
+  'email_verified',
+  'provider_tokens_set',
+  'search_api_key_set',
+] as const satisfies readonly MemberName[];
+
+/** Where null in a POST means "unchanged", because existing clients send it so. */
+export const keptOnNull: ReadonlySet<string> = new Set([
+  'llm_model',
+  'llm_base_url',
+  'user_consents_to_analytics',
+  ...secretMembers,
+]);
+
+const secretText = nullableText({ bytesMax: textBytesMax, description: 'Stored sealed; never shown again.' });
+
+type PlainMember = Exclude<MemberName, (typeof derivedMembers)[number] | SecretMember>;
+type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {
+  [Name in SecretMember]?: string | null;
+};
+
+function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
+  const names = Object.keys(members).filter((name) => !(derivedMembers as readonly string[]).includes(name));
+  return Object.fromEntries(
+    names.map((name) => {
+      const isSecret = (secretMembers as readonly string[]).includes(name);
+      return [name, Type.Optional(isSecret ? secretText : change(members[name as MemberName]))];
+    }),
+  );
+}
+
+/** A boolean that has a default goes back to it by null. */
+function nullToDefault(schema: TSchema): TSchema {
+  return (schema as { type?: unknown }).type === 'boolean'
+    ? Type.Unsafe({ ...schema, type: ['boolean', 'null'] })
+    : schema;
+}
+
+/** POST: the form of existing clients, which send whole records back. What it does not know it ignores. */
+export const PostSettings = Type.Object(
+  writeSchemas((schema) => schema),
+  { $id: 'PostSettings', additionalProperties: true },
+) as unknown as TUnsafe<Written>;
+
+/** PATCH: a JSON merge patch. What it does not know it refuses. */
+export const PatchSettings = Type.Object(writeSchemas(nullToDefault), {
+  $id: 'PatchSettings',
+  additionalProperties: false,
+}) as unknown as TUnsafe<Written>;
+export type SettingsChange = Written;

@@ -1,13 +1,26 @@
-// Settings as ready bytes per user and shape, so that reading them is a look-up.
+// Settings as ready bytes per user and shape, so that reading them is a look-up, and changes that never lose each
+// other: each is made from a version and stored only while that is still the newest.
 import { hash } from 'node:crypto';
+import type { AuditAction } from '../audit/store.ts';
 import { createCache } from '../db/cache.ts';
 import type { Database } from '../db/transaction.ts';
+import { AppError, invalid } from '../errors.ts';
+import type { Principal } from '../keys/principal.ts';
 import type { KeyKind } from '../keys/schema.ts';
+import { type McpSecrets, noMcp, restoreMasks, type StoredMcp, splitMcp } from '../mcp/secrets.ts';
+import { ownerOf } from '../secrets/store.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { type ChangeMode, type Document, type Plan, planChange } from './change.ts';
 import { toFullSettings, toReducedSettings } from './record.ts';
-import { findSettings } from './store.ts';
+import { type FullSettings, PatchSettings, type SettingsChange } from './schema.ts';
+import { findSealed, findSettings, type SecretWrite, type SettingsRows, storeSettings } from './store.ts';
 
 const cachedUsersMax = 10_000;
 const etagDigits = 16;
+/** Each lost race means that another writer has won one. */
+const attemptsMax = 100;
+
+export const mcpSecretKind = 'mcp';
 
 export interface Rendered {
   readonly bytes: Buffer;
@@ -17,7 +30,21 @@ export interface Rendered {
 /** What a session key sees, and what a bearer token sees. */
 type Shapes = Readonly<Record<KeyKind, Rendered>>;
 
+/** Whose settings, and which key is to be named in the audit. */
+export type Writer = Pick<Principal, 'userId' | 'keyId'>;
+
+/** What to store, made from the rows as they are now. */
+export interface Change {
+  readonly document: Document;
+  readonly secrets: readonly SecretWrite[];
+  readonly audit: readonly { readonly action: AuditAction; readonly subject: string }[];
+}
+
 export type Settings = ReturnType<typeof createSettings>;
+
+const writableNames: ReadonlySet<string> = new Set(
+  Object.keys((PatchSettings as unknown as { properties: object }).properties),
+);
 
 function render(value: unknown, version: number): Rendered {
   const text = JSON.stringify(value);
@@ -27,7 +54,13 @@ function render(value: unknown, version: number): Rendered {
   };
 }
 
-export function createSettings({ database }: { database: Database }) {
+/** Whether If-Match names this version: in any shape of the record, or `*`. */
+function versionMatches(ifMatch: string | undefined, version: number): boolean {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return true;
+  return ifMatch.split(',').some((tag) => tag.trim().startsWith(`"${version}-`));
+}
+
+export function createSettings({ database, vault }: { database: Database; vault: Vault }) {
   const cache = createCache<Shapes>(database, { entriesMax: cachedUsersMax });
 
   async function load(userId: number): Promise<Shapes> {
@@ -43,5 +76,117 @@ export function createSettings({ database }: { database: Database }) {
     return cache.load(userId, () => load(userId)).then((shapes) => (shapes as Shapes)[shape]);
   }
 
-  return { get };
+  /** The record as it is stored now, past the cache. */
+  async function read(userId: number): Promise<FullSettings> {
+    return toFullSettings(await database.run(findSettings, userId));
+  }
+
+  /** The value of a secret, for those who use it. Undefined where none is stored. */
+  async function openSecret(userId: number, kind: string, name: string): Promise<string | undefined> {
+    const sealed = await database.run(findSealed, { userId, kind, name });
+    if (sealed === undefined) return undefined;
+    return vault.open(sealed, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
+  }
+
+  function sealSecret(userId: number, kind: string, name: string, value: string): string {
+    return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
+  }
+
+  /** Stores what `make` makes of the newest rows, again where another writer was faster. Throws 412 on If-Match. */
+  async function change(
+    writer: Writer,
+    make: (rows: SettingsRows) => Promise<Change>,
+    ifMatch?: string,
+  ): Promise<void> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const rows = await database.run(findSettings, writer.userId);
+      if (!versionMatches(ifMatch, rows.version))
+        throw new AppError(
+          'precondition_failed',
+          'The settings have changed since you read them; read them again.',
+        );
+      const { document, secrets, audit } = await make(rows);
+      const outcome = await database.run(storeSettings, {
+        userId: writer.userId,
+        expectedVersion: rows.version,
+        document: JSON.stringify(document),
+        secrets,
+        audit: audit.map((entry) => ({ ...writer, ...entry })),
+      });
+      if (outcome === 'stored') return cache.forget(writer.userId);
+      if (outcome === 'stale_seal') await vault.refresh();
+    }
+    throw new AppError('overloaded', 'Too many writers change these settings at once; try again.', {
+      retryAfterS: 1,
+    });
+  }
+
+  async function storedMcp(userId: number, document: Document): Promise<StoredMcp> {
+    const masked = document['mcp_config'] as StoredMcp['masked'] | undefined;
+    if (masked === undefined) return noMcp;
+    const opened = await openSecret(userId, mcpSecretKind, '');
+    return { masked, secrets: opened === undefined ? noMcp.secrets : (JSON.parse(opened) as McpSecrets) };
+  }
+
+  /** The tool servers with their secrets, for those who connect to them. Undefined where none are stored. */
+  async function openMcp(userId: number) {
+    const { document } = await database.run(findSettings, userId);
+    const stored = await storedMcp(userId, JSON.parse(document) as Document);
+    return restoreMasks(stored.masked, stored).config;
+  }
+
+  async function mcpWrites(userId: number, stored: Document, mcp: Plan['mcp']) {
+    if (mcp === undefined) return { member: {}, secrets: [] };
+    const remove: SecretWrite = { kind: mcpSecretKind, name: '', sealed: null };
+    if (mcp === null) return { member: { mcp_config: undefined }, secrets: [remove] };
+    const { config, faults } = restoreMasks(mcp, await storedMcp(userId, stored));
+    if (faults.length > 0) throw invalid(faults);
+    const { masked, secrets } = splitMcp(config);
+    const keep = (value: McpSecrets): SecretWrite => ({
+      kind: mcpSecretKind,
+      name: '',
+      host: null,
+      description: null,
+      sealed: sealSecret(userId, mcpSecretKind, '', JSON.stringify(value)),
+    });
+    return { member: { mcp_config: masked }, secrets: [secrets === undefined ? remove : keep(secrets)] };
+  }
+
+  /** Merges a POST or PATCH into the record. Everything is checked before anything is stored. */
+  async function update(
+    writer: Writer,
+    mode: ChangeMode,
+    sent: SettingsChange,
+    ifMatch?: string,
+  ): Promise<void> {
+    const { userId } = writer;
+    await change(
+      writer,
+      async (rows) => {
+        const stored = JSON.parse(rows.document) as Document;
+        const plan = planChange(mode, stored, sent, writableNames);
+        const mcp = await mcpWrites(userId, stored, plan.mcp);
+        const keys = [...plan.secrets].map(
+          ([kind, value]): SecretWrite =>
+            value === null
+              ? { kind, name: '', sealed: null }
+              : {
+                  kind,
+                  name: '',
+                  host: null,
+                  description: null,
+                  sealed: sealSecret(userId, kind, '', value),
+                },
+        );
+        return {
+          document: { ...plan.document, ...mcp.member },
+          secrets: [...keys, ...mcp.secrets],
+          audit: plan.changed.map((subject) => ({ action: 'settings.change' as const, subject })),
+        };
+      },
+      ifMatch,
+    );
+  }
+
+  return { get, read, update, change, openSecret, sealSecret, openMcp };
 }

@@ -1,15 +1,19 @@
-// One JSON document and a version per user, beside the names of that user's secrets.
-import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
+// One JSON document and a version per user, beside that user's sealed secrets. Every change moves the version.
+import { type AuditEntry, recordAudit } from '../audit/store.ts';
+import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { sealedWithActiveKey } from '../secrets/store.ts';
+
+export interface SecretRow {
+  readonly kind: string;
+  readonly name: string;
+  readonly host: string | null;
+  readonly description: string | null;
+}
 
 export interface SettingsRows {
   readonly version: number;
   readonly document: string;
-  readonly secrets: readonly {
-    readonly kind: string;
-    readonly name: string;
-    readonly host: string | null;
-    readonly description: string | null;
-  }[];
+  readonly secrets: readonly SecretRow[];
 }
 
 const selectSettings = prepared((q: Queries, input: { userId: number }) =>
@@ -32,4 +36,91 @@ export const findSettings = read('settings.find', function* (q, userId: number):
   return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets };
 });
 
-export const settingsTransactions = [findSettings];
+export interface SecretPlace {
+  readonly userId: number;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export const findSealed = read('settings.findSealed', function* (q, place: SecretPlace) {
+  const found = yield* one(
+    q.build
+      .selectFrom('secrets')
+      .select('sealed')
+      .where('user_id', '=', place.userId)
+      .where('kind', '=', place.kind)
+      .where('name', '=', place.name),
+  );
+  return found?.sealed;
+});
+
+/** A secret to put in place of what is there. */
+export type SecretWrite =
+  | (SecretRow & { readonly sealed: string })
+  /** Without a sealed text the value stays and the rest changes. */
+  | (SecretRow & { readonly sealed: undefined })
+  | { readonly kind: string; readonly name: string; readonly sealed: null };
+
+export interface SettingsWrite {
+  readonly userId: number;
+  /** What the change was made from; another version means that somebody else was faster. */
+  readonly expectedVersion: number;
+  readonly document: string;
+  readonly secrets: readonly SecretWrite[];
+  readonly audit: readonly AuditEntry[];
+}
+
+export type SettingsOutcome = 'stored' | 'conflict' | 'stale_seal';
+
+function moveVersion(q: Queries, { userId, expectedVersion, document }: SettingsWrite) {
+  const stored = { version: expectedVersion + 1, document, updated_at: q.now };
+  if (expectedVersion === 0)
+    return q.build
+      .insertInto('settings')
+      .values({ user_id: userId, ...stored })
+      .onConflict((c) => c.column('user_id').doNothing())
+      .returning('version');
+  return q.build
+    .updateTable('settings')
+    .set(stored)
+    .where('user_id', '=', userId)
+    .where('version', '=', expectedVersion)
+    .returning('version');
+}
+
+function writeSecret(q: Queries, userId: number, secret: SecretWrite) {
+  const { kind, name, sealed } = secret;
+  if (sealed === null)
+    return q.build
+      .deleteFrom('secrets')
+      .where('user_id', '=', userId)
+      .where('kind', '=', kind)
+      .where('name', '=', name);
+  const { host, description } = secret as SecretRow;
+  if (sealed === undefined)
+    return q.build
+      .updateTable('secrets')
+      .set({ host, description })
+      .where('user_id', '=', userId)
+      .where('kind', '=', kind)
+      .where('name', '=', name);
+  return q.build
+    .insertInto('secrets')
+    .values({ user_id: userId, kind, name, sealed, host, description })
+    .onConflict((c) => c.columns(['user_id', 'kind', 'name']).doUpdateSet({ sealed, host, description }));
+}
+
+/** All of it or nothing. The version comes first: it locks out other writers of the same user. */
+export const storeSettings = write(
+  'settings.store',
+  function* (q, change: SettingsWrite): Steps<SettingsOutcome> {
+    const sealed = change.secrets.flatMap((secret) => secret.sealed ?? []);
+    if (sealed.length > 0 && !(yield* sealedWithActiveKey(q, sealed))) return 'stale_seal';
+    if ((yield* one(moveVersion(q, change))) === undefined) return 'conflict';
+    for (const secret of change.secrets) yield* rows(writeSecret(q, change.userId, secret));
+    yield* recordAudit(q, change.audit);
+    return 'stored';
+  },
+);
+
+export const settingsTransactions = [findSettings, findSealed, storeSettings];

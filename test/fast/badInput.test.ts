@@ -284,11 +284,11 @@ describe('paths and methods', () => {
 
   it('answers a wrong method with 405 and names the right ones', async () => {
     const wrong = [
-      ['DELETE', '/api/settings', 'GET, HEAD'],
+      ['DELETE', '/api/settings', 'GET, HEAD, POST, PATCH'],
       ['PUT', '/api/conversations', 'POST'],
       ['POST', '/api/keys/abc', 'DELETE'],
       ['OPTIONS', '/api/conversations', 'POST'],
-      ['PROPFIND', '/api/settings', 'GET, HEAD'],
+      ['PROPFIND', '/api/settings', 'GET, HEAD, POST, PATCH'],
       ['POST', '/alive', 'GET, HEAD'],
     ] as const;
     for (const [method, path, allow] of wrong) {

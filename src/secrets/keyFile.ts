@@ -1,0 +1,55 @@
+// The file of sealing keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
+// under way.
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RefusalError } from '../errors.ts';
+
+const keyBytes = 32;
+const linePattern = /^[0-9a-f]{64}$/i;
+
+export interface KeyFile {
+  readonly path: string;
+  /** Empty where there is no file. */
+  read(): readonly Buffer[];
+  /** Replaces the file at once: a reader sees the old or the new one. */
+  write(keys: readonly Buffer[]): void;
+  remove(): void;
+}
+
+export function createSealingKey(): Buffer {
+  return randomBytes(keyBytes);
+}
+
+export function openKeyFile(dataDir: string): KeyFile {
+  const path = join(dataDir, 'secret.key');
+
+  function readText(): string | undefined {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw new RefusalError(`The key file ${path} cannot be read: ${(error as Error).message}.`);
+    }
+  }
+
+  return {
+    path,
+    read: () => {
+      const text = readText();
+      if (text === undefined) return [];
+      const lines = text.split(/\s+/).filter((line) => line !== '');
+      if (lines.length === 0 || !lines.every((line) => linePattern.test(line)))
+        throw new RefusalError(
+          `The key file ${path} is damaged: each line must be 64 hex digits. Restore it from a backup.`,
+        );
+      return lines.map((line) => Buffer.from(line, 'hex'));
+    },
+    write: (keys) => {
+      const text = keys.map((key) => `${key.toString('hex')}\n`).join('');
+      writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
+      renameSync(`${path}.new`, path);
+    },
+    remove: () => rmSync(path, { force: true }),
+  };
+}
