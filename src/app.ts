@@ -17,6 +17,9 @@ import { createIds } from './ids.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { createKeys } from './keys/service.ts';
+import { optionRoutes } from './options/routes.ts';
+import { secretRoutes } from './secrets/routes.ts';
+import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { createSettings } from './settings/service.ts';
@@ -139,7 +142,10 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       requestRates: rates.requests,
       isStopping,
     });
-    settingsRoutes(app, createSettings({ database, vault }));
+    const settings = createSettings({ database, vault });
+    settingsRoutes(app, settings);
+    secretRoutes(app, createSecrets({ settings }));
+    optionRoutes(app);
     conversationRoutes(app, conversations);
     keyRoutes(app, keys);
     healthRoutes(app, {

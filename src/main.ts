@@ -1,18 +1,22 @@
 // From the command line to an exit code: 0 done, 1 failed, 2 refused or misused.
+
+import { audit } from './cli/audit.ts';
 import type { Command } from './cli/command.ts';
 import { keys } from './cli/keys.ts';
+import { secrets } from './cli/secrets.ts';
 import { serve } from './cli/serve.ts';
+import { settings } from './cli/settings.ts';
 import { users } from './cli/users.ts';
 import { RefusalError } from './errors.ts';
 import { version } from './version.ts';
 
-const commands: readonly Command[] = [serve, keys, users];
+const commands: readonly Command[] = [serve, settings, keys, users, secrets, audit];
 
 const usage = `Parley ${version}: the control plane for coding agents.
 
 Usage: parley COMMAND [options]
 
-${commands.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`).join('\n')}
+${commands.map(({ name, summary }) => `  ${name.padEnd(10)}${summary}`).join('\n')}
 
 "parley COMMAND --help" explains a command. Start with: parley serve
 `;

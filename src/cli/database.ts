@@ -1,16 +1,38 @@
 // Opens the database for a command, beside a running service or without one, and closes it again.
 import { openConfiguredDatabase } from '../app.ts';
-import { readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { Database } from '../db/transaction.ts';
+import { RefusalError } from '../errors.ts';
+import { openVault } from '../secrets/vault.ts';
+import { createSettings, type Settings, type Writer } from '../settings/service.ts';
+import { findUser } from '../users/store.ts';
 
-export async function withDatabase<Out>(work: (database: Database) => Promise<Out>): Promise<Out> {
+/** Stands for a key in the audit: whoever may open the database needs none. */
+export const commandLine = 'command-line';
+
+export async function withDatabase<Out>(
+  work: (database: Database, config: Config) => Promise<Out>,
+): Promise<Out> {
   process.umask(0o077);
   const config = readConfig(process.env);
   const failed = Promise.withResolvers<never>();
   const database = await openConfiguredDatabase(config, failed.reject);
   try {
-    return await Promise.race([work(database), failed.promise]);
+    return await Promise.race([work(database, config), failed.promise]);
   } finally {
     await database.close();
   }
+}
+
+/** The settings of a user who exists. */
+export function withSettings<Out>(
+  userName: string,
+  work: (settings: Settings, writer: Writer) => Promise<Out>,
+): Promise<Out> {
+  return withDatabase(async (database, { dataDir, secretKeys }) => {
+    const user = await database.run(findUser, userName);
+    if (user === undefined) throw new RefusalError('There is no such user; "parley users list" shows them.');
+    const vault = await openVault({ database, dataDir, secretKeys });
+    return work(createSettings({ database, vault }), { userId: user.id, keyId: commandLine });
+  });
 }

@@ -6,7 +6,7 @@ import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
 import { ownerName, userNamePattern } from '../users/schema.ts';
 import type { Command } from './command.ts';
-import { withDatabase } from './database.ts';
+import { commandLine, withDatabase } from './database.ts';
 import { formatTable } from './table.ts';
 
 const help = `Usage: parley keys create [--user NAME] [--kind session|bearer] [--name TEXT] [--scope SCOPE]… [--expires 30d]
@@ -67,6 +67,7 @@ async function create(argv: readonly string[]): Promise<number> {
     name: values.name,
     scopes: chooseScopes(kind, asked),
     expiresAt: expiresAt(values.expires),
+    by: commandLine,
   };
   const made = await withDatabase((database) => issueKey(database, grant));
   process.stdout.write(`${made.key}\n`);
@@ -102,7 +103,7 @@ async function revoke(argv: readonly string[]): Promise<number> {
   const [id, ...rest] = positionals;
   if (id === undefined || rest.length > 0)
     throw new RefusalError('Give the id of one key; "parley keys list" shows them.');
-  const row = await withDatabase((database) => database.run(revokeKey, { id }));
+  const row = await withDatabase((database) => database.run(revokeKey, { id, by: commandLine }));
   if (row === undefined) throw new RefusalError('There is no key of that id; "parley keys list" shows them.');
   process.stderr.write(`Key ${row.id} of ${row.user} is revoked.\n`);
   return 0;

@@ -3,7 +3,14 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 
-export const statuses: Readonly<Record<ErrorCode, { readonly status: number; readonly when: string }>> = {
+interface Status {
+  readonly status: number;
+  readonly when: string;
+  /** Existing clients look for the sentence in `message`, too. */
+  readonly repeatsMessage?: true;
+}
+
+export const statuses: Readonly<Record<ErrorCode, Status>> = {
   malformed_request: { status: 400, when: 'the request is not proper HTTP, or its URL cannot be decoded' },
   malformed_json: { status: 400, when: 'the body is not valid JSON in UTF-8' },
   unauthorized: { status: 401, when: 'the credential is missing, malformed, unknown, expired or revoked' },
@@ -15,7 +22,7 @@ export const statuses: Readonly<Record<ErrorCode, { readonly status: number; rea
   request_timeout: { status: 408, when: 'the request took too long to arrive' },
   conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key came with another request body before' },
-  secret_exists: { status: 400, when: 'a secret of that name exists already' },
+  secret_exists: { status: 400, when: 'a secret of that name exists already', repeatsMessage: true },
   gone: { status: 410, when: 'this operation is no longer offered' },
   precondition_failed: { status: 412, when: 'the record has changed since the version that If-Match names' },
   body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
@@ -42,13 +49,17 @@ export const ErrorBody = Type.Object(
     details: Type.Array(
       Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false }),
     ),
+    message: Type.Optional(
+      Type.String({ description: 'The sentence again, where existing clients look for it.' }),
+    ),
   },
   { $id: 'Error', additionalProperties: false },
 );
 export type ErrorBody = Type.Static<typeof ErrorBody>;
 
 export function errorBody(error: AppError, requestId: string): ErrorBody {
-  return { error: error.message, code: error.code, request_id: requestId, details: [...error.details] };
+  const body = { error: error.message, code: error.code, request_id: requestId, details: [...error.details] };
+  return statuses[error.code].repeatsMessage ? { ...body, message: error.message } : body;
 }
 
 const frameworkCodes: Readonly<Record<string, AppError>> = {

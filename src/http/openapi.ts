@@ -19,6 +19,8 @@ export interface OpenApi {
 const tags = [
   { name: 'Settings', description: 'One record per user.' },
   { name: 'Conversations', description: 'Work for an agent.' },
+  { name: 'Secrets', description: 'Custom secrets and git provider tokens: stored sealed, never shown.' },
+  { name: 'Options', description: 'Values that clients offer in their forms.' },
   { name: 'Keys', description: 'Credentials, made and revoked.' },
   { name: 'Service', description: 'Health and description. No key needed.' },
 ];

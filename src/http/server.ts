@@ -16,6 +16,7 @@ import Fastify, {
 import type { Logger } from 'pino';
 import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { validatorCompiler } from '../validation.ts';
 import type { Access } from './access.ts';
 import { type Authenticate, createAuthentication } from './authentication.ts';
 import { createBodyParser } from './body.ts';
@@ -23,7 +24,6 @@ import { errorBody, sendError, statuses } from './errors.ts';
 import { createGuard } from './guard.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
-import { validatorCompiler } from './validation.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,

@@ -39,7 +39,14 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   const kept = readCredential(file);
   const unused = kept !== undefined && (await database.run(findKey, kept.id)) === undefined;
   const credential = unused ? kept : writeCredential(file);
-  const grant = { kind: 'session', userName: ownerName, name: 'owner', scopes, expiresAt: null } as const;
+  const grant = {
+    kind: 'session',
+    userName: ownerName,
+    name: 'owner',
+    scopes,
+    expiresAt: null,
+    by: 'service',
+  } as const;
   if (await database.run(createFirstKey, toRow(grant, credential))) return { file, made: credential.text };
   // Another process on this database was faster; its folder has the key.
   if (!unused) rmSync(file, { force: true });

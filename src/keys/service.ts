@@ -162,6 +162,7 @@ export function createKeys(options: KeysOptions) {
     if (missing.length > 0)
       throw new AppError('forbidden', `Your key does not hold ${missing.join(', ')} and cannot grant it.`);
     return issueKey(database, {
+      by: principal.keyId,
       kind,
       userName,
       name: request.name,
@@ -186,7 +187,7 @@ export function createKeys(options: KeysOptions) {
 
   async function revoke(principal: Principal, id: string): Promise<KeyRecord> {
     const mine = principal.scopes.has('admin') ? {} : { userId: principal.userId };
-    const row = await database.run(revokeKey, { id, ...mine });
+    const row = await database.run(revokeKey, { id, by: principal.keyId, ...mine });
     if (row === undefined) throw new AppError('not_found', 'There is no such key.');
     cache.forget(id);
     return toRecord(row);
@@ -206,6 +207,8 @@ export interface KeyGrant {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number | null;
+  /** The id of the key that makes it, for the audit. */
+  readonly by: string;
 }
 
 export function toRow(grant: KeyGrant, credential: Credential) {
@@ -217,6 +220,7 @@ export function toRow(grant: KeyGrant, credential: Credential) {
     hash: credential.hash,
     scopes: JSON.stringify(grant.scopes),
     expiresAt: grant.expiresAt,
+    by: grant.by,
   };
 }
 

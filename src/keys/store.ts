@@ -1,7 +1,11 @@
 // Rows of credentials. They hold hashes; the secret itself is never stored.
+
+import { recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import { ensureUserSteps } from '../users/store.ts';
 import { type KeyKind, keysPerUserMax } from './schema.ts';
+
+const auditUseEveryMs = 24 * 60 * 60 * 1_000;
 
 export interface KeyRow {
   readonly id: string;
@@ -25,6 +29,12 @@ export interface NewKeyRow {
   readonly hash: string;
   readonly scopes: string;
   readonly expiresAt: number | null;
+  /** The id of the key that makes it, for the audit. */
+  readonly by: string;
+}
+
+function subjectOf({ id, name }: { id: string; name: string }): string {
+  return `${id} ${name}`;
 }
 
 function selectKeys(q: Queries) {
@@ -71,6 +81,7 @@ export const createKey = write('keys.create', function* (q, key: NewKeyRow): Ste
   );
   if (Number(active?.count) >= keysPerUserMax) return undefined;
   yield* rows(insertKey(q, user.id, key));
+  yield* recordAudit(q, [{ userId: user.id, keyId: key.by, action: 'key.create', subject: subjectOf(key) }]);
   return yield* one(selectKey(q, { id: key.id }));
 });
 
@@ -110,30 +121,53 @@ export const createFirstKey = write('keys.createFirst', function* (q, key: NewKe
   yield* rows(q.build.updateTable('users').set({ name: key.userName }).where('id', '=', user.id));
   if ((yield* one(usableSessionKey(q))) !== undefined) return false;
   yield* rows(insertKey(q, user.id, key));
+  yield* recordAudit(q, [{ userId: user.id, keyId: key.by, action: 'key.create', subject: subjectOf(key) }]);
   return true;
 });
 
+export interface Revocation {
+  readonly id: string;
+  /** Absent: whoever's it is. */
+  readonly userId?: number;
+  readonly by: string;
+}
+
 /** Revokes the key; a second time changes nothing. Undefined: no such key, or not that user's. */
-export const revokeKey = write('keys.revoke', function* (q, input: { id: string; userId?: number }): Steps<
-  KeyRow | undefined
-> {
-  let query = q.build
-    .updateTable('keys')
-    .set((e) => ({ revoked_at: e.fn.coalesce('revoked_at', q.now) }))
-    .where('id', '=', input.id);
-  if (input.userId !== undefined) query = query.where('user_id', '=', input.userId);
-  const revoked = yield* one(query.returning('id'));
-  return revoked && (yield* one(selectKey(q, { id: revoked.id })));
+export const revokeKey = write('keys.revoke', function* (q, input: Revocation): Steps<KeyRow | undefined> {
+  const before = yield* one(selectKey(q, { id: input.id }));
+  if (before === undefined || before.user_id !== (input.userId ?? before.user_id)) return undefined;
+  const revoked = yield* one(
+    q.build
+      .updateTable('keys')
+      .set({ revoked_at: q.now })
+      .where('id', '=', input.id)
+      .where('revoked_at', 'is', null)
+      .returning('id'),
+  );
+  if (revoked !== undefined)
+    yield* recordAudit(q, [
+      { userId: before.user_id, keyId: input.by, action: 'key.revoke', subject: subjectOf(before) },
+    ]);
+  return yield* one(selectKey(q, { id: input.id }));
 });
 
-/** Records when keys were last used, many at once. */
-export const recordUses = write(
-  'keys.recordUses',
-  function* (q, uses: readonly { id: string; at: number }[]) {
-    for (const { id, at } of uses)
-      yield* rows(q.build.updateTable('keys').set({ last_used_at: at }).where('id', '=', id));
-  },
-);
+export interface KeyUse {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** Records when keys were last used, many at once; the audit gets one entry per key and day. */
+export const recordUses = write('keys.recordUses', function* (q, uses: readonly KeyUse[]): Steps<void> {
+  for (const { id, at } of uses) {
+    const before = yield* one(selectKey(q, { id }));
+    if (before === undefined) continue;
+    yield* rows(q.build.updateTable('keys').set({ last_used_at: at }).where('id', '=', id));
+    if (at - (before.last_used_at ?? 0) >= auditUseEveryMs)
+      yield* recordAudit(q, [
+        { userId: before.user_id, keyId: id, action: 'key.use', subject: subjectOf(before) },
+      ]);
+  }
+});
 
 export const keyTransactions = [
   findKey,

@@ -22,6 +22,10 @@ export function* ensureUserSteps(q: Queries, name: string): Steps<User> {
 
 export const ensureUser = write('users.ensure', ensureUserSteps);
 
+export const findUser = read('users.find', function* (q, name: string): Steps<User | undefined> {
+  return yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));
+});
+
 export const listUsers = read('users.list', function* (q, _: null) {
   return yield* rows(
     q.build
@@ -35,4 +39,4 @@ export const listUsers = read('users.list', function* (q, _: null) {
   );
 });
 
-export const userTransactions = [ensureUser, listUsers];
+export const userTransactions = [ensureUser, findUser, listUsers];

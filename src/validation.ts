@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import System from 'typebox/system';
-import { type AppError, type Detail, invalid } from '../errors.ts';
+import { type AppError, type Detail, invalid } from './errors.ts';
 
 const detailsMax = 20;
 /** The faults of a union come as several errors, so that many more are collected than are told. */

@@ -1,0 +1,142 @@
+// `parley settings get|set|import|export`.
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { AppError, RefusalError } from '../errors.ts';
+import { AddGitProviders, NewSecret } from '../secrets/schema.ts';
+import { createSecrets } from '../secrets/service.ts';
+import { type Imported, readImport } from '../settings/importFile.ts';
+import { PatchSettings, PostSettings, type SettingsChange, secretMembers } from '../settings/schema.ts';
+import { ownerName } from '../users/schema.ts';
+import { compileCheck } from '../validation.ts';
+import type { Command } from './command.ts';
+import { withSettings } from './database.ts';
+
+const help = `Usage: parley settings get [NAME] [--user USER]
+       parley settings set NAME VALUE [--user USER]
+       parley settings import FILE [--user USER]
+       parley settings export [--user USER]
+
+Reads and writes a user's settings (default user: ${ownerName}). A running service follows within a second.
+
+get      Prints the record as JSON, or one member of it.
+set      Stores one member. VALUE is JSON, or else taken as text; null clears it.
+         Keys (${secretMembers.join(', ')}) are read from standard input, so that
+         they are seen in no process list and no shell history: leave VALUE away.
+import   Reads settings.json or secrets.json of an OpenHands installation, or our own export.
+export   Prints what import can read. It never holds the value of a secret.
+
+Examples: parley settings set llm_model anthropic/claude-sonnet-4-5
+          parley settings set llm_api_key < key.txt
+`;
+
+const derived = [
+  'llm_api_key_set',
+  'search_api_key_set',
+  'provider_tokens_set',
+  'secrets_store',
+  'email_verified',
+];
+
+interface Asked {
+  readonly words: readonly string[];
+  readonly user: string;
+}
+
+type Action = (asked: Asked) => Promise<void>;
+
+function print(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+function checkedBy(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
+  const error = compileCheck(schema)(value);
+  if (error !== undefined) throw error;
+}
+
+const get: Action = async ({ words: [name, ...rest], user }) => {
+  if (rest.length > 0) throw new RefusalError('Name one member, or none for all.');
+  const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
+  if (name !== undefined && !(name in record))
+    throw new RefusalError('There is no such member of the settings.');
+  print(name === undefined ? record : record[name as keyof typeof record]);
+};
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const set: Action = async ({ words: [name = '', value, ...rest], user }) => {
+  const isSecret = (secretMembers as readonly string[]).includes(name);
+  if (name === '' || rest.length > 0) throw new RefusalError('Say "parley settings set NAME VALUE".');
+  if (isSecret && value !== undefined && value !== 'null')
+    throw new RefusalError(`Give ${name} on standard input: parley settings set ${name} < FILE`);
+  if (!isSecret && value === undefined) throw new RefusalError('A value is missing; null clears.');
+  const sent = value === undefined ? readFileSync(0, 'utf8').trim() : parseValue(value);
+  const change = { [name]: sent } as SettingsChange;
+  checkedBy(PatchSettings, change);
+  await withSettings(user, (settings, writer) => settings.update(writer, 'patch', change));
+};
+
+function checkImport({ settings, providers, secrets }: Imported): void {
+  checkedBy(PostSettings, settings);
+  checkedBy(AddGitProviders, { provider_tokens: providers });
+  for (const secret of secrets) checkedBy(NewSecret, secret);
+}
+
+const importFile: Action = async ({ words: [file, ...rest], user }) => {
+  if (file === undefined || rest.length > 0) throw new RefusalError('Name one file.');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new RefusalError(`The file cannot be read: ${(error as Error).message}.`);
+  }
+  const imported = readImport(text);
+  checkImport(imported);
+  await withSettings(user, async (settings, writer) => {
+    const secrets = createSecrets({ settings });
+    await settings.update(writer, 'post', imported.settings);
+    if (Object.keys(imported.providers).length > 0)
+      await secrets.addGitProviders(writer, { provider_tokens: imported.providers });
+    for (const secret of imported.secrets) await secrets.replace(writer, secret);
+  });
+  const count = Object.keys(imported.settings).length;
+  const { ignored, providers } = imported;
+  process.stderr.write(
+    `Imported ${count} settings, ${Object.keys(providers).length} provider tokens, ${imported.secrets.length} secrets.\n`,
+  );
+  if (ignored.length > 0) process.stderr.write(`Not known here, left out: ${ignored.join(', ')}.\n`);
+};
+
+const exportAll: Action = async ({ user }) => {
+  const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
+  const kept = Object.entries(record).filter(([name, value]) => value !== null && !derived.includes(name));
+  print(Object.fromEntries(kept));
+};
+
+const actions: Readonly<Record<string, Action>> = { get, set, import: importFile, export: exportAll };
+
+async function run(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    options: { user: { type: 'string', default: ownerName } },
+    allowPositionals: true,
+  });
+  const [action = '', ...words] = positionals;
+  const act = actions[action];
+  if (act === undefined)
+    throw new RefusalError('Say get, set, import or export; "parley settings --help" explains them.');
+  try {
+    await act({ words, user: values.user });
+    return 0;
+  } catch (error) {
+    if (error instanceof AppError) throw new RefusalError(error.message);
+    throw error;
+  }
+}
+
+export const settings: Command = { name: 'settings', summary: 'Read and write settings', help, run };

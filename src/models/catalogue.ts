@@ -1,0 +1,37 @@
+// The models that are known by name, with prices and limits, from the file beside this one.
+import { readFileSync } from 'node:fs';
+
+export interface Model {
+  /** US dollars per million tokens. */
+  readonly input: number;
+  readonly output: number;
+  readonly cache_read?: number;
+  readonly cache_write?: number;
+  /** Tokens. */
+  readonly context?: number;
+  readonly max_output?: number;
+  readonly images?: boolean;
+  /** The day on which its maker stops offering it. */
+  readonly until?: string;
+}
+
+interface Catalogue {
+  readonly as_of: string;
+  readonly models: Readonly<Record<string, Model>>;
+}
+
+let catalogue: Catalogue | undefined;
+
+/** Read once, when somebody first asks. */
+export function getCatalogue(): Catalogue {
+  catalogue ??= JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8')) as Catalogue;
+  return catalogue;
+}
+
+/** Names of the models that are still offered on that day, in order. */
+export function listModelNames(today: string): string[] {
+  return Object.entries(getCatalogue().models)
+    .filter(([, { until }]) => until === undefined || until > today)
+    .map(([name]) => name)
+    .toSorted();
+}

@@ -1,0 +1,81 @@
+// /api/options/*: the values that clients offer in their forms. Settings take other values too.
+import Type from 'typebox';
+import { AppError } from '../errors.ts';
+import { needs, open } from '../http/access.ts';
+import type { Server } from '../http/server.ts';
+import { listModelNames } from '../models/catalogue.ts';
+
+const Names = Type.Array(Type.String());
+
+const ClientConfig = Type.Object(
+  {
+    APP_MODE: Type.String(),
+    GITHUB_CLIENT_ID: Type.Null(),
+    POSTHOG_CLIENT_KEY: Type.String(),
+    FEATURE_FLAGS: Type.Object({}, { additionalProperties: Type.Boolean() }),
+  },
+  { $id: 'ClientConfig', additionalProperties: false },
+);
+
+/** `CodeActAgent` is what existing clients call the built-in one. */
+const agents = ['CodeActAgent', 'builtin', 'claude', 'codex', 'gemini', 'opencode', 'qwen'];
+
+/** None yet: a name can be stored, and nothing analyses. */
+const securityAnalyzers: readonly string[] = [];
+
+export function optionRoutes(app: Server): void {
+  function names(path: string, operationId: string, summary: string, list: () => readonly string[]): void {
+    app.get(
+      path,
+      {
+        config: { access: needs('settings:read', { bearer: true }) },
+        schema: { tags: ['Options'], operationId, summary, response: { 200: Names } },
+      },
+      async () => [...list()],
+    );
+  }
+
+  names('/api/options/models', 'listModels', 'Models that are known by name', () =>
+    listModelNames(new Date().toISOString().slice(0, 10)),
+  );
+  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => agents);
+  names(
+    '/api/options/security-analyzers',
+    'listSecurityAnalyzers',
+    'Security analyzers',
+    () => securityAnalyzers,
+  );
+
+  app.get(
+    '/api/options/config',
+    {
+      config: { access: open },
+      schema: {
+        tags: ['Options'],
+        operationId: 'getClientConfig',
+        summary: 'What existing web clients ask first',
+        response: { 200: ClientConfig },
+      },
+    },
+    async () => ({ APP_MODE: 'oss', GITHUB_CLIENT_ID: null, POSTHOG_CLIENT_KEY: '', FEATURE_FLAGS: {} }),
+  );
+
+  app.post(
+    '/api/reset-settings',
+    {
+      config: { access: needs('settings:write'), document: { errors: ['gone'] } },
+      schema: {
+        tags: ['Settings'],
+        operationId: 'resetSettings',
+        summary: 'No longer offered',
+        description: 'Always 410. PATCH /api/settings with null clears members one by one.',
+      },
+    },
+    async () => {
+      throw new AppError(
+        'gone',
+        'Settings cannot be reset as a whole; clear members with PATCH /api/settings.',
+      );
+    },
+  );
+}

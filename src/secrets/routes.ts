@@ -1,0 +1,128 @@
+// /api/secrets, and the tokens of git providers.
+import Type from 'typebox';
+import { needs } from '../http/access.ts';
+import { Message } from '../http/message.ts';
+import type { Server } from '../http/server.ts';
+import { AddGitProviders, NewSecret, SecretList, SecretName, SecretUpdate } from './schema.ts';
+import type { Secrets } from './service.ts';
+
+const NameInPath = Type.Object({ name: SecretName });
+const access = needs('settings:write');
+const tags = ['Secrets'];
+
+export function secretRoutes(app: Server, secrets: Secrets): void {
+  app.get(
+    '/api/secrets',
+    {
+      config: { access: needs('settings:read') },
+      schema: {
+        tags,
+        operationId: 'listSecrets',
+        summary: 'List your custom secrets',
+        description: 'Names and descriptions; the values are never shown.',
+        response: { 200: SecretList },
+      },
+    },
+    (request) => secrets.list(request.principal.userId),
+  );
+
+  app.post(
+    '/api/secrets',
+    {
+      config: { access, document: { errors: ['secret_exists', 'limit_reached'] } },
+      schema: {
+        tags,
+        operationId: 'createSecret',
+        summary: 'Store a secret',
+        body: NewSecret,
+        response: { 201: Message },
+      },
+    },
+    async (request, reply) => {
+      await secrets.create(request.principal, request.body);
+      reply.code(201);
+      return { message: 'Secret stored' };
+    },
+  );
+
+  app.put(
+    '/api/secrets/:name',
+    {
+      config: { access, document: { errors: ['secret_exists'] } },
+      schema: {
+        tags,
+        operationId: 'updateSecret',
+        summary: 'Rename or describe a secret',
+        description: 'Its value stays.',
+        params: NameInPath,
+        body: SecretUpdate,
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await secrets.update(request.principal, request.params.name, request.body);
+      return { message: 'Secret updated' };
+    },
+  );
+
+  app.delete(
+    '/api/secrets/:name',
+    {
+      config: { access },
+      schema: {
+        tags,
+        operationId: 'deleteSecret',
+        summary: 'Delete a secret',
+        params: NameInPath,
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await secrets.remove(request.principal, request.params.name);
+      return { message: 'Secret deleted' };
+    },
+  );
+
+  app.post(
+    '/api/add-git-providers',
+    {
+      config: {
+        access,
+        document: {
+          requestExamples: {
+            gitlab: { provider_tokens: { gitlab: { token: 'a-token', host: 'git.example.com' } } },
+          },
+        },
+      },
+      schema: {
+        tags,
+        operationId: 'addGitProviders',
+        summary: 'Store tokens of git providers',
+        description: 'An empty token keeps the stored one and changes the host.',
+        body: AddGitProviders,
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await secrets.addGitProviders(request.principal, request.body);
+      return { message: 'Git providers stored' };
+    },
+  );
+
+  app.post(
+    '/api/unset-provider-tokens',
+    {
+      config: { access },
+      schema: {
+        tags,
+        operationId: 'unsetProviderTokens',
+        summary: 'Forget all tokens of git providers',
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await secrets.unsetProviderTokens(request.principal);
+      return { message: 'Git provider tokens removed' };
+    },
+  );
+}

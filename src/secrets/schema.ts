@@ -1,0 +1,94 @@
+// Custom secrets and git provider tokens, as callers send them. What comes back never holds a value.
+import Type from 'typebox';
+import { gitProviders } from '../providers.ts';
+import { checked, kib, nullableText, text } from '../schema.ts';
+
+const valueBytesMax = 64 * kib;
+const tokenBytesMax = 4 * kib;
+const hostBytesMax = 512;
+
+/** Custom secrets that one user may keep. */
+export const customSecretsMax = 1_000;
+
+export const SecretName = text({
+  bytesMax: 64,
+  pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,63}$',
+  description: 'As a variable of the environment is named.',
+});
+
+const Description = nullableText({ bytesMax: kib });
+
+export const NewSecret = Type.Object(
+  {
+    name: SecretName,
+    value: text({ bytesMax: valueBytesMax, lengthMin: 1, description: 'Stored sealed; never shown again.' }),
+    description: Type.Optional(Description),
+  },
+  { $id: 'NewSecret', additionalProperties: false },
+);
+export type NewSecret = Type.Static<typeof NewSecret>;
+
+export const SecretUpdate = Type.Object(
+  { name: Type.Optional(SecretName), description: Type.Optional(Description) },
+  { $id: 'SecretUpdate', additionalProperties: false },
+);
+export type SecretUpdate = Type.Static<typeof SecretUpdate>;
+
+export const SecretList = Type.Object(
+  {
+    custom_secrets: Type.Array(
+      Type.Object(
+        { name: Type.String(), description: Type.Unsafe<string | null>({ type: ['string', 'null'] }) },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { $id: 'SecretList', additionalProperties: false },
+);
+
+/** The host of a self-managed provider, with or without https:// in front; '' where there is none. */
+export function normaliseHost(sent: string | null | undefined): string | null {
+  const host = (sent ?? '')
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/+$/, '');
+  return host === '' ? null : host.toLowerCase();
+}
+
+function hostFault(value: string): string | undefined {
+  const host = normaliseHost(value);
+  const good = host === null || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(host);
+  return good ? undefined : 'must be a host name, such as git.example.com, with a port where needed';
+}
+
+const ProviderToken = Type.Object(
+  {
+    token: Type.Optional(
+      nullableText({
+        bytesMax: tokenBytesMax,
+        description: 'Empty keeps the stored one. Never shown again.',
+      }),
+    ),
+    host: Type.Optional(
+      checked(
+        nullableText({ bytesMax: hostBytesMax, description: 'Of a self-managed installation.' }),
+        hostFault,
+      ),
+    ),
+  },
+  { additionalProperties: true },
+);
+
+export const AddGitProviders = Type.Object(
+  {
+    provider_tokens: Type.Object(
+      Object.fromEntries(gitProviders.map((provider) => [provider, Type.Optional(ProviderToken)])) as Record<
+        (typeof gitProviders)[number],
+        Type.TOptional<typeof ProviderToken>
+      >,
+      { additionalProperties: false },
+    ),
+  },
+  { $id: 'AddGitProviders', additionalProperties: false },
+);
+export type AddGitProviders = Type.Static<typeof AddGitProviders>;

@@ -1,0 +1,125 @@
+// Custom secrets and git provider tokens. They are part of a user's settings: each change moves their version.
+import { AppError } from '../errors.ts';
+import { gitProviders } from '../providers.ts';
+import type { Change, Settings, Writer } from '../settings/service.ts';
+import type { SecretWrite, SettingsRows } from '../settings/store.ts';
+import {
+  type AddGitProviders,
+  customSecretsMax,
+  type NewSecret,
+  normaliseHost,
+  type SecretUpdate,
+} from './schema.ts';
+
+const custom = 'custom';
+const providerToken = 'provider_token';
+
+export type Secrets = ReturnType<typeof createSecrets>;
+
+function notFound(): AppError {
+  return new AppError('not_found', 'There is no secret of that name.');
+}
+
+function exists(): AppError {
+  return new AppError('secret_exists', 'A secret of that name exists already.');
+}
+
+export function createSecrets({ settings }: { settings: Settings }) {
+  const listCustom = (rows: SettingsRows) => rows.secrets.filter(({ kind }) => kind === custom);
+
+  function changeOf(rows: SettingsRows, secrets: readonly SecretWrite[]): Change {
+    return {
+      document: JSON.parse(rows.document),
+      secrets,
+      audit: secrets.map(({ kind, name, sealed }) => ({
+        action: sealed === null ? 'secret.remove' : 'secret.set',
+        subject: kind === custom ? name : `${kind} ${name}`,
+      })),
+    };
+  }
+
+  async function list(userId: number) {
+    const { secrets_store } = await settings.read(userId);
+    const stored = Object.entries(secrets_store.custom_secrets);
+    return { custom_secrets: stored.map(([name, { description }]) => ({ name, description })) };
+  }
+
+  async function create(writer: Writer, { name, value, description }: NewSecret): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      const stored = listCustom(rows);
+      if (stored.some((secret) => secret.name === name)) throw exists();
+      if (stored.length >= customSecretsMax)
+        throw new AppError(
+          'limit_reached',
+          `At most ${customSecretsMax} secrets can be kept; delete one first.`,
+        );
+      const sealed = settings.sealSecret(writer.userId, custom, name, value);
+      return changeOf(rows, [{ kind: custom, name, sealed, host: null, description: description || null }]);
+    });
+  }
+
+  /** Stores the secret in place of one of that name. */
+  async function replace(writer: Writer, { name, value, description }: NewSecret): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      const sealed = settings.sealSecret(writer.userId, custom, name, value);
+      return changeOf(rows, [{ kind: custom, name, sealed, host: null, description: description || null }]);
+    });
+  }
+
+  /** A new name or description; the value stays. */
+  async function update(writer: Writer, name: string, sent: SecretUpdate): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      const stored = listCustom(rows).find((secret) => secret.name === name);
+      if (stored === undefined) throw notFound();
+      const description = sent.description === undefined ? stored.description : sent.description || null;
+      const newName = sent.name ?? name;
+      if (newName === name) return changeOf(rows, [{ ...stored, description, sealed: undefined }]);
+      if (listCustom(rows).some((secret) => secret.name === newName)) throw exists();
+      const value = await settings.openSecret(writer.userId, custom, name);
+      // Sealed for its name: under another one it must be sealed anew.
+      const sealed = settings.sealSecret(writer.userId, custom, newName, value ?? '');
+      return changeOf(rows, [
+        { kind: custom, name, sealed: null },
+        { kind: custom, name: newName, sealed, host: null, description },
+      ]);
+    });
+  }
+
+  async function remove(writer: Writer, name: string): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      if (!listCustom(rows).some((secret) => secret.name === name)) throw notFound();
+      return changeOf(rows, [{ kind: custom, name, sealed: null }]);
+    });
+  }
+
+  /** Stores tokens and hosts. An empty token keeps the stored one; where none is stored, it is passed over. */
+  async function addGitProviders(writer: Writer, { provider_tokens }: AddGitProviders): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      const writes = gitProviders.flatMap((name): SecretWrite[] => {
+        const sent = provider_tokens[name];
+        if (sent === undefined) return [];
+        const token = sent.token?.trim() ?? '';
+        const stored = rows.secrets.find((secret) => secret.kind === providerToken && secret.name === name);
+        const host = sent.host === undefined ? (stored?.host ?? null) : normaliseHost(sent.host);
+        const row = { kind: providerToken, name, host, description: null };
+        if (token !== '')
+          return [{ ...row, sealed: settings.sealSecret(writer.userId, providerToken, name, token) }];
+        return stored === undefined ? [] : [{ ...row, sealed: undefined }];
+      });
+      return changeOf(rows, writes);
+    });
+  }
+
+  async function unsetProviderTokens(writer: Writer): Promise<void> {
+    await settings.change(writer, async (rows) =>
+      changeOf(
+        rows,
+        rows.secrets
+          .filter(({ kind }) => kind === providerToken)
+          .map(({ kind, name }) => ({ kind, name, sealed: null })),
+      ),
+    );
+  }
+
+  return { list, create, replace, update, remove, addGitProviders, unsetProviderTokens };
+}
