@@ -18,6 +18,39 @@ const mcpWithCanaries = {
   ],
 };
 
+/** Every place of settings and secrets that takes a value which must not come back. */
+async function plantInSettings(service: TestService) {
+  const s = '/api/settings';
+  const secret = (name: string, value: string) => ({ json: { name, value, description: 'd' } });
+  return [
+    await service.ask(s, { json: { llm_api_key: canary('llm'), mcp_config: mcpWithCanaries } }),
+    await service.ask(s, {
+      method: 'PATCH',
+      json: { search_api_key: canary('search'), sandbox_api_key: canary('sandbox') },
+    }),
+    await service.ask(s, {
+      method: 'PATCH',
+      json: { mcp_config: { sse_servers: [{ url: 'https://a.example/sse', api_key: '**********' }] } },
+    }),
+    await service.ask(s, { json: { llm_api_key: [canary('llm')], max_iterations: canary('number') } }),
+    await service.ask(s, { method: 'PATCH', json: { llm_base_url: `https://u:${canary('url')}@x.example` } }),
+    await service.ask(s, { method: 'PATCH', json: {}, headers: { 'if-match': canary('etag') } }),
+    await service.ask('/api/secrets', secret('ONE', canary('custom'))),
+    await service.ask('/api/secrets', secret('ONE', canary('custom'))),
+    await service.ask('/api/secrets', secret('bad name', canary('custom'))),
+    await service.ask('/api/secrets/ONE', { method: 'PUT', json: { name: 'TWO' } }),
+    await service.ask('/api/secrets'),
+    await service.ask('/api/add-git-providers', {
+      json: { provider_tokens: { github: { token: canary('git') } } },
+    }),
+    await service.ask('/api/add-git-providers', {
+      json: { provider_tokens: { gitlab: { token: canary('git'), host: canary('host of') + ' x' } } },
+    }),
+    await service.ask(s),
+    await service.ask('/api/options/models'),
+  ];
+}
+
 /** Requests that succeed and fail in as many ways as there are places for a secret. */
 async function plant(service: TestService): Promise<string[]> {
   const c = '/api/conversations';
@@ -39,6 +72,7 @@ async function plant(service: TestService): Promise<string[]> {
     await service.ask('/api/settings', { key: null, bearer: canary('bearer') }),
     await service.ask('/api/keys', { json: { name: 'n', expires_at: canary('expiry') } }),
     await service.ask(`/api/keys/${canary('path')}`, { method: 'DELETE' }),
+    ...(await plantInSettings(service)),
     await service.ask('/api/settings'),
     await service.ask('/openapi.json'),
     await service.ask('/docs'),
@@ -80,6 +114,7 @@ for (const kind of databaseKinds) {
         'events',
         'idempotency',
         'facts',
+        'audit',
       ];
       for (const table of tables) {
         const rows = JSON.stringify(await inspect(service.place, `select * from ${table}`));
