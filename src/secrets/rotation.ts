@@ -70,7 +70,7 @@ export async function rotate(
   const [target = Buffer.alloc(0)] = keys;
   const keyId = sealingKeyId(target);
   const ring = createKeyring(keys);
-  await database.run(activateKey, keyId);
+  await database.run(activateKey, { keyId, by: 'command-line' });
   let resealed = 0;
   for (;;) {
     const stale = await database.run(listStale, { keyId, max: batchMax });

@@ -1,5 +1,8 @@
 // Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
+import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { ownerName } from '../users/schema.ts';
+import { ensureUserSteps } from '../users/store.ts';
 import { sealedKeyId } from './sealing.ts';
 
 export const fingerprintFact = 'fingerprint-key';
@@ -23,9 +26,26 @@ export const keepFact = write('secrets.keepFact', function* (q, fact: { name: st
   return kept?.value ?? fact.value;
 });
 
+export interface Activation {
+  readonly keyId: string;
+  /** Who is named in the audit. */
+  readonly by: string;
+}
+
 /** From here on nothing can be stored that another key has sealed. */
-export const activateKey = write('secrets.activateKey', function* (q, keyId: string): Steps<void> {
-  yield* rows(q.build.updateTable('facts').set({ value: keyId }).where('name', '=', activeKeyFact));
+export const activateKey = write('secrets.activateKey', function* (q, input: Activation): Steps<void> {
+  const { keyId, by } = input;
+  const changed = yield* one(
+    q.build
+      .updateTable('facts')
+      .set({ value: keyId })
+      .where('name', '=', activeKeyFact)
+      .where('value', '<>', keyId)
+      .returning('name'),
+  );
+  if (changed === undefined) return;
+  const owner = yield* ensureUserSteps(q, ownerName);
+  yield* recordAudit(q, [{ userId: owner.id, keyId: by, action: 'sealing-key.rotate', subject: keyId }]);
 });
 
 /**

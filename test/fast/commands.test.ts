@@ -1,0 +1,183 @@
+// The commands for settings, audit and sealing key, as a person runs them.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { createPlace, type Place } from '../support/databases.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const main = resolve(import.meta.dirname, '../../src/main.ts');
+
+describe('parley settings, audit and secrets', () => {
+  let place: Place;
+  let service: TestService;
+  before(async () => {
+    place = await createPlace('sqlite');
+    service = await startService({ place });
+  });
+  after(async () => {
+    await service.stop();
+    await place.remove();
+  });
+
+  function parley(words: readonly string[], input = '') {
+    const env = { PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], {
+      env,
+      input,
+      encoding: 'utf8',
+    });
+    return { status, stdout, stderr };
+  }
+
+  async function eventually(check: () => Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < 50; tries++) {
+      if (await check()) return;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    assert.fail('the running service did not follow');
+  }
+
+  const record = async () => (await service.ask('/api/settings')).body;
+
+  it('set a member, which the running service shows soon', async () => {
+    assert.equal(parley(['settings', 'set', 'llm_model', 'openai/x']).status, 0);
+    assert.equal(parley(['settings', 'set', 'max_iterations', '9']).status, 0);
+    await eventually(async () => (await record()).max_iterations === 9);
+    assert.equal(parley(['settings', 'get', 'llm_model']).stdout, '"openai/x"\n');
+    assert.equal(parley(['settings', 'set', 'llm_model', 'null']).status, 0);
+    assert.equal(parley(['settings', 'get', 'llm_model']).stdout, 'null\n');
+  });
+
+  it('take keys from standard input alone, and never show them', async () => {
+    const refused = parley(['settings', 'set', 'llm_api_key', 'on-the-command-line']);
+    assert.equal(refused.status, 2);
+    assert.ok(!refused.stderr.includes('on-the-command-line'));
+    assert.equal(parley(['settings', 'set', 'llm_api_key'], 'model-key-from-file\n').status, 0);
+    await eventually(async () => (await record()).llm_api_key_set === true);
+    const shown = [
+      ['settings', 'get'],
+      ['settings', 'export'],
+      ['audit'],
+      ['audit', '--json'],
+      ['keys', 'list'],
+    ];
+    for (const words of shown) {
+      const { status, stdout } = parley(words);
+      assert.equal(status, 0);
+      assert.ok(stdout.length > 10 && !stdout.includes('model-key-from-file'));
+    }
+  });
+
+  it('refuse what the API would refuse, exit code 2, and name the place', () => {
+    const bad = [
+      ['settings', 'set', 'max_iterations', '0'],
+      ['settings', 'set', 'nonsense', '1'],
+      ['settings', 'set', 'email_verified', 'true'],
+      ['settings', 'set', 'language'],
+      ['settings', 'get', 'nonsense'],
+      ['settings', 'get', '--user', 'nobody'],
+      ['settings', 'import', '/nonexistent.json'],
+      ['settings', 'nonsense'],
+      ['audit', '--last', '0'],
+      ['secrets', 'nonsense'],
+      ['nonsense'],
+    ];
+    for (const words of bad) {
+      const { status, stderr } = parley(words);
+      assert.equal(status, 2, words.join(' '));
+      assert.match(stderr, /^parley: .{10,}/);
+      assert.ok(!stderr.includes('    at '), stderr);
+    }
+    assert.match(
+      parley(['settings', 'set', 'max_iterations', '0']).stderr,
+      /max_iterations must be at least 1/,
+    );
+  });
+
+  it('import the files of an earlier installation, and say what they left out', async () => {
+    const file = join(place.dataDir, 'old-settings.json');
+    const old = {
+      language: 'fr',
+      agent: 'CodeActAgent',
+      max_iterations: 42,
+      llm_model: 'anthropic/claude-sonnet-4-5',
+      llm_api_key: 'old-model-key',
+      confirmation_mode: null,
+      enable_sound_notifications: true,
+      secrets_store: {
+        provider_tokens: { github: { token: 'old-git-token', host: null, user_id: 'x' } },
+        custom_secrets: { DEPLOY: { secret: 'old-secret', description: 'for deploys' } },
+      },
+      mcp_config: { sse_servers: ['https://a.example/sse'], stdio_servers: [], shttp_servers: [] },
+      v1_enabled: true,
+    };
+    writeFileSync(file, JSON.stringify(old));
+    const { status, stderr } = parley(['settings', 'import', file]);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /v1_enabled/);
+    assert.ok(!/old-(model-key|git-token|secret)/.test(stderr));
+    await eventually(async () => (await record()).max_iterations === 42);
+    const now = await record();
+    assert.deepEqual(now.provider_tokens_set, { github: null });
+    assert.deepEqual(now.secrets_store.custom_secrets, { DEPLOY: { description: 'for deploys' } });
+    assert.equal(now.mcp_config.sse_servers[0].url, 'https://a.example/sse');
+    assert.equal(parley(['settings', 'import', file]).status, 0, 'again changes nothing');
+  });
+
+  it('export what they can import, without the value of a secret', () => {
+    const { stdout } = parley(['settings', 'export']);
+    const file = join(place.dataDir, 'export.json');
+    writeFileSync(file, stdout);
+    assert.ok(!/old-(model-key|git-token|secret)/.test(stdout));
+    assert.equal(JSON.parse(stdout).max_iterations, 42);
+    assert.equal(parley(['settings', 'import', file]).status, 0);
+  });
+
+  it('store nothing of a file that holds a bad value', async () => {
+    const file = join(place.dataDir, 'bad.json');
+    writeFileSync(file, JSON.stringify({ language: 'xx', max_iterations: -5 }));
+    assert.equal(parley(['settings', 'import', file]).status, 2);
+    assert.equal(JSON.parse(parley(['settings', 'get']).stdout).language, 'fr');
+  });
+
+  it('change the sealing key beside the running service', async () => {
+    const before = readFileSync(join(place.dataDir, 'secret.key'), 'utf8');
+    const { status, stderr } = parley(['secrets', 'rotate']);
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /sealed anew/);
+    assert.notEqual(readFileSync(join(place.dataDir, 'secret.key'), 'utf8'), before);
+    assert.equal((await service.ask('/api/secrets', { json: { name: 'AFTER', value: 'v' } })).status, 201);
+  });
+
+  it('show in the audit who did what', () => {
+    const entries = JSON.parse(parley(['audit', '--json']).stdout);
+    const seen = entries.map(
+      (e: Record<string, string>) => `${e['user']} ${e['key_id']} ${e['action']} ${e['subject']}`,
+    );
+    assert.ok(seen.includes('owner command-line settings.change llm_model'));
+    assert.ok(seen.some((entry: string) => /^owner service key\.create [0-9a-f]{16} owner$/.test(entry)));
+    assert.ok(
+      seen.some((entry: string) => /sealing-key\.rotate/.test(entry)),
+      seen.join('\n'),
+    );
+    assert.match(parley(['audit', '--last', '1']).stdout, /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/);
+  });
+
+  it('teach with --help', () => {
+    for (const words of [
+      ['--help'],
+      ['serve', '--help'],
+      ['settings', '--help'],
+      ['keys', '--help'],
+      ['users', '--help'],
+      ['audit', '--help'],
+      ['secrets', '--help'],
+    ]) {
+      const { status, stdout } = parley(words);
+      assert.equal(status, 0);
+      assert.match(stdout, /Usage: parley/);
+    }
+  });
+});
