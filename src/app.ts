@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { conversationRoutes } from './conversations/routes.ts';
 import { createConversations } from './conversations/service.ts';
-import { ensureDataDir, openDatabase } from './db/open.ts';
-import { ping } from './db/ping.ts';
+import { openConfiguredDatabase } from './database.ts';
+import { ensureDataDir } from './db/open.ts';
+import { ping, touch } from './db/ping.ts';
 import { lockDataDir } from './db/serviceLock.ts';
 import type { Database } from './db/transaction.ts';
 import { RefusalError } from './errors.ts';
@@ -17,17 +18,22 @@ import { createIds } from './ids.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { createKeys } from './keys/service.ts';
+import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
+import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
+import { createOutgoingFetch } from './outgoing/fetch.ts';
+import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
 import { settingsRoutes } from './settings/routes.ts';
 import { createSettings } from './settings/service.ts';
-import { ownerName } from './users/schema.ts';
-import { ensureUser } from './users/store.ts';
+import { ownerName } from './users/owner.ts';
+import { ensureUser, hasOneUser } from './users/store.ts';
 import { version } from './version.ts';
 
 const stopGraceMs = 10_000;
+const stopPollMs = 50;
 
 export interface App {
   /** Where it listens, as a URL. */
@@ -46,19 +52,6 @@ export interface AppOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-const transactionsUrl = new URL('./transactions.ts', import.meta.url).href;
-
-/** Opens what the configuration names, without serving. For the service and for commands beside it. */
-export function openConfiguredDatabase(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
-  onFatal: (error: Error) => void,
-  onIdleError: (error: Error) => void = () => {},
-): Promise<Database> {
-  ensureDataDir(config.dataDir);
-  const { databaseUrl, dataDir } = config;
-  return openDatabase({ databaseUrl, dataDir, transactionsUrl, onFatal, onIdleError });
-}
-
 function createRates({ rateLimit, createLimit }: Config) {
   const requests = createRateLimiter({
     count: rateLimit,
@@ -72,10 +65,7 @@ function createRates({ rateLimit, createLimit }: Config) {
   });
   return {
     requests,
-    creations: {
-      take: (key: string) => requests.take(key) ?? creations.take(key),
-      giveBack: (key: string) => creations.giveBack(key),
-    },
+    creations,
   };
 }
 
@@ -98,8 +88,13 @@ async function listen(app: Server, { host, port }: Config): Promise<string> {
 export async function startApp({ config, logger, onFatal }: AppOptions): Promise<App> {
   const closers: (() => Promise<void> | void)[] = [];
   async function closeAll(): Promise<void> {
-    for (const close of closers.reverse()) await close();
-    closers.length = 0;
+    for (const close of closers.splice(0).reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        logger.warn({ err: error }, 'something did not close cleanly');
+      }
+    }
   }
 
   try {
@@ -119,19 +114,20 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     const { dataDir, secretKeys } = config;
     const vault = await openVault({ database, dataDir, secretKeys });
     const owner = await database.run(ensureUser, ownerName);
-    const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
 
     let stopping = false;
     const isStopping = () => stopping;
+    const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
     const rates = createRates(config);
     const { sessionApiKey, authToken, acceptBearer } = config;
-    const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer });
+    const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
     closers.push(keys.close);
     const conversations = createConversations({
       database,
       vault,
       limits: rates.creations,
       nextId: createIds(),
+      onBackgroundError,
     });
     closers.push(conversations.close);
 
@@ -145,6 +141,16 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     const settings = createSettings({ database, vault });
     settingsRoutes(app, settings);
     secretRoutes(app, createSecrets({ settings }));
+    const allowPrivate = createPrivateAddressRule({
+      config,
+      hasOneUser: () => database.run(hasOneUser, null),
+    });
+    const fetch = createOutgoingFetch({
+      allowPrivate,
+      timeoutMs: checkTimeoutMs,
+      responseBytesMax: checkResponseBytesMax,
+    });
+    mcpRoutes(app, createMcpCheck({ settings, fetch }));
     optionRoutes(app);
     conversationRoutes(app, conversations);
     keyRoutes(app, keys);
@@ -152,16 +158,22 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       version,
       databaseKind: database.kind,
       ping: () => database.run(ping, null),
-      isStopping,
+      writable: () => database.run(touch, null),
     });
-    referenceRoutes(app, routes, version);
+    let url = '';
+    referenceRoutes(app, routes, { version, address: () => config.publicUrl ?? url });
     closers.push(async () => {
       stopping = true;
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
+      // A kept-alive connection becomes idle when its answer is out.
+      const idle = setInterval(() => app.server.closeIdleConnections(), stopPollMs);
       await app.close();
       clearTimeout(late);
+      clearInterval(idle);
     });
-    const url = await listen(app, config);
+    url = await listen(app, config);
+    // Only now: a key that is made is also shown.
+    const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());
     let stop: Promise<void> | undefined;
     return { url, ownerKey, databaseKind: database.kind, stop: stopped };

@@ -23,6 +23,13 @@ describe('readConfig', () => {
     assert.equal(readConfig({ PORT: '' }).port, 3000);
   });
 
+  it('leaves private addresses to the rule unless the operator decides', () => {
+    const allowed = (value?: string) =>
+      readConfig({ PARLEY_ALLOW_PRIVATE_ADDRESSES: value }).allowPrivateAddresses;
+    assert.deepEqual([allowed(), allowed('0'), allowed('1')], [undefined, false, true]);
+    assert.equal(readConfig({}, ['--allow-private-addresses', '1']).allowPrivateAddresses, true);
+  });
+
   it('takes a sealing key in hex and in base64', () => {
     const key = Buffer.alloc(32, 7);
     assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKeys, [key]);
@@ -47,6 +54,7 @@ describe('readConfig', () => {
     ['PARLEY_PUBLIC_URL', 'nonsense.test'],
     ['PARLEY_TRUST_PROXY', '10.0.0.0/33'],
     ['PARLEY_TRUST_PROXY', 'everyone'],
+    ['PARLEY_ALLOW_PRIVATE_ADDRESSES', 'true'],
   ];
   for (const [name, value] of bad) {
     it(`refuses ${name}=${value}, names the option and not the value`, () => {
@@ -77,7 +85,7 @@ describe('describeOptions', () => {
       'DATABASE_URL',
     ])
       assert.ok(text.includes(part), part);
-    assert.equal(text.match(/Default: /g)?.length, 15);
+    assert.equal(text.match(/Default: /g)?.length, 16);
   });
 });
 

@@ -37,6 +37,11 @@ function integer(min: number, max: number) {
   };
 }
 
+function zeroOrOne(text: string): boolean {
+  if (text !== '0' && text !== '1') throw new BadValue('must be 0 or 1');
+  return text === '1';
+}
+
 function list(text: string | undefined): readonly string[] {
   return (text ?? '')
     .split(',')
@@ -164,10 +169,7 @@ const options = {
     flag: 'accept-bearer',
     help: 'With 1, session keys are also taken as "Authorization: Bearer", for older clients.',
     shownDefault: '0',
-    parse: (text = '0') => {
-      if (text !== '0' && text !== '1') throw new BadValue('must be 0 or 1');
-      return text === '1';
-    },
+    parse: (text = '0') => zeroOrOne(text),
   }),
   allowedHosts: option({
     env: 'PARLEY_ALLOWED_HOSTS',
@@ -196,6 +198,13 @@ const options = {
     help: 'Proxies whose X-Forwarded-* headers count: a number of hops, or addresses and ranges.',
     shownDefault: 'none',
     parse: trustProxy,
+  }),
+  allowPrivateAddresses: option({
+    env: 'PARLEY_ALLOW_PRIVATE_ADDRESSES',
+    flag: 'allow-private-addresses',
+    help: 'With 1, the service may connect to private addresses that users name, such as tool servers; with 0 never.',
+    shownDefault: '1 on loopback, with one user and no public URL, else 0',
+    parse: (text) => (text === undefined ? undefined : zeroOrOne(text)),
   }),
 };
 

@@ -46,4 +46,4 @@ async function run(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-export const audit: Command = { name: 'audit', summary: 'Show who changed what', help, run };
+export const audit: Command = { help, run };

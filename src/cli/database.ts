@@ -1,6 +1,8 @@
 // Opens the database for a command, beside a running service or without one, and closes it again.
-import { openConfiguredDatabase } from '../app.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
+import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';
 import { RefusalError } from '../errors.ts';
 import { openVault } from '../secrets/vault.ts';
@@ -12,10 +14,17 @@ export const commandLine = 'command-line';
 
 export async function withDatabase<Out>(
   work: (database: Database, config: Config) => Promise<Out>,
+  { mayCreate = false }: { mayCreate?: boolean } = {},
 ): Promise<Out> {
   process.umask(0o077);
   const config = readConfig(process.env);
+  const { databaseUrl, dataDir } = config;
+  if (databaseUrl === undefined && !mayCreate && !existsSync(join(dataDir, 'parley.db')))
+    throw new RefusalError(
+      `There is no database in ${dataDir}. Run this where the service runs, or name its folder with PARLEY_DATA_DIR.`,
+    );
   const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => {});
   const database = await openConfiguredDatabase(config, failed.reject);
   try {
     return await Promise.race([work(database, config), failed.promise]);

@@ -1,10 +1,12 @@
 // `parley keys create|list|revoke`.
 import { parseArgs } from 'node:util';
 import { AppError, RefusalError } from '../errors.ts';
-import { type KeyKind, keyKinds, type Scope, scopes } from '../keys/schema.ts';
+import { type KeyKind, KeyName, keyKinds, type Scope, scopes } from '../keys/schema.ts';
 import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
-import { ownerName, userNamePattern } from '../users/schema.ts';
+import { ownerName } from '../users/owner.ts';
+import { UserName } from '../users/schema.ts';
+import { compileCheck } from '../validation.ts';
 import type { Command } from './command.ts';
 import { commandLine, withDatabase } from './database.ts';
 import { formatTable } from './table.ts';
@@ -17,7 +19,7 @@ Makes, lists and revokes credentials. A running service knows within a second.
 
 create   Prints the new key, this once. The user is made where new (default: ${ownerName}).
          --kind     session (X-Session-API-Key, default) or bearer (reads the reduced settings only)
-         --scope    may be given several times; one of
+         --scope    may be given several times: all, or one of
                     ${scopes.join(', ')}
                     (default: all but keys:manage and admin)
          --expires  when it ends: a number and m, h or d, such as 12h or 30d (default: never)
@@ -46,6 +48,11 @@ function oneOf<Value extends string>(flag: string, known: readonly Value[], text
   return value;
 }
 
+function checkWord(flag: string, schema: Parameters<typeof compileCheck>[0], word: string): void {
+  const [fault] = compileCheck(schema)(word)?.details ?? [];
+  if (fault !== undefined) throw new RefusalError(`${flag} ${fault.message}.`);
+}
+
 async function create(argv: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],
@@ -57,19 +64,21 @@ async function create(argv: readonly string[]): Promise<number> {
       expires: { type: 'string' },
     },
   });
-  if (!new RegExp(userNamePattern).test(values.user) || values.user.length > 128)
-    throw new RefusalError('--user must be a name of letters, digits and ._@- (at most 128).');
+  checkWord('--user', UserName, values.user);
+  checkWord('--name', KeyName, values.name);
   const kind: KeyKind = oneOf('--kind', keyKinds, values.kind);
-  const asked = values.scope?.map((scope): Scope => oneOf('--scope', scopes, scope));
+  const asked = values.scope?.flatMap((scope): readonly Scope[] =>
+    scope === 'all' ? scopes : [oneOf('--scope', scopes, scope)],
+  );
   const grant = {
     kind,
     userName: values.user,
     name: values.name,
-    scopes: chooseScopes(kind, asked),
+    scopes: chooseScopes(kind, asked && [...new Set(asked)]),
     expiresAt: expiresAt(values.expires),
     by: commandLine,
   };
-  const made = await withDatabase((database) => issueKey(database, grant));
+  const made = await withDatabase((database) => issueKey(database, grant), { mayCreate: true });
   process.stdout.write(`${made.key}\n`);
   process.stderr.write(
     `A ${made.kind} key for ${made.user}, id ${made.id}, ${made.scopes.join(' ')}. It is not shown again.\n`,
@@ -128,4 +137,4 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-export const keys: Command = { name: 'keys', summary: 'Make, list and revoke credentials', help, run };
+export const keys: Command = { help, run };

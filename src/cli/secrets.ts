@@ -32,4 +32,4 @@ async function run(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-export const secrets: Command = { name: 'secrets', summary: 'Change the sealing key', help, run };
+export const secrets: Command = { help, run };

@@ -25,7 +25,8 @@ function shownFile(file: string): string {
 /** How to write the owner's key in a shell: itself on the first start, where to find it later. */
 function keyForShell(app: App, config: Config): string {
   if (config.sessionApiKey !== undefined) return '$SESSION_API_KEY';
-  return app.ownerKey?.made ?? `$(cat ${shownFile(app.ownerKey?.file ?? '')})`;
+  const { made, usable = false, file = '' } = app.ownerKey ?? {};
+  return made ?? (usable ? `$(cat ${shownFile(file)})` : '$KEY');
 }
 
 export function banner(app: App, config: Config): string {
@@ -33,9 +34,12 @@ export function banner(app: App, config: Config): string {
   const key = keyForShell(app, config);
   const token = config.authToken === undefined ? key : '$PARLEY_AUTH_TOKEN';
   const made = app.ownerKey?.made;
+  const lost = app.ownerKey !== undefined && !app.ownerKey.usable;
   const about =
     made === undefined
-      ? []
+      ? lost
+        ? ['', '  KEY stands for your session key. "./parley keys create --scope all" makes a new one.']
+        : []
       : [
           '',
           `  Owner key: ${made}`,
@@ -83,4 +87,4 @@ async function run(argv: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-export const serve: Command = { name: 'serve', summary: 'Run the service', help, run };
+export const serve: Command = { help, run };

@@ -6,7 +6,7 @@ import { AddGitProviders, NewSecret } from '../secrets/schema.ts';
 import { createSecrets } from '../secrets/service.ts';
 import { type Imported, readImport } from '../settings/importFile.ts';
 import { PatchSettings, PostSettings, type SettingsChange, secretMembers } from '../settings/schema.ts';
-import { ownerName } from '../users/schema.ts';
+import { ownerName } from '../users/owner.ts';
 import { compileCheck } from '../validation.ts';
 import type { Command } from './command.ts';
 import { withSettings } from './database.ts';
@@ -139,4 +139,4 @@ async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-export const settings: Command = { name: 'settings', summary: 'Read and write settings', help, run };
+export const settings: Command = { help, run };

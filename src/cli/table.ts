@@ -1,6 +1,12 @@
 // Rows as aligned columns for a terminal.
 
-export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/** What a terminal would obey is shown as a question mark. */
+function plain(cell: string): string {
+  return cell.replace(/\p{Cc}/gu, '?');
+}
+
+export function formatTable(headings: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(plain));
   const widths = headings.map((heading, i) =>
     Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)),
   );

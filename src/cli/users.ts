@@ -33,4 +33,4 @@ async function run(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-export const users: Command = { name: 'users', summary: 'List users', help, run };
+export const users: Command = { help, run };

@@ -1,9 +1,12 @@
 // Reads `replay_json`: events of an earlier conversation that become the start of a new log.
-import { type AppError, invalid } from '../errors.ts';
+
+import { crowdFault } from '../crowd.ts';
+import { AppError, invalid } from '../errors.ts';
 import type { EventSource, NewEvent } from '../events/shapes.ts';
 import { textFault } from '../schema.ts';
 
 const replayEventsMax = 10_000;
+const replayValuesMax = 1_000_000;
 const depthMax = 64;
 const valueBytesMax = 8 * 1_024 * 1_024;
 const sources = new Set(['user', 'agent', 'environment']);
@@ -41,7 +44,9 @@ function valueFault(event: object): string | undefined {
 }
 
 function numberFault(value: unknown): string | undefined {
-  const unsafe = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (typeof value !== 'number') return undefined;
+  if (!Number.isFinite(value)) return 'must not hold numbers that are too large';
+  const unsafe = Number.isInteger(value) && !Number.isSafeInteger(value);
   return unsafe ? 'must not hold whole numbers beyond 2^53' : undefined;
 }
 
@@ -66,9 +71,11 @@ function toEvent(value: unknown, at: string): NewEvent {
 export function readReplay(text: string): NewEvent[] {
   let parsed: unknown;
   try {
+    const crowd = crowdFault(Buffer.from(text), replayValuesMax);
+    if (crowd !== undefined) throw refuse(crowd);
     parsed = JSON.parse(text);
-  } catch {
-    throw refuse('must be valid JSON');
+  } catch (error) {
+    throw error instanceof AppError ? error : refuse('must be valid JSON');
   }
   const events = findEvents(parsed);
   if (events.length > replayEventsMax) throw refuse(`must hold at most ${replayEventsMax} events`);

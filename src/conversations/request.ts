@@ -9,6 +9,8 @@ import type { CreateConversation, CreateMicroagent, SuggestedTask } from './sche
 
 const titleCharsMax = 30;
 const titleIdChars = 5;
+/** More than enough to find that many characters in. */
+const titleLookMax = 1_000;
 
 export type Trigger = 'gui' | 'openhands_api' | 'suggested_task' | 'microagent_management';
 
@@ -102,10 +104,7 @@ export function firstEvents(
 
 /** The first words of the message, or the start of the id where there is no message yet. */
 export function titleOf(message: string, id: string): string {
-  const line = message
-    .slice(0, 4 * titleCharsMax)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
   if (line === '') return `Conversation ${id.slice(0, titleIdChars)}`;
   if (line.length <= titleCharsMax) return line;
   const chars = Array.from(line);

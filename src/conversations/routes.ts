@@ -35,6 +35,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
         response: { 200: ConversationResponse },
       },
     },
-    (request) => conversations.create(request.principal, request.body, request.headers['idempotency-key']),
+    ({ principal, body, headers, overRate }) =>
+      conversations.create(principal, body, { idempotencyKey: headers['idempotency-key'], overRate }),
   );
 }

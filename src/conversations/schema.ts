@@ -33,7 +33,7 @@ function imageUrlFault(value: string): string | undefined {
 }
 
 function conversationIdFault(value: string): string | undefined {
-  return value === '.' || value === '..' ? 'must not be . or ..' : undefined;
+  return value === '.' || value === '..' ? 'must not be made of dots alone' : undefined;
 }
 
 export const ConversationId = checked(

@@ -3,7 +3,8 @@ import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import { numberEvents } from '../events/shapes.ts';
 import type { Principal } from '../keys/principal.ts';
-import { splitMcp } from '../mcp/secrets.ts';
+import { noMcp, restoreMasks, splitMcp } from '../mcp/secrets.ts';
+import { ownerOf } from '../secrets/store.ts';
 import type { Vault } from '../secrets/vault.ts';
 import {
   fingerprintText,
@@ -32,7 +33,7 @@ const purgeMax = 1_000;
 const waitsMessage =
   'Stored. This version of Parley has no worker that runs agents yet, so the conversation stays in STARTING.';
 
-/** Both rates of a creation as one: what a safe retry must pass even when it is used up. */
+/** How many conversations a key may create. A safe retry passes even where none is left. */
 export interface CreateLimits {
   take(keyId: string): AppError | undefined;
   giveBack(keyId: string): void;
@@ -43,7 +44,15 @@ interface ConversationsOptions {
   readonly vault: Vault;
   readonly limits: CreateLimits;
   readonly nextId: () => string;
+  readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
+}
+
+/** What a request carries beside its body. */
+export interface CreateContext {
+  readonly idempotencyKey?: string | undefined;
+  /** The answer for a caller who asks too often: only what exists already gets another. */
+  readonly overRate?: AppError | undefined;
 }
 
 export type Conversations = ReturnType<typeof createConversations>;
@@ -55,28 +64,58 @@ function checkIdempotencyKey(key: string): void {
     ]);
 }
 
-export function createConversations({
-  database,
-  vault,
-  limits,
-  nextId,
-  now = Date.now,
-}: ConversationsOptions) {
-  const purge = setInterval(
-    () => void database.run(purgeIdempotency, purgeMax).catch(() => {}),
-    purgeEveryMs,
-  );
-  purge.unref();
+/** What callers are told of an outcome. Throws where it is a conflict. */
+function answer(id: string, outcome: CreateOutcome): ConversationResponse {
+  switch (outcome.outcome) {
+    case 'created':
+      return { status: 'ok', conversation_id: id, message: waitsMessage, conversation_status: 'STARTING' };
+    case 'existing':
+      return {
+        status: 'ok',
+        conversation_id: outcome.id,
+        message: outcome.status === 'STARTING' ? waitsMessage : null,
+        conversation_status: outcome.status,
+      };
+    case 'stale_seal':
+      throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
+    case 'id_taken':
+      throw new AppError(
+        'conversation_exists',
+        'A conversation with this conversation_id exists and was created with another request.',
+      );
+    case 'key_reused':
+      throw new AppError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with another request in the last 24 hours.',
+      );
+  }
+}
+
+export function createConversations(options: ConversationsOptions) {
+  const { database, vault, limits, nextId, onBackgroundError, now = Date.now } = options;
+
+  async function purge(): Promise<void> {
+    while ((await database.run(purgeIdempotency, purgeMax)) === purgeMax);
+  }
+  const purgeTimer = setInterval(() => void purge().catch(onBackgroundError), purgeEveryMs);
+  purgeTimer.unref();
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    const { mcp_config, ...rest } = request;
+    // The message and its images are in the log.
+    const { mcp_config, initial_user_msg: _message, image_urls: _images, ...rest } = request;
     if (mcp_config === undefined) return { stored: rest, sealed: null };
+    const { faults } = restoreMasks(mcp_config, noMcp);
+    if (faults.length > 0) throw invalid(faults);
     const { masked, secrets } = splitMcp(mcp_config);
-    const owner = ['conversation', String(userId), id];
+    const owner = ownerOf({ table: 'conversations', userId, name: [id] });
     return {
       stored: { ...rest, mcp_config: masked },
       sealed: secrets === undefined ? null : vault.seal(JSON.stringify(secrets), owner),
     };
+  }
+
+  function fingerprintOf(sent: CreateConversation, request: NormalRequest): string {
+    return vault.fingerprint(fingerprintText(request, sent.replay_json));
   }
 
   function prepare(principal: Principal, sent: CreateConversation, keyHash: string | null): NewConversation {
@@ -88,7 +127,7 @@ export function createConversations({
     return {
       userId: principal.userId,
       id,
-      fingerprint: vault.fingerprint(fingerprintText(request, sent.replay_json)),
+      fingerprint: fingerprintOf(sent, request),
       title: titleOf(message, id),
       ...subjectOf(request, principal.via === 'bearer'),
       request: JSON.stringify(stored),
@@ -98,30 +137,20 @@ export function createConversations({
     };
   }
 
-  function answer(id: string, outcome: CreateOutcome): ConversationResponse {
-    switch (outcome.outcome) {
-      case 'created':
-        return { status: 'ok', conversation_id: id, message: waitsMessage, conversation_status: 'STARTING' };
-      case 'existing':
-        return {
-          status: 'ok',
-          conversation_id: outcome.id,
-          message: outcome.status === 'STARTING' ? waitsMessage : null,
-          conversation_status: outcome.status,
-        };
-      case 'stale_seal':
-        throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
-      case 'id_taken':
-        throw new AppError(
-          'conversation_exists',
-          'A conversation with this conversation_id exists and was created with another request.',
-        );
-      case 'key_reused':
-        throw new AppError(
-          'idempotency_key_reused',
-          'This Idempotency-Key was used with another request in the last 24 hours.',
-        );
+  /** Stores what `make` makes, sealed anew where the key was rotated meanwhile. */
+  async function store(make: () => NewConversation): Promise<{ id: string; outcome: CreateOutcome }> {
+    for (let attempt = 1; ; attempt++) {
+      const conversation = make();
+      const outcome = await database.run(createConversation, conversation);
+      if (outcome.outcome !== 'stale_seal' || attempt === sealAttemptsMax)
+        return { id: conversation.id, outcome };
+      await vault.refresh();
     }
+  }
+
+  async function findExisting({ userId }: Principal, sent: CreateConversation, keyHash: string | null) {
+    const fingerprint = fingerprintOf(sent, normaliseRequest(sent));
+    return database.run(findCreated, { userId, fingerprint, id: sent.conversation_id ?? null, keyHash });
   }
 
   /**
@@ -131,30 +160,27 @@ export function createConversations({
   async function create(
     principal: Principal,
     sent: CreateConversation,
-    idempotencyKey?: string,
+    { idempotencyKey, overRate }: CreateContext = {},
   ): Promise<ConversationResponse> {
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
     // An id of the caller's own already gives the promise.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
-    let conversation = prepare(principal, sent, keyHash);
-    const over = limits.take(principal.keyId);
+    const over = overRate ?? limits.take(principal.keyId);
     if (over !== undefined) {
-      const { userId, fingerprint } = conversation;
-      const lookup = { userId, fingerprint, id: sent.conversation_id ?? null, keyHash };
-      const found = await database.run(findCreated, lookup);
+      const found = await findExisting(principal, sent, keyHash);
       if (found === undefined) throw over;
-      return answer(conversation.id, found);
+      return answer('', found);
     }
-    let outcome = await database.run(createConversation, conversation);
-    for (let attempt = 1; outcome.outcome === 'stale_seal' && attempt < sealAttemptsMax; attempt++) {
-      await vault.refresh();
-      conversation = prepare(principal, sent, keyHash);
-      outcome = await database.run(createConversation, conversation);
+    let created = false;
+    try {
+      const { id, outcome } = await store(() => prepare(principal, sent, keyHash));
+      created = outcome.outcome === 'created';
+      return answer(id, outcome);
+    } finally {
+      if (!created) limits.giveBack(principal.keyId);
     }
-    if (outcome.outcome !== 'created') limits.giveBack(principal.keyId);
-    return answer(conversation.id, outcome);
   }
 
-  return { create, close: () => clearInterval(purge) };
+  return { create, close: () => clearInterval(purgeTimer) };
 }

@@ -163,7 +163,9 @@ export const createConversation = write(
   'conversations.create',
   function* (q, c: NewConversation): Steps<CreateOutcome> {
     if (c.sealed !== null && !(yield* sealedWithActiveKey(q, [c.sealed]))) return { outcome: 'stale_seal' };
-    if (c.idempotency !== null && (yield* one(claimKey(q, c, c.idempotency))) === undefined) {
+    // Twice, for a key whose time ends between the two looks.
+    for (let look = 0; c.idempotency !== null && look < 2; look++) {
+      if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
       const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
       if (found !== undefined) return found;
     }

@@ -1,38 +1,64 @@
 // Remembers rows that are read on every request. It forgets when told of a write, here or elsewhere.
 import type { Database } from './transaction.ts';
 
+type Key = string | number;
+
 export interface Cache<Value> {
-  find(key: string | number): Value | undefined;
+  find(key: Key): Value | undefined;
   /**
    * Loads and remembers, unless something was written meanwhile: a stale answer is never kept. What was not
-   * found is not kept either, for anybody can invent keys.
+   * found is not kept either, for anybody can invent keys. Callers that come while it loads share the answer.
    */
-  load(key: string | number, loader: () => Promise<Value | undefined>): Promise<Value | undefined>;
-  forget(key: string | number): void;
+  load(key: Key, loader: () => Promise<Value | undefined>): Promise<Value | undefined>;
+  forget(key: Key): void;
 }
 
-export function createCache<Value>(database: Database, options: { entriesMax: number }): Cache<Value> {
-  const entries = new Map<string | number, Value>();
+export function createCache<Value>(
+  database: Pick<Database, 'onForeignChange'>,
+  options: { entriesMax: number },
+): Cache<Value> {
+  const entries = new Map<Key, Value>();
+  let loading = new Map<Key, Promise<Value | undefined>>();
   let generation = 0;
 
-  database.onForeignChange(() => {
+  function newGeneration(): void {
     generation += 1;
-    entries.clear();
-  });
+    // Whoever asks from now on must not get what was read before.
+    loading = new Map();
+  }
 
-  return {
-    find: (key) => entries.get(key),
-    load: async (key, loader) => {
-      const before = generation;
+  async function loadNow(key: Key, loader: () => Promise<Value | undefined>): Promise<Value | undefined> {
+    const before = generation;
+    const mine = loading;
+    try {
       const value = await loader();
       if (value !== undefined && generation === before) {
         if (entries.size >= options.entriesMax) entries.clear();
         entries.set(key, value);
       }
       return value;
+    } finally {
+      mine.delete(key);
+    }
+  }
+
+  database.onForeignChange(() => {
+    newGeneration();
+    entries.clear();
+  });
+
+  return {
+    find: (key) => entries.get(key),
+    load: (key, loader) => {
+      const under = loading.get(key);
+      if (under !== undefined) return under;
+      const mine = loading;
+      const loaded = loadNow(key, loader);
+      mine.set(key, loaded);
+      return loaded;
     },
     forget: (key) => {
-      generation += 1;
+      newGeneration();
       entries.delete(key);
     },
   };

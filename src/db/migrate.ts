@@ -23,7 +23,11 @@ function raw<Row>(q: Queries, text: string): Query<Row> {
  */
 export function* migrate(q: Queries): Steps<string[]> {
   // On SQLite the engine's BEGIN IMMEDIATE is the lock.
-  if (q.kind === 'postgres') yield* rows(raw(q, `select pg_advisory_xact_lock(${advisoryLock})`));
+  if (q.kind === 'postgres') {
+    // Waiting for the lock, and a long migration, are no reason to give up.
+    yield* rows(raw(q, 'set local statement_timeout = 0'));
+    yield* rows(raw(q, `select pg_advisory_xact_lock(${advisoryLock})`));
+  }
   yield* rows(
     raw(
       q,

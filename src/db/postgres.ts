@@ -10,14 +10,19 @@ const poolMax = 10;
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 15_000;
+/** A little more than the server takes, so that its own answer comes first; this one is for a dead network. */
+const queryTimeoutMs = 20_000;
+const endTimeoutMs = 5_000;
 const attemptsMax = 5;
 /** Others write without telling us, so caches are told to forget this often. */
 const foreignChangeMs = 800;
 const int8Oid = 20;
 
 const conflictCodes = new Set(['40001', '40P01']);
-// Connection failures, shutdown, too many connections, out of disk: see the manual's appendix of error codes.
-const unavailable = /^(08|57P|53)/;
+// Connection failures, shutdown, too many connections, out of disk, read-only after a failover: see the manual's
+// appendix of error codes; then what the operating system and the client itself say.
+const unavailable = /^(08|57P|53|25006|E[A-Z_]+$)/;
+const unavailableText = /timeout|terminated|not queryable|connection error/i;
 
 export interface PostgresOptions {
   readonly url: string;
@@ -30,13 +35,20 @@ function errorCode(error: unknown): string {
 
 function failure(error: unknown): unknown {
   const code = errorCode(error);
-  const lost = unavailable.test(code) || /^E[A-Z]+$/.test(code) || /timeout|terminated/i.test(String(error));
-  if (error instanceof AppError || !lost) return error;
+  if (error instanceof AppError) return error;
+  if (conflictCodes.has(code))
+    return new AppError('overloaded', 'Too many requests change the same thing; try again.', {
+      retryAfterS: 1,
+      cause: error,
+    });
+  if (!unavailable.test(code) && !unavailableText.test(String(error))) return error;
   return new AppError('database_unavailable', 'The database cannot be reached right now.', {
     retryAfterS: 2,
     cause: error,
   });
 }
+
+function ignore(): void {}
 
 async function drive<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
   let step = steps.next();
@@ -49,12 +61,9 @@ async function drive<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out
 }
 
 async function driveWrite<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
-  // Sent without waiting: the first query follows on its heels.
-  const begun = client.query('begin');
-  begun.catch(() => {});
+  await client.query('begin');
   try {
     const out = await drive(client, steps);
-    await begun;
     await client.query('commit');
     return out;
   } catch (error) {
@@ -70,6 +79,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     max: poolMax,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    query_timeout: queryTimeoutMs,
+    keepAlive: true,
     application_name: 'parley',
     types: {
       // Counters and times stay far below 2^53.
@@ -87,13 +98,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
       });
     }
     const client = await pool.connect();
+    // A connection that breaks under a query rejects it, and is no reason to end the process.
+    client.on('error', ignore);
     let broken: Error | undefined;
     try {
       return await work(client);
     } catch (error) {
-      if (failure(error) !== error) broken = error as Error;
+      if (failure(error) !== error && !conflictCodes.has(errorCode(error))) broken = error as Error;
       throw error;
     } finally {
+      client.off('error', ignore);
       client.release(broken);
     }
   }
@@ -134,7 +148,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
     close: async () => {
       clearInterval(bell);
-      await pool.end();
+      // Clients on a dead network never say goodbye.
+      await Promise.race([pool.end(), new Promise((done) => setTimeout(done, endTimeoutMs).unref())]);
     },
   };
 }

@@ -13,6 +13,8 @@ const pendingWritesMax = 8_192;
 /** A busy caller hands over this many calls at once, an idle one at the end of its turn. */
 const flushCalls = 16;
 const readBusyTimeoutMs = 5_000;
+/** The thread's garbage is short-lived rows; the default room for it is many times what it needs. */
+const threadYoungGenerationMb = 8;
 
 export interface SqliteOptions {
   readonly file: string;
@@ -29,11 +31,12 @@ interface Waiting {
 // SQLITE_FULL, SQLITE_IOERR, SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN: the disk's fault, not the caller's.
 const unavailableCodes = new Set([5, 8, 10, 13, 14]);
 
-function failure({ message, errcode }: NonNullable<Answer['error']>): Error {
-  const cause = new Error(message);
+function failure(error: NonNullable<Answer['error']> | (Error & { errcode?: number })): Error {
+  const { message, errcode } = error;
+  const cause = error instanceof Error ? error : new Error(message);
   // The low byte of an extended result code is the primary one.
   if (errcode === undefined || !unavailableCodes.has(errcode & 0xff)) return cause;
-  return new AppError('database_unavailable', 'The database cannot be written to right now.', {
+  return new AppError('database_unavailable', 'The database cannot be used right now.', {
     retryAfterS: 1,
     cause,
   });
@@ -42,7 +45,10 @@ function failure({ message, errcode }: NonNullable<Answer['error']>): Error {
 /** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
 export async function openSqlite(options: SqliteOptions): Promise<Database & { readonly ready: Ready }> {
   const workerData: ThreadInput = { file: options.file, transactionsUrl: options.transactionsUrl };
-  const thread = new Worker(new URL('./sqliteThread.ts', import.meta.url), { workerData });
+  const thread = new Worker(new URL('./sqliteThread.ts', import.meta.url), {
+    workerData,
+    resourceLimits: { maxYoungGenerationSizeMb: threadYoungGenerationMb },
+  });
   const waiting = new Map<number, Waiting>();
   const listeners: (() => void)[] = [];
   const started = Promise.withResolvers<Ready>();
@@ -50,6 +56,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   let nextCall = 0;
   let dead: Error | undefined;
   let closing = false;
+  let running = false;
 
   function send(message: ToThread): void {
     thread.postMessage(message);
@@ -75,6 +82,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       cause: error,
     });
     started.reject(error);
+    if (!running) return;
     for (const caller of waiting.values()) caller.reject(dead);
     waiting.clear();
     options.onFatal(error);
@@ -116,7 +124,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   }
 
   let reader: ReturnType<typeof openReader> | undefined;
-  const ready = await started.promise;
+  const ready = await started.promise.catch((error: Error) => {
+    throw new RefusalError(`The database ${options.file} cannot be opened: ${error.message}.`);
+  });
   if (ready.unknownMigrations.length > 0) {
     await close();
     throw new RefusalError(newerDatabaseMessage(ready.unknownMigrations));
@@ -127,6 +137,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       `SQLite cannot promise durable commits on this file system (journal ${ready.journalMode}, synchronous ${ready.synchronous}). Choose a data directory on a local disk.`,
     );
   }
+  running = true;
   reader = openReader(options.file);
   const { read } = reader;
 
@@ -135,9 +146,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     ready,
     run: async <In, Out>(transaction: Transaction<In, Out>, input: In) => {
       if (dead !== undefined) throw dead;
-      return transaction.access === 'read'
-        ? read(transaction, input)
-        : ((await write(transaction.name, input)) as Out);
+      if (transaction.access === 'write') return (await write(transaction.name, input)) as Out;
+      try {
+        return read(transaction, input);
+      } catch (error) {
+        throw failure(error as Error & { errcode?: number });
+      }
     },
     onForeignChange: (listener) => {
       listeners.push(listener);

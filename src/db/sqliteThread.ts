@@ -72,6 +72,8 @@ function driveCall({ call, name, input }: Call): Answer {
     statement('release one').run();
     return { call, value };
   } catch (error) {
+    // A full disk may have undone the whole group already.
+    if (!database.isTransaction) throw error;
     statement('rollback to one').run();
     statement('release one').run();
     return { call, error: describe(error) };

@@ -64,7 +64,7 @@ class Hole {
 export function prepared<In extends object, Row>(
   build: (q: Queries, input: In) => Query<Row>,
 ): (q: Queries, input: In) => Query<Row> {
-  const compiled = new WeakMap<Queries, ReturnType<Query<Row>['compile']>>();
+  const compiled = new WeakMap<Queries, { readonly sql: string; readonly parameters: readonly unknown[] }>();
   const holes = new Proxy({}, { get: (_, key) => new Hole(String(key)) }) as In;
   return (q, input) => {
     let query = compiled.get(q);
@@ -72,8 +72,9 @@ export function prepared<In extends object, Row>(
       query = build(q, holes).compile();
       compiled.set(q, query);
     }
-    const { parameters, ...rest } = query;
-    const bound = parameters.map((p) => (p instanceof Hole ? input[p.key as keyof In] : p));
-    return { compile: () => ({ ...rest, parameters: bound }) };
+    const { sql } = query;
+    const parameters = query.parameters.map((p) => (p instanceof Hole ? input[p.key as keyof In] : p));
+    // The engines look at these two alone.
+    return { compile: () => ({ sql, parameters }) } as unknown as Query<Row>;
   };
 }

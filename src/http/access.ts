@@ -1,4 +1,6 @@
 // What a route asks of its caller. Every route says it; the server refuses to register one that does not.
+import type { ServerResponse } from 'node:http';
+import type { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 
@@ -9,7 +11,7 @@ export type Access =
       readonly scope: Scope;
       /** A bearer token is enough; otherwise only X-Session-API-Key is looked at. */
       readonly bearer: boolean;
-      /** The handler itself asks the limiter, because a safe retry must pass it. */
+      /** The handler decides what a caller over its rate may still do, because a safe retry must pass. */
       readonly limitedByHandler: boolean;
     };
 
@@ -28,5 +30,9 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     principal: Principal;
+    /** The answer for a caller who asks too often, where the handler is to decide. */
+    overRate: AppError | undefined;
+    /** For what must last until the answer is out. */
+    response: ServerResponse;
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -10,13 +11,14 @@ const headers = { 'content-type': 'application/json' };
 
 function read(parser: ReturnType<typeof createBodyParser>, sent: Record<string, string> = headers) {
   const payload = new PassThrough();
+  const response = new EventEmitter();
   const result = Promise.withResolvers<unknown>();
   parser(
-    { headers: sent } as unknown as FastifyRequest,
+    { headers: sent, method: 'POST', response } as unknown as FastifyRequest,
     payload as unknown as IncomingMessage,
     (error, body) => (error === null ? result.resolve(body) : result.reject(error)),
   );
-  return { payload, body: result.promise };
+  return { payload, body: result.promise, answered: () => response.emit('close') };
 }
 
 const hasCode = (code: string) => (error: unknown) => error instanceof AppError && error.code === code;
@@ -39,6 +41,8 @@ describe('the body parser', () => {
     await assert.rejects(second.body, hasCode('overloaded'));
     first.payload.end('"');
     assert.equal(await first.body, 'x'.repeat(79));
+    first.answered();
+    second.answered();
     const third = read(parser);
     third.payload.end(`"${'x'.repeat(79)}"`);
     assert.equal(await third.body, 'x'.repeat(79));
@@ -51,6 +55,7 @@ describe('the body parser', () => {
     await new Promise((done) => setImmediate(done));
     first.payload.destroy();
     await assert.rejects(first.body, hasCode('malformed_request'));
+    first.answered();
     const second = read(parser);
     second.payload.end(`"${'x'.repeat(79)}"`);
     assert.equal(await second.body, 'x'.repeat(79));

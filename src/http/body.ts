@@ -2,12 +2,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../errors.ts';
+import { crowdFault } from '../crowd.ts';
+import { AppError, invalid } from '../errors.ts';
 
 export const bodyBytesMax = 16 * 1_024 * 1_024;
-/** All bodies that are being read at this moment. */
-const allBodiesBytesMax = 256 * 1_024 * 1_024;
-const mediaTypes = new Set(['application/json', 'application/merge-patch+json']);
+/** All bodies whose answers are not out yet. */
+const allBodiesBytesMax = 128 * 1_024 * 1_024;
+/** Twice what the largest good request holds. */
+const bodyValuesMax = 20_000;
+const mergePatch = 'application/merge-patch+json';
 
 export type BodyParser = (
   request: FastifyRequest,
@@ -17,12 +20,13 @@ export type BodyParser = (
 
 const tooLarge = new AppError('body_too_large', 'The body is larger than 16 MiB.');
 
-function mediaFault(headers: IncomingMessage['headers']): AppError | undefined {
+function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'method'>): AppError | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   const charset = parameters.map((p) => p.trim()).find((p) => p.startsWith('charset='));
   const plain = (headers['content-encoding'] ?? 'identity') === 'identity';
   const utf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset);
-  if (mediaTypes.has(type.trim()) && plain && utf8) return undefined;
+  const json = type.trim() === 'application/json' || (method === 'PATCH' && type.trim() === mergePatch);
+  if (json && plain && utf8) return undefined;
   return new AppError(
     'unsupported_media_type',
     'Send the body as plain UTF-8 JSON with the header Content-Type: application/json.',
@@ -31,6 +35,8 @@ function mediaFault(headers: IncomingMessage['headers']): AppError | undefined {
 
 function parse(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
+  const crowd = crowdFault(bytes, bodyValuesMax);
+  if (crowd !== undefined) throw invalid([{ path: 'body', message: crowd }]);
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
@@ -44,20 +50,28 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
   let reading = 0;
 
   return (request, payload, done) => {
-    const fault = mediaFault(request.headers);
+    const fault = mediaFault(request);
     const announced = Number(request.headers['content-length'] ?? 0);
     if (announced > bodyBytesMax) return done(tooLarge);
     if (fault !== undefined && announced > 0) return done(fault);
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let bytes = 0;
     let finished = false;
+
+    function release(): void {
+      reading -= bytes;
+      bytes = 0;
+      chunks = [];
+    }
 
     function finish(error: Error | null, body?: unknown): void {
       if (finished) return;
       finished = true;
-      reading -= bytes;
       payload.off('data', take);
-      if (error !== null) payload.resume();
+      if (error !== null) {
+        release();
+        payload.resume();
+      }
       done(error, body);
     }
 
@@ -70,13 +84,16 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
         finish(new AppError('overloaded', 'Too many large requests at once; try again.', { retryAfterS: 1 }));
     }
 
+    // A body lives on in what was made of it until the answer is out.
+    request.response.once('close', release);
     payload.on('data', take);
     payload.on('end', () => {
       if (bytes === 0) return finish(null, {});
       if (fault !== undefined) return finish(fault);
       try {
         const [only] = chunks;
-        finish(null, parse(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks)));
+        const whole = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+        finish(null, parse(whole));
       } catch (error) {
         finish(error as Error);
       }

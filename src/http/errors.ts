@@ -62,13 +62,14 @@ export function errorBody(error: AppError, requestId: string): ErrorBody {
   return statuses[error.code].repeatsMessage ? { ...body, message: error.message } : body;
 }
 
+const jsonOnly = 'Send the body as JSON with the header Content-Type: application/json.';
+
 const frameworkCodes: Readonly<Record<string, AppError>> = {
   FST_ERR_BAD_URL: new AppError('malformed_request', 'The URL cannot be decoded.'),
+  FST_ERR_MAX_PARAM_LENGTH: new AppError('not_found', 'There is nothing at this path.'),
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: new AppError('unsupported_media_type', jsonOnly),
   FST_ERR_CTP_BODY_TOO_LARGE: new AppError('body_too_large', 'The body is larger than 16 MiB.'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError(
-    'unsupported_media_type',
-    'Send the body as JSON with the header Content-Type: application/json.',
-  ),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError('unsupported_media_type', jsonOnly),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new AppError(
     'malformed_request',
     'The body is not as long as its Content-Length says.',
@@ -82,14 +83,17 @@ export function toAppError(error: unknown): AppError {
   return known ?? new AppError('internal', 'Something went wrong on our side.', { cause: error });
 }
 
+/** One line, for what may happen thousands of times in a bad moment. */
+function causeOf({ cause }: AppError): string | undefined {
+  return cause instanceof Error ? cause.message : undefined;
+}
+
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = toAppError(thrown);
   const { status } = statuses[error.code];
-  if (status >= 500)
-    request.log.error(
-      { request_id: request.id, code: error.code, err: error.cause ?? error },
-      'request failed',
-    );
+  const logged = { request_id: request.id, code: error.code };
+  if (status === 500) request.log.error({ ...logged, err: error.cause ?? error }, 'request failed');
+  else if (status > 500) request.log.warn({ ...logged, why: causeOf(error) }, 'request refused');
   if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
   reply
     .code(status)

@@ -1,6 +1,6 @@
 // For load balancers and curious people: is it alive, does it work, may it get requests, what is it.
 import Type from 'typebox';
-import { AppError, type ErrorCode } from '../errors.ts';
+import type { ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
 import type { Server } from './server.ts';
 
@@ -8,7 +8,8 @@ interface HealthOptions {
   readonly version: string;
   readonly databaseKind: string;
   readonly ping: () => Promise<void>;
-  readonly isStopping: () => boolean;
+  /** Fails where nothing can be stored. */
+  readonly writable: () => Promise<void>;
 }
 
 const Status = Type.Object({ status: Type.String() }, { $id: 'Status', additionalProperties: false });
@@ -23,7 +24,7 @@ const ServerInfo = Type.Object(
   { $id: 'ServerInfo', additionalProperties: false },
 );
 
-export function healthRoutes(app: Server, { version, databaseKind, ping, isStopping }: HealthOptions): void {
+export function healthRoutes(app: Server, { version, databaseKind, ping, writable }: HealthOptions): void {
   const startedAt = performance.now();
 
   function route(operationId: string, summary: string, check: () => Promise<void>): void {
@@ -43,14 +44,9 @@ export function healthRoutes(app: Server, { version, databaseKind, ping, isStopp
 
   async function alive(): Promise<void> {}
 
-  async function ready(): Promise<void> {
-    if (isStopping()) throw new AppError('shutting_down', 'The service is stopping.', { retryAfterS: 5 });
-    await ping();
-  }
-
   route('alive', 'Whether the process answers', alive);
   route('health', 'Whether the process and its database answer', ping);
-  route('ready', 'Whether requests may be sent here', ready);
+  route('ready', 'Whether requests may be sent here', writable);
 
   app.get(
     '/server_info',

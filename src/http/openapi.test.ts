@@ -16,7 +16,8 @@ describe('GET /openapi.json', () => {
     const { text, body } = await service.ask('/openapi.json', { key: null });
     assert.equal(text, readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
     assert.equal(body.openapi, '3.1.0');
-    for (const path of ['/api/settings', '/api/conversations', '/api/keys/{id}']) assert.ok(path in body.paths);
+    for (const path of ['/api/settings', '/api/conversations', '/api/keys/{id}'])
+      assert.ok(path in body.paths);
   });
 
   it('refers only to schemas that it holds', async (t) => {

@@ -1,5 +1,6 @@
 // The HTTP server: what every request passes before a route sees it, and what every answer carries.
 import { randomBytes } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -35,6 +36,7 @@ export type Server = FastifyInstance<
 
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
+const timeoutsCheckedMs = 2_000;
 const keepAliveTimeoutMs = 65_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
@@ -77,8 +79,9 @@ function createClientErrorHandler(nextId: () => string) {
         : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? new AppError('request_timeout', 'The request took too long to arrive.')
           : new AppError('malformed_request', 'The request is not proper HTTP.');
+    const { status } = statuses[error.code];
     const body = JSON.stringify(errorBody(error, nextId()));
-    const head = `HTTP/1.1 ${statuses[error.code].status} Error\r\nContent-Type: application/json; charset=utf-8\r\n`;
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n`;
     if (socket.writable)
       socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
     else socket.destroy();
@@ -101,12 +104,15 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     trustProxy: trusted,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs },
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: timeoutsCheckedMs },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: paramLengthMax },
     clientErrorHandler: createClientErrorHandler(nextId),
-    frameworkErrors: sendError,
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(commonHeaders).header('x-request-id', request.id);
+      sendError(error, request, reply);
+    },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler);
@@ -114,11 +120,14 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', createBodyParser());
   app.decorateRequest('principal');
+  app.decorateRequest('overRate');
+  app.decorateRequest('response');
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(commonHeaders).header('x-request-id', request.id);
     // A request without a body asks with an empty object.
     request.body = {};
+    request.response = reply.raw;
     if (isStopping()) return done(stopping(reply));
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;
@@ -129,21 +138,21 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     }
     const cors = guard.corsOrigin(host, origin);
     if (cors !== undefined && answerCors(cors, request, reply)) return;
-    done();
+    // Before a body is read that nobody will look at.
+    done(request.is404 ? nothingHere(request) : undefined);
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
 
   const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options));
-  app.setNotFoundHandler((request, reply) => {
-    const allow = methodsOf(request.url.split('?', 1)[0] ?? '');
-    const error =
-      allow.length === 0
-        ? new AppError('not_found', 'There is nothing at this path; GET /openapi.json lists what there is.')
-        : new AppError('method_not_allowed', `This path takes ${allow.join(', ')}.`, {
-            headers: { allow: allow.join(', ') },
-          });
-    sendError(error, request, reply);
-  });
+  app.setNotFoundHandler((request, reply) => sendError(nothingHere(request), request, reply));
+
+  function nothingHere(request: FastifyRequest): AppError {
+    const allow = methodsOf(request.url.split('?', 1)[0] ?? '').join(', ');
+    if (allow === '')
+      return new AppError('not_found', 'There is nothing at this path; GET /docs shows what there is.');
+    return new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+  }
+
   return { app, routes };
 }
 
@@ -184,7 +193,9 @@ function accessHook(access: Access, options: ServerOptions): onRequestHookHandle
     authentication(request.headers, (error, principal) => {
       if (principal === undefined) return done(error);
       request.principal = principal;
-      done(access.limitedByHandler ? undefined : options.requestRates.take(principal.keyId));
+      const over = options.requestRates.take(principal.keyId);
+      if (access.limitedByHandler) request.overRate = over;
+      done(access.limitedByHandler ? undefined : over);
     });
   };
 }

@@ -23,6 +23,10 @@ export function createCredential(kind: KeyKind): Credential {
   return { id, text, hash: hashCredential(text) };
 }
 
+export function isKeyId(text: string): boolean {
+  return /^[0-9a-f]{16}$/.test(text);
+}
+
 /** The id in a credential, or undefined where the text is none of ours. */
 export function credentialId(text: string): string | undefined {
   return format.exec(text)?.[1];

@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
-import { ownerName } from '../users/schema.ts';
+import { ownerName } from '../users/owner.ts';
 import { type Credential, createCredential, credentialId, hashCredential } from './credentials.ts';
 import { scopes } from './schema.ts';
 import { toRow } from './service.ts';
@@ -11,6 +11,8 @@ import { createFirstKey, findKey, hasUsableSessionKey } from './store.ts';
 
 export interface OwnerKey {
   readonly file: string;
+  /** Whether the file holds a key that can be used. */
+  readonly usable: boolean;
   /** The credential, where it was made just now; it is not shown again. */
   readonly made: string | undefined;
 }
@@ -35,9 +37,11 @@ function writeCredential(file: string): Credential {
 /** Makes the owner's key where nobody could sign in otherwise. */
 export async function ensureOwnerKey(database: Database, dataDir: string): Promise<OwnerKey> {
   const file = join(dataDir, 'owner.key');
-  if (await database.run(hasUsableSessionKey, null)) return { file, made: undefined };
   const kept = readCredential(file);
-  const unused = kept !== undefined && (await database.run(findKey, kept.id)) === undefined;
+  const known = kept && (await database.run(findKey, kept.id));
+  if (await database.run(hasUsableSessionKey, null))
+    return { file, usable: known?.hash === kept?.hash && known?.revoked_at === null, made: undefined };
+  const unused = kept !== undefined && known === undefined;
   const credential = unused ? kept : writeCredential(file);
   const grant = {
     kind: 'session',
@@ -47,8 +51,9 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
     expiresAt: null,
     by: 'service',
   } as const;
-  if (await database.run(createFirstKey, toRow(grant, credential))) return { file, made: credential.text };
+  if (await database.run(createFirstKey, toRow(grant, credential)))
+    return { file, usable: true, made: credential.text };
   // Another process on this database was faster; its folder has the key.
   if (!unused) rmSync(file, { force: true });
-  return { file, made: undefined };
+  return { file, usable: false, made: undefined };
 }

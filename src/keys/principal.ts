@@ -8,4 +8,6 @@ export interface Principal {
   /** How the credential was sent, which decides what settings show. */
   readonly via: KeyKind;
   readonly scopes: ReadonlySet<Scope>;
+  /** When the credential ends, in milliseconds; Infinity where it does not. */
+  readonly expiresAt: number;
 }

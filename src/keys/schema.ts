@@ -1,6 +1,6 @@
 // Credentials as callers see them: what each kind may do, and the record that never holds the secret.
 import Type from 'typebox';
-import { nullableText, oneOf, text, time } from '../schema.ts';
+import { checked, nullableText, oneOf, text, time } from '../schema.ts';
 import { UserName } from '../users/schema.ts';
 
 export const scopes = [
@@ -20,10 +20,10 @@ export type KeyKind = (typeof keyKinds)[number];
 export const sessionScopes: readonly Scope[] = scopes.slice(0, 5);
 export const bearerScopes: readonly Scope[] = ['settings:read'];
 
-/** Active keys that one user may hold. */
-export const keysPerUserMax = 1_000;
-
-const KeyName = text({ bytesMax: 128, lengthMin: 1, description: 'What the key is for, in your own words.' });
+export const KeyName = checked(
+  text({ bytesMax: 128, lengthMin: 1, description: 'What the key is for, in your own words.' }),
+  (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined),
+);
 
 export const NewKey = Type.Object(
   {
@@ -32,11 +32,15 @@ export const NewKey = Type.Object(
     scopes: Type.Optional(
       Type.Array(oneOf(scopes), {
         maxItems: scopes.length,
+        uniqueItems: true,
         description: 'At most what your own key may do. Default: all but keys:manage and admin.',
       }),
     ),
     expires_at: Type.Optional(
-      nullableText({ bytesMax: 64, format: 'date-time', description: 'When it ends; null is never.' }),
+      nullableText({
+        bytesMax: 64,
+        description: 'When it ends, such as 2030-01-31T12:00:00Z; null is never, or the end of your own key.',
+      }),
     ),
     user: Type.Optional(UserName),
   },

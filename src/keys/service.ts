@@ -2,7 +2,14 @@
 import { type Cache, createCache } from '../db/cache.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
-import { type Credential, createCredential, credentialId, hashCredential, sameHash } from './credentials.ts';
+import {
+  type Credential,
+  createCredential,
+  credentialId,
+  hashCredential,
+  isKeyId,
+  sameHash,
+} from './credentials.ts';
 import type { Principal } from './principal.ts';
 import {
   bearerScopes,
@@ -26,10 +33,19 @@ interface KeysOptions {
   readonly authToken: string | undefined;
   /** Session keys keep their scopes when they are sent as Bearer. */
   readonly acceptBearer: boolean;
+  readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
 }
 
 export type Keys = ReturnType<typeof createKeys>;
+
+interface KeyFacts {
+  readonly id: string;
+  readonly userId: number;
+  readonly userName: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number;
+}
 
 interface CachedKey {
   readonly hash: string;
@@ -37,6 +53,10 @@ interface CachedKey {
   readonly expiresAt: number;
   readonly revoked: boolean;
   readonly principals: Readonly<Record<KeyKind, Principal>>;
+}
+
+function notFound(): AppError {
+  return new AppError('not_found', 'There is no such key.');
 }
 
 export function toRecord(row: KeyRow): KeyRecord {
@@ -63,15 +83,16 @@ export function chooseScopes(kind: KeyKind, asked: readonly Scope[] | undefined)
 }
 
 export function createKeys(options: KeysOptions) {
-  const { database, owner, acceptBearer, now = Date.now } = options;
+  const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
   const preset = presetKeys(options);
-  const flushTimer = setInterval(() => void flushUses().catch(() => {}), flushUsesMs);
+  const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
   flushTimer.unref();
 
-  function principalsOf(row: { id: string; userId: number; userName: string; scopes: readonly Scope[] }) {
-    const known = { userId: row.userId, userName: row.userName, keyId: row.id };
+  function principalsOf(row: KeyFacts) {
+    const { userId, userName, expiresAt } = row;
+    const known = { userId, userName, keyId: row.id, expiresAt };
     const held = new Set(row.scopes);
     const readOnly = new Set(bearerScopes.filter((scope) => held.has(scope)));
     return {
@@ -86,7 +107,13 @@ export function createKeys(options: KeysOptions) {
       kind,
       expiresAt: Number.POSITIVE_INFINITY,
       revoked: false,
-      principals: principalsOf({ id, userId: owner.id, userName: owner.name, scopes: held }),
+      principals: principalsOf({
+        id,
+        userId: owner.id,
+        userName: owner.name,
+        scopes: held,
+        expiresAt: Number.POSITIVE_INFINITY,
+      }),
     });
     return [
       ...(sessionApiKey === undefined ? [] : [make('environment-session', 'session', sessionApiKey, scopes)]),
@@ -107,6 +134,7 @@ export function createKeys(options: KeysOptions) {
         userId: row.user_id,
         userName: row.user,
         scopes: JSON.parse(row.scopes) as Scope[],
+        expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY,
       }),
     };
   }
@@ -149,7 +177,12 @@ export function createKeys(options: KeysOptions) {
     if (uses.size === 0) return;
     const batch = [...uses].map(([id, at]) => ({ id, at }));
     uses.clear();
-    await database.run(recordUses, batch);
+    try {
+      await database.run(recordUses, batch);
+    } catch (error) {
+      for (const { id, at } of batch) if (!uses.has(id)) uses.set(id, at);
+      throw error;
+    }
   }
 
   async function create(principal: Principal, request: NewKey): Promise<CreatedKey> {
@@ -167,16 +200,19 @@ export function createKeys(options: KeysOptions) {
       userName,
       name: request.name,
       scopes: granted,
-      expiresAt: expiry(request),
+      expiresAt: expiry(request, principal),
     });
   }
 
-  function expiry({ expires_at }: NewKey): number | null {
-    if (expires_at === null || expires_at === undefined) return null;
+  /** No key outlives the one that makes it. */
+  function expiry({ expires_at }: NewKey, maker: Principal): number | null {
+    const latest = Number.isFinite(maker.expiresAt) ? maker.expiresAt : null;
+    if (expires_at === null || expires_at === undefined) return latest;
     const at = Date.parse(expires_at);
-    if (Number.isNaN(at))
-      throw invalid([{ path: 'expires_at', message: 'must be a time such as 2030-01-31T12:00:00Z' }]);
-    if (at <= now()) throw invalid([{ path: 'expires_at', message: 'must be in the future' }]);
+    const fault = (message: string) => invalid([{ path: 'expires_at', message }]);
+    if (Number.isNaN(at)) throw fault('must be a time such as 2030-01-31T12:00:00Z');
+    if (at <= now()) throw fault('must be in the future');
+    if (latest !== null && at > latest) throw fault('must not be later than the end of your own key');
     return at;
   }
 
@@ -186,16 +222,21 @@ export function createKeys(options: KeysOptions) {
   }
 
   async function revoke(principal: Principal, id: string): Promise<KeyRecord> {
-    const mine = principal.scopes.has('admin') ? {} : { userId: principal.userId };
+    if (!isKeyId(id)) throw notFound();
+    const mine: { userId?: number } = principal.scopes.has('admin') ? {} : { userId: principal.userId };
+    const key = await database.run(findKey, id);
+    if (key === undefined || (mine.userId ?? key.user_id) !== key.user_id) throw notFound();
+    if (toRecord(key).scopes.some((scope) => !principal.scopes.has(scope)))
+      throw new AppError('forbidden', 'That key may do more than yours, which therefore cannot revoke it.');
     const row = await database.run(revokeKey, { id, by: principal.keyId, ...mine });
-    if (row === undefined) throw new AppError('not_found', 'There is no such key.');
+    if (row === undefined) throw notFound();
     cache.forget(id);
     return toRecord(row);
   }
 
   async function close(): Promise<void> {
     clearInterval(flushTimer);
-    await flushUses();
+    await flushUses().catch(onBackgroundError);
   }
 
   return { authenticate, create, list, revoke, close };

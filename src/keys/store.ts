@@ -2,9 +2,12 @@
 
 import { recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { ensureUserSteps } from '../users/store.ts';
-import { type KeyKind, keysPerUserMax } from './schema.ts';
+import { ensureUserSteps, type User } from '../users/store.ts';
+import type { KeyKind } from './schema.ts';
 
+/** Active keys that one user may hold. */
+const keysPerUserMax = 1_000;
+const keysListedMax = 2_000;
 const auditUseEveryMs = 24 * 60 * 60 * 1_000;
 
 export interface KeyRow {
@@ -64,20 +67,29 @@ export const findKey = read('keys.find', function* (q, id: string): Steps<KeyRow
   return yield* one(selectKey(q, { id }));
 });
 
+/** The newest keys, oldest first; revoked ones stay in the list. */
 export const listKeys = read('keys.list', function* (q, input: { userId?: number }): Steps<KeyRow[]> {
-  const query = selectKeys(q).orderBy('keys.created_at').orderBy('keys.id');
-  return yield* rows(input.userId === undefined ? query : query.where('keys.user_id', '=', input.userId));
+  const query = selectKeys(q).orderBy('keys.created_at', 'desc').orderBy('keys.id').limit(keysListedMax);
+  const mine = input.userId === undefined ? query : query.where('keys.user_id', '=', input.userId);
+  return (yield* rows(mine)).reverse();
 });
+
+/** Makes other writers of this user's keys wait for the end of the transaction. */
+function* lockUser(q: Queries, user: User): Steps<void> {
+  yield* rows(q.build.updateTable('users').set({ name: user.name }).where('id', '=', user.id));
+}
 
 /** Stores the key for the user, made where new. Undefined: that user holds too many active keys. */
 export const createKey = write('keys.create', function* (q, key: NewKeyRow): Steps<KeyRow | undefined> {
   const user = yield* ensureUserSteps(q, key.userName);
+  yield* lockUser(q, user);
   const active = yield* one(
     q.build
       .selectFrom('keys')
       .select((e) => e.fn.countAll<number>().as('count'))
       .where('user_id', '=', user.id)
-      .where('revoked_at', 'is', null),
+      .where('revoked_at', 'is', null)
+      .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', q.now)])),
   );
   if (Number(active?.count) >= keysPerUserMax) return undefined;
   yield* rows(insertKey(q, user.id, key));
@@ -117,8 +129,8 @@ export const hasUsableSessionKey = read('keys.hasUsableSession', function* (q, _
 /** Stores the owner's first session key, unless any session key exists that can still be used. */
 export const createFirstKey = write('keys.createFirst', function* (q, key: NewKeyRow): Steps<boolean> {
   const user = yield* ensureUserSteps(q, key.userName);
-  // Locks the owner's row, so that two processes that start together make one key.
-  yield* rows(q.build.updateTable('users').set({ name: key.userName }).where('id', '=', user.id));
+  // Two processes that start together make one key.
+  yield* lockUser(q, user);
   if ((yield* one(usableSessionKey(q))) !== undefined) return false;
   yield* rows(insertKey(q, user.id, key));
   yield* recordAudit(q, [{ userId: user.id, keyId: key.by, action: 'key.create', subject: subjectOf(key) }]);
@@ -156,12 +168,17 @@ export interface KeyUse {
   readonly at: number;
 }
 
+const updateUse = prepared((q: Queries, use: KeyUse) =>
+  q.build.updateTable('keys').set({ last_used_at: use.at }).where('id', '=', use.id),
+);
+
 /** Records when keys were last used, many at once; the audit gets one entry per key and day. */
 export const recordUses = write('keys.recordUses', function* (q, uses: readonly KeyUse[]): Steps<void> {
-  for (const { id, at } of uses) {
+  // In one order everywhere, so that two processes never wait for each other in a circle.
+  for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     const before = yield* one(selectKey(q, { id }));
-    if (before === undefined) continue;
-    yield* rows(q.build.updateTable('keys').set({ last_used_at: at }).where('id', '=', id));
+    if (before === undefined || at <= (before.last_used_at ?? 0)) continue;
+    yield* rows(updateUse(q, { id, at }));
     if (at - (before.last_used_at ?? 0) >= auditUseEveryMs)
       yield* recordAudit(q, [
         { userId: before.user_id, keyId: id, action: 'key.use', subject: subjectOf(before) },

@@ -22,7 +22,10 @@ export function urlFault(value: string): string | undefined {
 function argsFault(value: string): string | undefined {
   const words = splitWords(value);
   if (words === undefined) return 'has a quote that is not closed';
-  return words.length > argsMax ? `must hold at most ${argsMax} words` : undefined;
+  if (words.length > argsMax) return `must hold at most ${argsMax} words`;
+  return words.some((word) => Buffer.byteLength(word) > textBytesMax)
+    ? `must hold words of at most ${textBytesMax} bytes`
+    : undefined;
 }
 
 function envPairs(value: string): [string, string][] {
@@ -39,7 +42,10 @@ function envFault(value: string): string | undefined {
   const pairs = envPairs(value);
   const names = new RegExp(envName);
   if (pairs.some(([name]) => !names.test(name))) return 'must be written as NAME=value,OTHER=value';
-  return pairs.length > envEntriesMax ? `must hold at most ${envEntriesMax} entries` : undefined;
+  if (pairs.length > envEntriesMax) return `must hold at most ${envEntriesMax} entries`;
+  return pairs.some(([, value]) => Buffer.byteLength(value) > envValueBytesMax)
+    ? `must hold values of at most ${envValueBytesMax} bytes`
+    : undefined;
 }
 
 const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), urlFault);

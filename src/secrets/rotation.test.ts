@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { createPlace, databaseKinds, type Place } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/rows.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
-import { openConfiguredDatabase } from '../app.ts';
+import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';
 import { rotate } from './rotation.ts';
 import { sealedKeyId } from './sealing.ts';

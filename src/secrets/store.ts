@@ -1,7 +1,7 @@
 // Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { ownerName } from '../users/schema.ts';
+import { ownerName } from '../users/owner.ts';
 import { ensureUserSteps } from '../users/store.ts';
 import { sealedKeyId } from './sealing.ts';
 

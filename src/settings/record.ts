@@ -1,4 +1,6 @@
 // From stored rows to the two shapes that callers see. Each shape names its members; nothing else can get out.
+import { normaliseMcp } from '../mcp/schema.ts';
+import { splitMcp } from '../mcp/secrets.ts';
 import { FullSettings, type ReducedSettings, reducedMembers } from './schema.ts';
 import type { SettingsRows } from './store.ts';
 
@@ -26,13 +28,19 @@ function derived(rows: SettingsRows): Partial<FullSettings> {
   };
 }
 
+/** It is stored masked; whatever is stored, nothing else gets out. */
+function maskDocument(document: Document): Document {
+  const mcp = document['mcp_config'];
+  return mcp == null ? document : { ...document, mcp_config: splitMcp(normaliseMcp(mcp)).masked };
+}
+
 function defaultOf(name: keyof FullSettings): unknown {
   return (FullSettings.properties[name] as { default?: unknown }).default ?? null;
 }
 
 /** Every member, in order: derived, stored, or its default. */
 export function toFullSettings(rows: SettingsRows): FullSettings {
-  const document = JSON.parse(rows.document) as Document;
+  const document = maskDocument(JSON.parse(rows.document) as Document);
   const known = derived(rows);
   return Object.fromEntries(
     memberNames.map((name) => [

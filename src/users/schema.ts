@@ -1,7 +1,6 @@
 // Names of users, as commands and the API accept them.
 import { text } from '../schema.ts';
 
-export const ownerName = 'owner';
 export const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
 
 export const UserName = text({

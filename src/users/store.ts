@@ -26,6 +26,11 @@ export const findUser = read('users.find', function* (q, name: string): Steps<Us
   return yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));
 });
 
+/** Whether nobody but one person uses the service. */
+export const hasOneUser = read('users.hasOne', function* (q, _: null): Steps<boolean> {
+  return (yield* rows(q.build.selectFrom('users').select('id').limit(2))).length === 1;
+});
+
 export const listUsers = read('users.list', function* (q, _: null) {
   return yield* rows(
     q.build
@@ -39,4 +44,4 @@ export const listUsers = read('users.list', function* (q, _: null) {
   );
 });
 
-export const userTransactions = [ensureUser, findUser, listUsers];
+export const userTransactions = [ensureUser, findUser, hasOneUser, listUsers];

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openConfiguredDatabase } from '../../src/app.ts';
+import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
 
 export const databaseKinds: readonly DatabaseKind[] = ['sqlite', 'postgres'];

@@ -53,5 +53,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     .slice(0, slowestShown);
   yield '\nslowest:\n';
   for (const { name, details } of slowest) yield `  ${Math.round(details.duration_ms)} ms  ${name}\n`;
+  // A run without tests proves nothing.
+  if (tests.length === 0) process.exitCode = 1;
   yield `\n${tests.length - failed - skipped} passed, ${failed} failed, ${skipped} skipped\n`;
 }

@@ -6,6 +6,8 @@ import type { OpenApi } from '../openapi.ts';
 import { renderReference } from './page.ts';
 import { referenceStyle } from './style.ts';
 
+const render = (openapi: OpenApi): string => renderReference(openapi, 'http://localhost:3000');
+
 type Json = Record<string, unknown>;
 
 function documentOf(operation: Json, schemas: Json = {}, path = '/things/{id}', method = 'post'): OpenApi {
@@ -42,7 +44,7 @@ function readable(page: string): string {
 
 /** What the table of the request body says about one schema. */
 function member(schema: unknown, schemas?: Json): string {
-  const text = readable(renderReference(documentOf(bodyOf({ properties: { it: schema } }), schemas)));
+  const text = readable(render(documentOf(bodyOf({ properties: { it: schema } }), schemas)));
   return text.slice(text.indexOf('as application/json'), text.indexOf('Try it'));
 }
 
@@ -116,7 +118,7 @@ describe('renderReference', () => {
       ),
       responses: { [evil]: { description: evil, content: { [evil]: { schema: { pattern: evil } } } } },
     };
-    const page = renderReference({
+    const page = render({
       ...documentOf(operation, { [evil]: { patternProperties: { [evil]: {} } } }, `/${evil}`),
       info: { title: evil, version: evil, description: evil },
       tags: [{ name: evil, description: evil }],
@@ -126,7 +128,7 @@ describe('renderReference', () => {
   });
 
   it('shows backticks as code', () => {
-    const page = renderReference(documentOf({ description: 'Send `a < b` or `c`.' }));
+    const page = render(documentOf({ description: 'Send `a < b` or `c`.' }));
     assert.ok(page.includes('<p>Send <code>a &lt; b</code> or <code>c</code>.</p>'));
   });
 
@@ -160,7 +162,7 @@ describe('renderReference', () => {
     const schemas = {
       Box: { type: 'object', required: ['size'], properties: { size: { type: 'integer' } } },
     };
-    const page = renderReference(documentOf(bodyOf({ $ref: '#/components/schemas/Box' }), schemas));
+    const page = render(documentOf(bodyOf({ $ref: '#/components/schemas/Box' }), schemas));
     assert.match(page, /<a href="#schema-Box">Box<\/a><\/code> as application\/json/);
     assert.match(readable(page), /Box as application\/json Members Member Meaning size integer required/);
     assert.match(
@@ -174,14 +176,14 @@ describe('renderReference', () => {
     const properties = Object.fromEntries(
       names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]),
     );
-    const page = renderReference(
+    const page = render(
       documentOf({}, Object.fromEntries(names.map((name) => [name, { type: 'object', properties }]))),
     );
     assert.ok(page.length < 1_000_000, `${page.length} characters`);
   });
 
   it('says who may call an operation', () => {
-    const access = (security: unknown) => readable(renderReference(documentOf({ security })));
+    const access = (security: unknown) => readable(render(documentOf({ security })));
     assert.match(access([]), /Who may call it Anyone; no key needed\./);
     assert.match(
       access([{ key: [] }, { token: ['read'] }]),
@@ -199,7 +201,7 @@ describe('renderReference', () => {
       ],
       ...bodyOf({}, { first: { value: { text: "it's $5" } }, second: { value: {} } }),
     };
-    const text = readable(renderReference(documentOf(operation)));
+    const text = readable(render(documentOf(operation)));
     assert.ok(
       text.includes(
         `curl -X POST "$URL/things/$ID?page-size=$PAGE_SIZE" \\ -H "X-Key: $KEY" \\ ` +
@@ -211,7 +213,7 @@ describe('renderReference', () => {
 
   it('gives each error code of a status a line of its own', () => {
     const description = '`gone`: it left; see Later; `never`: it was not';
-    const page = renderReference(documentOf({ responses: { 404: { description } } }));
+    const page = render(documentOf({ responses: { 404: { description } } }));
     assert.ok(
       page.includes('<p><code>gone</code>: it left; see Later</p><p><code>never</code>: it was not</p>'),
     );
@@ -241,11 +243,8 @@ describe('renderReference', () => {
         responses: { 200: value },
       };
       for (const schema of [value, inner, { additionalProperties: value, patternProperties: { a: value } }])
-        assert.match(
-          renderReference(documentOf({ ...operation, ...bodyOf(schema) }, { Odd: schema })),
-          /<\/html>/,
-        );
-      assert.match(renderReference(documentOf({ requestBody: value, parameters: value })), /<\/html>/);
+        assert.match(render(documentOf({ ...operation, ...bodyOf(schema) }, { Odd: schema })), /<\/html>/);
+      assert.match(render(documentOf({ requestBody: value, parameters: value })), /<\/html>/);
     }
   });
 });

@@ -58,7 +58,7 @@ function navigation({ info, components }: OpenApi, groups: readonly Group[]): Ht
     <li><a href="#schemas">Schemas</a><ul>${schemas}</ul></li></ul></details></nav>`;
 }
 
-function authentication({ components }: OpenApi): Html {
+function authentication({ components }: OpenApi, address: string): Html {
   const schemes = Object.values(components.securitySchemes).map((one) => {
     const scheme = objectOf(one);
     const header = credentialHeader(scheme) ?? `${textOf(scheme['name'])} in ${textOf(scheme['in'])}`;
@@ -69,7 +69,7 @@ function authentication({ components }: OpenApi): Html {
     Each operation says which it takes.</p>
     <dl>${schemes}</dl>
     <p>The commands on this page work in a shell once these two are set:</p>
-    <pre><code>URL=http://localhost:3000\nKEY=your-credential</code></pre></section>`;
+    <pre><code>URL=${address}\nKEY=your-credential</code></pre></section>`;
 }
 
 function groupSection({ name, description, operations }: Group, openapi: OpenApi, scope: Scope): Html {
@@ -88,7 +88,7 @@ function schemasSection(scope: Scope): Html {
 }
 
 /** A whole page. Holds its style in one element, so that a hash of `referenceStyle` allows it. */
-export function renderReference(openapi: OpenApi): string {
+export function renderReference(openapi: OpenApi, address: string): string {
   const { info, components } = openapi;
   const scope: Scope = { schemas: components.schemas, inside: [] };
   const groups = groupsOf(openapi);
@@ -101,7 +101,7 @@ ${navigation(openapi, groups)}
 <main id="content" tabindex="-1"><header class="intro"><h1>${info.title} <small>${info.version}</small></h1>
 ${paragraphs(info.description)}
 <p>The same description for programs: <a href="openapi.json">OpenAPI ${openapi.openapi}</a>.</p></header>
-${authentication(openapi)}
+${authentication(openapi, address)}
 ${groups.map((group) => groupSection(group, openapi, scope))}
 ${schemasSection(scope)}</main></body></html>`;
   return `${page.markup}\n`;

@@ -7,7 +7,17 @@ import type { Server } from '../server.ts';
 import { renderReference } from './page.ts';
 import { referenceStyle } from './style.ts';
 
-export function referenceRoutes(app: Server, routes: readonly DeclaredRoute[], version: string): void {
+interface ReferenceOptions {
+  readonly version: string;
+  /** Where the service is reached, for lines to paste. */
+  readonly address: () => string;
+}
+
+export function referenceRoutes(
+  app: Server,
+  routes: readonly DeclaredRoute[],
+  { version, address }: ReferenceOptions,
+): void {
   let made: { json: Buffer; page: Buffer } | undefined;
 
   function documents() {
@@ -15,7 +25,7 @@ export function referenceRoutes(app: Server, routes: readonly DeclaredRoute[], v
       const openapi = createOpenApi(routes, version);
       made = {
         json: Buffer.from(`${JSON.stringify(openapi, null, 2)}\n`),
-        page: Buffer.from(renderReference(openapi)),
+        page: Buffer.from(renderReference(openapi, address())),
       };
     }
     return made;

@@ -1,0 +1,39 @@
+// Looks at the bytes of JSON before they are parsed: what holds too many values, or is nested too deeply, would
+// cost seconds to parse and to find fault with. One pass, no memory.
+
+const depthMax = 1_000;
+/** Smaller texts cannot hold enough to matter, and are most of all texts. */
+const smallBytes = 32 * 1_024;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openings = new Set([0x5b, 0x7b]);
+const closings = new Set([0x5d, 0x7d]);
+
+/** The index of the quote that ends the string which begins at `start`. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
+    let slashes = 0;
+    while (bytes[end - 1 - slashes] === backslash) slashes += 1;
+    if (slashes % 2 === 0) return end;
+  }
+  return bytes.length;
+}
+
+/** Why the text must not be parsed, or undefined. Text that is no JSON is left to the parser. */
+export function crowdFault(bytes: Buffer, valuesMax: number): string | undefined {
+  if (bytes.length <= smallBytes) return undefined;
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === quote) at = endOfString(bytes, at);
+    else if (byte === comma) values += 1;
+    else if (openings.has(byte)) depth += 1;
+    else if (closings.has(byte)) depth -= 1;
+    if (values > valuesMax) return `must hold at most ${valuesMax} values in all`;
+    if (depth > depthMax) return `must be nested at most ${depthMax} levels deep`;
+  }
+  return undefined;
+}

@@ -1,0 +1,15 @@
+// Opens the database of a configuration with every transaction: for the service, and for commands beside it.
+import type { Config } from './config.ts';
+import { ensureDataDir, openDatabase } from './db/open.ts';
+import type { Database } from './db/transaction.ts';
+
+const transactionsUrl = new URL('./transactions.ts', import.meta.url).href;
+
+export function openConfiguredDatabase(
+  { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  onFatal: (error: Error) => void,
+  onIdleError: (error: Error) => void = () => {},
+): Promise<Database> {
+  ensureDataDir(dataDir);
+  return openDatabase({ databaseUrl, dataDir, transactionsUrl, onFatal, onIdleError });
+}

@@ -1,0 +1,30 @@
+// POST /api/mcp/check.
+import { needs } from '../http/access.ts';
+import type { Server } from '../http/server.ts';
+import type { McpCheck } from './check.ts';
+import { CheckedMcp, CheckMcp, checkedMcpExample, checkMcpExample } from './checkSchema.ts';
+
+export function mcpRoutes(app: Server, check: McpCheck): void {
+  app.post(
+    '/api/mcp/check',
+    {
+      config: {
+        access: needs('settings:read'),
+        document: {
+          requestExamples: { servers: checkMcpExample },
+          responseExamples: { servers: checkedMcpExample },
+        },
+      },
+      schema: {
+        tags: ['Settings'],
+        operationId: 'checkMcp',
+        summary: 'Try out tool servers',
+        description:
+          'Connects to each server of `mcp_config`, or of your settings where it is absent or null, and lists its tools. A masked key is taken from your settings. Nothing is stored.',
+        body: CheckMcp,
+        response: { 200: CheckedMcp },
+      },
+    },
+    async (request) => ({ servers: await check(request.principal.userId, request.body) }),
+  );
+}

@@ -1,0 +1,91 @@
+// Which addresses the service may connect to. Everything that is not known to be good is refused.
+import { BlockList, isIP } from 'node:net';
+
+/** `private` needs the operator's leave, `never` is refused whatever the options say. */
+export type AddressClass = 'public' | 'private' | 'never';
+
+const never4 = [
+  '0.0.0.0/8', // this host
+  '169.254.0.0/16', // link-local, where clouds keep the credentials of a machine
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays, given up
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+  '100.100.100.200/32', // metadata of a cloud, outside the link-local range
+  '168.63.129.16/32', // the same
+];
+
+const never6 = [
+  'fe80::/10', // link-local
+  'ff00::/8', // multicast
+  '2001::/23', // Teredo and other protocol assignments
+  '2001:db8::/32', // documentation
+  '3fff::/20', // documentation
+  'fd00:ec2::254/128', // metadata of a cloud
+  'fd20:ce::254/128', // the same
+];
+
+const private4 = [
+  '10.0.0.0/8',
+  '100.64.0.0/10', // shared by the customers of a carrier
+  '127.0.0.0/8', // loopback
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '198.18.0.0/15', // benchmarks
+];
+
+const private6 = ['::1/128', 'fc00::/7', 'fec0::/10'];
+
+/**
+ * IPv6 prefixes that end in an IPv4 address: mapped, NAT64, and NAT64 of a local network. Of the last, which is a
+ * /48, only the plain form is understood; in its other forms the address may stand anywhere.
+ */
+const embeddings = ['::ffff:', '64:ff9b::', '64:ff9b:1::'];
+const embeddingBits = 96;
+
+const global6 = ['2000::/3', ...embeddings.map((prefix) => `${prefix}0.0.0.0/${embeddingBits}`)];
+
+function parseRange(range: string): [address: string, bits: number] {
+  const [address = '', bits] = range.split('/');
+  return [address, Number(bits)];
+}
+
+/** 6to4 holds the IPv4 address right after 2002. */
+function to6to4([address, bits]: [string, number]): [string, number] {
+  const [a = '', b = '', c = '', d = ''] = address
+    .split('.')
+    .map((byte) => Number(byte).toString(16).padStart(2, '0'));
+  return [`2002:${a}${b}:${c}${d}::`, 16 + bits];
+}
+
+/** The ranges, those of IPv4 also in every form that IPv6 has for them. */
+function createList(ranges4: readonly string[], ranges6: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges4.map(parseRange)) {
+    const [address, bits] = range;
+    list.addSubnet(address, bits, 'ipv4');
+    for (const prefix of embeddings) list.addSubnet(prefix + address, embeddingBits + bits, 'ipv6');
+    list.addSubnet(...to6to4(range), 'ipv6');
+  }
+  for (const [address, bits] of ranges6.map(parseRange)) list.addSubnet(address, bits, 'ipv6');
+  return list;
+}
+
+const neverList = createList(never4, never6);
+const privateList = createList(private4, private6);
+const globalList = createList([], global6);
+
+/** The class of an IP address, with or without brackets and zone. What is no address is `never`. */
+export function classifyAddress(literal: string): AddressClass {
+  const text = literal.replace(/^\[(.*)\]$/, '$1');
+  const version = isIP(text);
+  if (version === 0) return 'never';
+  const [address = ''] = text.split('%');
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  if (neverList.check(address, family)) return 'never';
+  if (privateList.check(address, family)) return 'private';
+  return version === 4 || globalList.check(address, family) ? 'public' : 'never';
+}

@@ -1,0 +1,168 @@
+// Every outgoing request goes through here: it reaches only addresses that were checked, follows no redirect, carries
+// only what the caller gave, and ends within its bounds.
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { kib } from '../schema.ts';
+import { classifyAddress } from './addresses.ts';
+import { OutgoingError, timedOut, toOutgoingError } from './errors.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface OutgoingOptions {
+  /** Asked for each request. What it throws reaches the caller as it is. */
+  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly lookup?: Lookup;
+  /** From the first look-up to the last byte. */
+  readonly timeoutMs: number;
+  /** Of the body as it is read, after decompression. */
+  readonly responseBytesMax: number;
+}
+
+/** What of a request is passed on; everything else that `fetch` knows is decided here. */
+export type OutgoingInit = Pick<RequestInit, 'method' | 'headers' | 'body' | 'signal'>;
+
+/** Like `fetch`. Throws OutgoingError, or the reason of the caller's own signal. */
+export type OutgoingFetch = (url: string | URL, init?: OutgoingInit) => Promise<Response>;
+
+function parseTarget(url: string | URL): URL {
+  const target = URL.parse(url);
+  if (target === null || !/^https?:$/.test(target.protocol))
+    throw new OutgoingError('address_not_allowed', 'Its URL is not an http or https URL.');
+  if (target.username !== '' || target.password !== '')
+    throw new OutgoingError('address_not_allowed', 'Its URL holds a user name or password.');
+  return target;
+}
+
+function checkAddresses(addresses: readonly string[], privateToo: boolean): void {
+  const classes = new Set(addresses.map(classifyAddress));
+  if (classes.has('never'))
+    throw new OutgoingError(
+      'address_not_allowed',
+      'Its address is link-local or reserved, which this service never connects to.',
+    );
+  if (classes.has('private') && !privateToo)
+    throw new OutgoingError(
+      'address_not_allowed',
+      'Its address is private, which this service may not connect to; the operator can allow it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1.',
+    );
+}
+
+/** The addresses of a name, all of them checked. */
+async function resolve(lookup: Lookup, hostname: string, privateToo: boolean) {
+  const found = await lookup(hostname).catch(() => []);
+  if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name is not known.');
+  checkAddresses(
+    found.map(({ address }) => address),
+    privateToo,
+  );
+  return found;
+}
+
+/** For sockets: they connect to what this returns and look nothing up themselves. */
+function createCheckedLookup(lookup: Lookup, privateToo: boolean): LookupFunction {
+  return (hostname, { all }, callback) => {
+    resolve(lookup, hostname, privateToo).then(
+      ([first, ...rest]) => {
+        if (all || first === undefined) callback(null, first === undefined ? [] : [first, ...rest]);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, []),
+    );
+  };
+}
+
+interface Exchange {
+  readonly bytesMax: number;
+  readonly finish: () => void;
+  readonly translate: (error: unknown) => unknown;
+}
+
+/** The body, cut off by an error past its bound. However it ends, the exchange is finished then. */
+function boundBody(body: ReadableStream<Uint8Array>, exchange: Exchange): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let bytes = 0;
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          bytes += value?.byteLength ?? 0;
+          if (bytes > exchange.bytesMax)
+            throw new OutgoingError('too_large', `Its answer is larger than ${exchange.bytesMax / kib} KiB.`);
+          if (!done) return controller.enqueue(value);
+          exchange.finish();
+          controller.close();
+        } catch (error) {
+          exchange.finish();
+          controller.error(exchange.translate(error));
+        }
+      },
+      async cancel(reason) {
+        await reader.cancel(reason).catch(() => {});
+        exchange.finish();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
+  const { allowPrivate, timeoutMs, responseBytesMax } = options;
+  const lookup = options.lookup ?? ((hostname) => systemLookup(hostname, { all: true }));
+
+  return async (url, { method, headers, body, signal: callerSignal } = {}) => {
+    const target = parseTarget(url);
+    const privateToo = await allowPrivate();
+    // A socket looks up names only, so an address in the URL is checked here.
+    const literal = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(literal) !== 0) checkAddresses([literal], privateToo);
+
+    // Loaded at the first use: a start of the service needs neither.
+    const { Agent, fetch } = await import('undici');
+    // One per request and without keep-alive, so that no connection outlives the rule it was checked by.
+    const agent = new Agent({
+      allowH2: false,
+      pipelining: 0,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { lookup: createCheckedLookup(lookup, privateToo), timeout: timeoutMs },
+    });
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(timedOut(timeoutMs)), timeoutMs);
+    const finish = () => {
+      clearTimeout(timer);
+      void agent.destroy();
+    };
+    const translate = (error: unknown) =>
+      callerSignal?.aborted ? callerSignal.reason : toOutgoingError(error, timeoutMs);
+
+    try {
+      const response = await fetch(target, {
+        ...(method === undefined ? {} : { method }),
+        ...(headers === undefined ? {} : { headers: [...new Headers(headers)] }),
+        ...(body == null ? {} : { body: body as string, duplex: 'half' }),
+        redirect: 'manual',
+        credentials: 'omit',
+        signal: callerSignal == null ? deadline.signal : AbortSignal.any([callerSignal, deadline.signal]),
+        dispatcher: agent,
+      });
+      const { status, statusText } = response;
+      if (status >= 300 && status < 400)
+        throw new OutgoingError('redirect', 'It answers with a redirect, which is not followed.');
+      const bounded =
+        response.body === null
+          ? null
+          : boundBody(response.body, { bytesMax: responseBytesMax, finish, translate });
+      if (bounded === null) finish();
+      return new Response(bounded, { status, statusText, headers: [...response.headers] });
+    } catch (error) {
+      finish();
+      throw translate(error);
+    }
+  };
+}

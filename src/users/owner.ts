@@ -1,0 +1,2 @@
+// The user that exists from the start.
+export const ownerName = 'owner';
