@@ -1,12 +1,7 @@
 // From the command line to an exit code: 0 done, 1 failed, 2 refused or misused.
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Command } from './cli/command.ts';
 import { RefusalError } from './errors.ts';
 import { version } from './version.ts';
-
-// What Node made of the sources last time: starts in half the time and two thirds of the memory.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)));
 
 interface Entry {
   readonly name: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
-import { countRows, inspect } from '../../test/support/rows.ts';
+import { countRows, inspect } from '../../test/support/inspect.ts';
 import { type Answer, startService, type TestService } from '../../test/support/service.ts';
 
 const path = '/api/conversations';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
-import { inspect } from '../../test/support/rows.ts';
+import { inspect } from '../../test/support/inspect.ts';
 import { createConversation, findCreated, type NewConversation } from '../conversations/store.ts';
 import { findKey } from '../keys/store.ts';
 import { keepFact } from '../secrets/store.ts';

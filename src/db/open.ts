@@ -2,7 +2,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../errors.ts';
-import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Database } from './transaction.ts';
 
@@ -26,8 +25,11 @@ export function ensureDataDir(dataDir: string): void {
 }
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  if (options.databaseUrl !== undefined)
+  if (options.databaseUrl !== undefined) {
+    // Loaded where it is used: SQLite alone needs no client of another database.
+    const { openPostgres } = await import('./postgres.ts');
     return openPostgres({ url: options.databaseUrl, onIdleError: options.onIdleError });
+  }
   const file = join(options.dataDir, 'parley.db');
   return openSqlite({ file, transactionsUrl: options.transactionsUrl, onFatal: options.onFatal });
 }

@@ -42,9 +42,13 @@ function failure(error: unknown): unknown {
       cause: error,
     });
   if (!unavailable.test(code) && !unavailableText.test(String(error))) return error;
+  return unreachable(error);
+}
+
+function unreachable(cause: unknown): AppError {
   return new AppError('database_unavailable', 'The database cannot be reached right now.', {
     retryAfterS: 2,
-    cause: error,
+    cause,
   });
 }
 
@@ -97,7 +101,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
         retryAfterS: 1,
       });
     }
-    const client = await pool.connect();
+    const client = await pool.connect().catch((error: Error) => {
+      throw unreachable(error);
+    });
     // A connection that breaks under a query rejects it, and is no reason to end the process.
     client.on('error', ignore);
     let broken: Error | undefined;
@@ -130,8 +136,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   } catch (error) {
     await pool.end();
     if (error instanceof RefusalError) throw error;
+    const { message, code } = ((error as Error).cause ?? error) as { message?: string; code?: string };
     throw new RefusalError(
-      `PostgreSQL at DATABASE_URL cannot be used: ${(error as Error).message || errorCode(error)}. Check that it runs and that user, password and database name are right.`,
+      `PostgreSQL at DATABASE_URL cannot be used: ${message || code}. Check that it runs and that user, password and database name are right.`,
     );
   }
 

@@ -1,8 +1,9 @@
 // The owner's first key. It is written to a file before the database knows it, so that a crash in between
 // leaves a key that the next start can still use.
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
+import { createFile, replaceFile } from '../files.ts';
 import { ownerName } from '../users/owner.ts';
 import { type Credential, createCredential, credentialId, hashCredential } from './credentials.ts';
 import { scopes } from './schema.ts';
@@ -27,13 +28,6 @@ function readCredential(file: string): Credential | undefined {
   }
 }
 
-function writeCredential(file: string): Credential {
-  const credential = createCredential('session');
-  writeFileSync(`${file}.new`, `${credential.text}\n`, { mode: 0o600, flush: true });
-  renameSync(`${file}.new`, file);
-  return credential;
-}
-
 /** Makes the owner's key where nobody could sign in otherwise. */
 export async function ensureOwnerKey(database: Database, dataDir: string): Promise<OwnerKey> {
   const file = join(dataDir, 'owner.key');
@@ -42,7 +36,10 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   if (await database.run(hasUsableSessionKey, null))
     return { file, usable: known?.hash === kept?.hash && known?.revoked_at === null, made: undefined };
   const unused = kept !== undefined && known === undefined;
-  const credential = unused ? kept : writeCredential(file);
+  const fresh = unused ? kept : createCredential('session');
+  const made = !unused && writeKey(file, fresh, kept !== undefined);
+  // Another process in this folder may have made the file meanwhile: its key is as good.
+  const credential = unused || made ? fresh : (readCredential(file) ?? fresh);
   const grant = {
     kind: 'session',
     userName: ownerName,
@@ -54,6 +51,13 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   if (await database.run(createFirstKey, toRow(grant, credential)))
     return { file, usable: true, made: credential.text };
   // Another process on this database was faster; its folder has the key.
-  if (!unused) rmSync(file, { force: true });
-  return { file, usable: false, made: undefined };
+  if (made) rmSync(file, { force: true });
+  return { file, usable: !made, made: undefined };
+}
+
+/** Whether the file now holds this key. */
+function writeKey(file: string, { text }: Credential, stale: boolean): boolean {
+  if (!stale) return createFile(file, `${text}\n`);
+  replaceFile(file, `${text}\n`);
+  return true;
 }

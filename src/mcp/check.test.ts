@@ -33,7 +33,7 @@ interface Direct {
 /** The check without the service around it, on a network where no name is known. */
 function createCheck({ timeoutMs = 10_000, allowPrivate = async () => true, fetch }: Direct = {}) {
   const lookup = async () => [];
-  const limits = { timeoutMs: 10_000, responseBytesMax: 512 * kib };
+  const limits = { timeoutMs: 60_000, responseBytesMax: 512 * kib };
   const check = createMcpCheck({
     settings: { openMcp: async () => noMcp.masked },
     fetch: fetch ?? createOutgoingFetch({ allowPrivate, lookup, ...limits }),
@@ -271,6 +271,14 @@ describe('a check of a working server', () => {
     const server = await startMcpServer(t, { form: 'stream', offersTools: false });
     const [checked] = await createCheck()('shttp_servers', server.url);
     assert.deepEqual([checked?.status, checked?.tools], ['ok', []]);
+  });
+
+  it('ends the session, and every connection that the server holds open', async (t) => {
+    const server = await startMcpServer(t, { form: 'json', lingers: true });
+    const [checked] = await createCheck()('shttp_servers', server.url);
+    assert.equal(checked?.status, 'ok');
+    assert.equal(server.requests.at(-1)?.method, 'DELETE');
+    await until('its connections end', async () => (await server.openConnections()) === 0);
   });
 
   it('asks at most eight at once, and every one', async () => {

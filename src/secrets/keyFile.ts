@@ -1,9 +1,10 @@
 // The file of sealing keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
 // under way.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../errors.ts';
+import { createFile, replaceFile } from '../files.ts';
 
 const keyBytes = 32;
 const linePattern = /^[0-9a-f]{64}$/i;
@@ -12,13 +13,18 @@ export interface KeyFile {
   readonly path: string;
   /** Empty where there is no file. */
   read(): readonly Buffer[];
-  /** Replaces the file at once: a reader sees the old or the new one. */
+  /** False: another process made the file first; read it again. */
+  create(keys: readonly Buffer[]): boolean;
   write(keys: readonly Buffer[]): void;
   remove(): void;
 }
 
 export function createSealingKey(): Buffer {
   return randomBytes(keyBytes);
+}
+
+function toText(keys: readonly Buffer[]): string {
+  return keys.map((key) => `${key.toString('hex')}\n`).join('');
 }
 
 export function openKeyFile(dataDir: string): KeyFile {
@@ -45,11 +51,8 @@ export function openKeyFile(dataDir: string): KeyFile {
         );
       return lines.map((line) => Buffer.from(line, 'hex'));
     },
-    write: (keys) => {
-      const text = keys.map((key) => `${key.toString('hex')}\n`).join('');
-      writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
-      renameSync(`${path}.new`, path);
-    },
+    create: (keys) => createFile(path, toText(keys)),
+    write: (keys) => replaceFile(path, toText(keys)),
     remove: () => rmSync(path, { force: true }),
   };
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createPlace, databaseKinds, type Place } from '../../test/support/databases.ts';
-import { inspect } from '../../test/support/rows.ts';
+import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
-import { inspect } from '../../test/support/rows.ts';
+import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 
 for (const kind of databaseKinds) {

@@ -41,13 +41,13 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   if (keys.length === 0) {
     if (proof !== undefined) throw new RefusalError(`The sealing key is missing. ${wayOut(file.path)}`);
     keys = [createSealingKey()];
-    file.write(keys);
-    made = true;
+    made = file.create(keys);
+    if (!made) keys = file.read();
   }
   try {
     return await prove();
   } catch (error) {
-    // Another process was first to start on this database: the key that we just made seals nothing.
+    // Another process was first to start on this database: the key that we made seals nothing.
     if (made) file.remove();
     if (!(error instanceof SealError)) throw error;
     throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${wayOut(file.path)}`);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../support/databases.ts';
-import { countRows } from '../support/rows.ts';
+import { countRows } from '../support/inspect.ts';
 import { type Ask, startService, type TestService } from '../support/service.ts';
 
 interface Bad {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../support/databases.ts';
-import { inspect } from '../support/rows.ts';
+import { inspect } from '../support/inspect.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const canary = (name: string) => `CANARY-${name}-7f3a9b`;

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { databaseKinds } from '../support/databases.ts';
+import { createSite, type Service, type Site } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+const noticedWithinMs = 5_000;
+
+interface MadeKey {
+  readonly id: string;
+  readonly key: string;
+}
+
+async function run(site: Site, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await site.run(args);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+async function createKey(site: Site, ...flags: string[]): Promise<MadeKey> {
+  const key = (await run(site, 'keys', 'create', ...flags)).trimEnd();
+  const [, id = ''] = /^pk_([0-9a-f]{16})_[\w-]{43}$/.exec(key) ?? [];
+  assert.notEqual(id, '', key);
+  return { id, key };
+}
+
+async function statusWith(service: Service, key: string): Promise<number> {
+  return (await service.ask('/api/settings', { key })).status;
+}
+
+async function untilStatus(t: TestContext, service: Service, key: string, wanted: number): Promise<void> {
+  const since = performance.now();
+  const probe = async () => (await statusWith(service, key)) === wanted;
+  await until(`the key is answered with ${wanted}`, probe, noticedWithinMs);
+  t.diagnostic(`${wanted} after ${Math.round(performance.now() - since)} ms`);
+}
+
+for (const kind of databaseKinds) {
+  describe(`the commands on ${kind}`, { timeout: 60_000 }, () => {
+    it('make keys that work and revoke keys, soon beside a running service and at once without one', async (t) => {
+      const site = await createSite(kind, t);
+      const service = await site.serve();
+      const revoked = await createKey(site, '--user', 'ada', '--name', 'laptop');
+      await untilStatus(t, service, revoked.key, 200);
+      await run(site, 'keys', 'revoke', revoked.id);
+      await untilStatus(t, service, revoked.key, 401);
+      assert.equal(await statusWith(service, service.key), 200);
+
+      service.send('SIGKILL');
+      await service.ended();
+      const kept = await createKey(site, '--user', 'ada', '--name', 'phone');
+      const next = await site.serve();
+      assert.equal(await statusWith(next, kept.key), 200);
+      assert.equal(await statusWith(next, revoked.key), 401);
+
+      const listed = await run(site, 'keys', 'list');
+      assert.match(listed, new RegExp(`^${revoked.id} +ada +session +laptop +revoked `, 'm'));
+      assert.match(listed, new RegExp(`^${kept.id} +ada +session +phone +- `, 'm'));
+      for (const { key } of [revoked, kept, service]) assert.equal(listed.includes(key.slice(-43)), false);
+      const users = JSON.parse(await run(site, 'users', 'list', '--json')) as object[];
+      assert.deepEqual(
+        users.map((user) => ({ ...user, created_at: '' })),
+        [
+          { name: 'ada', keys: 1, created_at: '' },
+          { name: 'owner', keys: 1, created_at: '' },
+        ],
+      );
+    });
+  });
+}
+
+describe('two services on one PostgreSQL', { timeout: 60_000 }, () => {
+  it('both refuse a key soon after it is revoked through one of them, 401', async (t) => {
+    const site = await createSite('postgres', t);
+    const PARLEY_SECRET_KEY = randomBytes(32).toString('hex');
+    const one = await site.serve({ env: { PARLEY_SECRET_KEY } });
+    const other = await site.serve({ env: { PARLEY_SECRET_KEY, PARLEY_DATA_DIR: site.createDir() } });
+    const made = await one.ask('/api/keys', { json: { name: 'shared' } });
+    assert.equal(made.status, 201);
+    const { id, key } = made.body as MadeKey;
+    assert.deepEqual([await statusWith(one, key), await statusWith(other, key)], [200, 200]);
+    const gone = await one.ask(`/api/keys/${id}`, { method: 'DELETE' });
+    assert.equal(gone.status, 200);
+    assert.equal(await statusWith(one, key), 401);
+    await untilStatus(t, other, key, 401);
+    assert.equal(await statusWith(other, one.key), 200);
+  });
+});
+
+describe('a misused command', { timeout: 60_000, concurrency: 2 }, () => {
+  for (const args of [
+    ['keys', 'create', '--kind', 'golden'],
+    ['keys', 'create', '--nope'],
+    ['keys', 'revoke', '0123456789abcdef'],
+    ['users'],
+    ['dance'],
+  ]) {
+    it(`is refused with a sentence and exit code 2: ${args.join(' ')}`, async (t) => {
+      const site = await createSite('sqlite', t);
+      const { code, stdout, stderr } = await site.run(args);
+      assert.equal(code, 2, stderr);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^parley: [^\n]+\n$/);
+    });
+  }
+});
