@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import { type App, startApp } from '../app.ts';
 import { type Config, describeOptions, readConfig } from '../config.ts';
 import { createLogger } from '../log.ts';
+import { settleMemorySoon } from '../memory.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
 
@@ -77,6 +78,7 @@ async function run(argv: readonly string[]): Promise<number> {
     },
   });
   process.stdout.write(banner(app, config));
+  settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
   // A second signal changes nothing.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));

@@ -2,6 +2,7 @@
 // commits once for all of them, and answers only then: one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { settleMemorySoon } from '../memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createSqliteDriver } from './sqliteDriver.ts';
@@ -145,3 +146,4 @@ send({
     journalMode: pragma('journal_mode'),
   },
 });
+settleMemorySoon();

@@ -47,7 +47,7 @@ export interface McpServerOptions {
   readonly key?: string;
   /** Without it, a server says that it has no tools at all. */
   readonly offersTools?: boolean;
-  /** Begins to answer notifications and never ends. */
+  /** Begins to answer the end of a session and never finishes. */
   readonly lingers?: boolean;
 }
 
@@ -100,8 +100,7 @@ export async function startMcpServer(t: After, options: McpServerOptions): Promi
       sendEvent(response, 'endpoint', '/messages');
     } else if (request.method === 'POST') {
       const reply = answer(await readMessage(request), options);
-      if (reply === undefined && options.lingers) response.writeHead(200).write(' ');
-      else if (reply === undefined) response.writeHead(202).end();
+      if (reply === undefined) response.writeHead(202).end();
       else if (options.form === 'json')
         response
           .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
@@ -114,7 +113,8 @@ export async function startMcpServer(t: After, options: McpServerOptions): Promi
         response.writeHead(202).end();
         if (stream !== undefined) sendEvent(stream, 'message', JSON.stringify(reply));
       }
-    } else response.writeHead(request.method === 'DELETE' ? 200 : 405).end();
+    } else if (request.method === 'DELETE' && options.lingers) response.writeHead(200).write(' ');
+    else response.writeHead(request.method === 'DELETE' ? 200 : 405).end();
   }
 
   const listening = await listenOnLoopback(t, (request, response) => void handle(request, response));
