@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { createConversation, findCreated, type NewConversation } from '../conversations/store.ts';
+import { openConfiguredDatabase } from '../database.ts';
 import { findKey } from '../keys/store.ts';
 import { keepFact } from '../secrets/store.ts';
 import { ensureUser, listUsers } from '../users/store.ts';
@@ -30,6 +31,8 @@ for (const kind of databaseKinds) {
   describe(`the ${kind} database`, () => {
     it('applies every migration once, also when it is opened again', async (t) => {
       const database = await openTestDatabase(kind, t);
+      const again = await openConfiguredDatabase(database, () => {});
+      await again.close();
       const applied = await inspect(database, 'select name from migrations order by name');
       assert.deepEqual(
         applied.map((row) => row['name']),

@@ -97,6 +97,27 @@ for (const kind of databaseKinds) {
       assert.equal((await service.ask('/api/settings', { key: mine.body.key })).status, 200);
     });
 
+    it('lets no key revoke one that may do more, 403, or outlive itself through another', async () => {
+      const soon = new Date(Date.now() + 3_600_000).toISOString();
+      const scopes = ['keys:manage', 'settings:read'];
+      const { body: limited } = await make({ name: 'limited', scopes, expires_at: soon });
+      const { body: stronger } = await make({ name: 'stronger' });
+      const revoked = await service.ask(`/api/keys/${stronger.id}`, { method: 'DELETE', key: limited.key });
+      assert.deepEqual([revoked.status, revoked.body.code], [403, 'forbidden']);
+      assert.equal((await service.ask('/api/settings', { key: stronger.key })).status, 200);
+      const child = await make({ name: 'child', scopes }, limited.key);
+      assert.deepEqual([child.status, child.body.expires_at], [201, soon]);
+      const later = new Date(Date.now() + 7_200_000).toISOString();
+      const forever = await make({ name: 'forever', scopes, expires_at: later }, limited.key);
+      assert.deepEqual([forever.status, forever.body.details[0].path], [422, 'expires_at']);
+    });
+
+    it('refuses a name with control characters, and ids that are none, without a 5xx', async () => {
+      assert.equal((await make({ name: 'a\u001b[31m' })).status, 422);
+      for (const id of ['%00', 'x', '..%2f'])
+        assert.equal((await service.ask(`/api/keys/${id}`, { method: 'DELETE' })).status, 404);
+    });
+
     it('ends a revoked key at once, and a second revocation changes nothing, 200', async () => {
       const { body } = await make({ name: 'short' });
       assert.equal((await service.ask('/api/settings', { key: body.key })).status, 200);

@@ -168,6 +168,21 @@ const bad: readonly Bad[] = [
     { stdio_servers: [{ name: 'a', command: 'a', env: { 'A B': '1' } }] },
     '.stdio_servers[0].env.A B',
   ),
+  invalidMcp(
+    'an env value of 5 KiB as text',
+    { stdio_servers: [{ name: 'a', command: 'a', env: `A=${'x'.repeat(5_000)}` }] },
+    '.stdio_servers[0].env',
+  ),
+  invalidMcp(
+    'a long word in args',
+    { stdio_servers: [{ name: 'a', command: 'a', args: 'x'.repeat(2_000) }] },
+    '.stdio_servers[0].args',
+  ),
+  invalidMcp(
+    'a masked key',
+    { sse_servers: [{ url: 'https://h.example', api_key: '**********' }] },
+    '.sse_servers[0].api_key',
+  ),
   invalidMcp('two of a name', { stdio_servers: Array(2).fill({ name: 'a', command: 'a' }) }, ''),
   invalidMcp('51 servers', { sse_servers: Array(51).fill('https://h.example') }, '.sse_servers'),
   invalidMcp(
@@ -239,6 +254,37 @@ const bad: readonly Bad[] = [
   },
 ];
 
+const million = 1_000_000;
+const crowds: readonly [string, string][] = [
+  ['a list of millions', `{"image_urls":[${'1,'.repeat(7 * million)}1]}`],
+  ['a million unknown members', `{${Array.from({ length: million }, (_, i) => `"k${i}":1`).join()}}`],
+  ['millions of levels', '['.repeat(8 * million)],
+  [
+    'a million env entries',
+    `{"mcp_config":{"stdio_servers":[{"name":"a","command":"a","env":{${Array.from({ length: million }, (_, i) => `"K${i}":""`).join()}}}]}}`,
+  ],
+];
+
+describe('a crowded body', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService({});
+  });
+  after(() => service.stop());
+
+  for (const [name, raw] of crowds) {
+    it(`with ${name} is refused before it is parsed, 422`, async () => {
+      const { status, body } = await service.ask('/api/conversations', {
+        method: 'POST',
+        raw,
+        headers: { 'content-type': 'application/json' },
+      });
+      assert.deepEqual([status, body.details[0].path], [422, 'body']);
+      assert.match(body.error, /at most/);
+    });
+  }
+});
+
 for (const kind of databaseKinds) {
   describe(`bad input to POST /api/conversations on ${kind}`, () => {
     let service: TestService;
@@ -296,6 +342,20 @@ describe('paths and methods', () => {
       assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allow], `${method} ${path}`);
       assert.equal(answer.body.code, 'method_not_allowed');
     }
+  });
+
+  it('answers before it reads a body that nobody will look at', async () => {
+    const sent = { method: 'POST', raw: 'x=1', headers: { 'content-type': 'text/plain' }, key: null };
+    assert.equal((await service.ask('/nowhere', sent)).status, 404);
+    assert.equal((await service.ask('/alive', sent)).status, 405);
+    assert.equal((await service.ask('/alive', { method: 'QUERY', key: null })).status, 405);
+    assert.equal((await service.ask('/nowhere', { method: 'QUERY', key: null })).status, 404);
+  });
+
+  it('answers an id of 600 characters with 404', async () => {
+    const { status, headers } = await service.ask(`/api/keys/${'a'.repeat(600)}`, { method: 'DELETE' });
+    assert.equal(status, 404);
+    assert.ok(headers.get('x-request-id') && headers.get('x-content-type-options'));
   });
 
   it('answers a URL that cannot be decoded with 400', async () => {

@@ -35,13 +35,19 @@ describe('rates', () => {
     assert.match(refused[0]?.headers.get('ratelimit-reset') ?? '', /^\d+$/);
   });
 
-  it('count each key for itself, and nobody without a key', async (t) => {
+  it('count each key for itself', async (t) => {
     const service = await startService({ env: { PARLEY_CREATE_LIMIT: '1' } }, t);
     const { body } = await service.ask('/api/keys', { json: { name: 'other' } });
     const create = (key: string) => service.ask('/api/conversations', { json: {}, key });
     assert.equal((await create(service.key)).status, 200);
     assert.equal((await create(service.key)).status, 429);
     assert.equal((await create(body.key)).status, 200);
+  });
+
+  it('count requests that are refused for their body, too', async (t) => {
+    const service = await startService({ env: { PARLEY_RATE_LIMIT: '2' } }, t);
+    for (let i = 0; i < 4; i++) await service.ask('/api/conversations', { json: { nonsense: 1 } });
+    assert.equal((await service.ask('/api/settings')).status, 429);
   });
 
   it('let a safe retry pass, by id and by Idempotency-Key, and count it not', async (t) => {
