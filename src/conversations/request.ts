@@ -27,31 +27,28 @@ export interface NormalRequest {
   readonly mcp_config?: McpConfig;
 }
 
-function present<Name extends string, Value>(name: Name, value: Value | null | undefined) {
-  return (value == null ? {} : { [name]: value }) as { [Key in Name]?: Value };
-}
-
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
-  return { repo, ...present('git_provider', git_provider), ...present('title', title) };
+  return { repo, ...(git_provider != null && { git_provider }), ...(title != null && { title }) };
 }
 
 function normaliseTask({ git_provider, task_type, repo, issue_number, title }: SuggestedTask): SuggestedTask {
   return { git_provider, task_type, repo, issue_number, title };
 }
 
+/** Member by member, because every creation passes here. */
 export function normaliseRequest(sent: CreateConversation): NormalRequest {
-  const { suggested_task: task, create_microagent: microagent, mcp_config: mcp, image_urls: images } = sent;
-  return {
-    ...present('repository', sent.repository),
-    ...present('git_provider', sent.git_provider),
-    ...present('selected_branch', sent.selected_branch),
-    ...present('initial_user_msg', sent.initial_user_msg),
-    ...present('image_urls', images?.length ? images : null),
-    ...present('suggested_task', task && normaliseTask(task)),
-    ...present('create_microagent', microagent && normaliseMicroagent(microagent)),
-    ...present('conversation_instructions', sent.conversation_instructions),
-    ...present('mcp_config', mcp && normaliseMcp(mcp)),
-  };
+  const request: { -readonly [Name in keyof NormalRequest]: NormalRequest[Name] } = {};
+  if (sent.repository != null) request.repository = sent.repository;
+  if (sent.git_provider != null) request.git_provider = sent.git_provider;
+  if (sent.selected_branch != null) request.selected_branch = sent.selected_branch;
+  if (sent.initial_user_msg != null) request.initial_user_msg = sent.initial_user_msg;
+  if (sent.image_urls?.length) request.image_urls = sent.image_urls;
+  if (sent.suggested_task != null) request.suggested_task = normaliseTask(sent.suggested_task);
+  if (sent.create_microagent != null) request.create_microagent = normaliseMicroagent(sent.create_microagent);
+  if (sent.conversation_instructions != null)
+    request.conversation_instructions = sent.conversation_instructions;
+  if (sent.mcp_config != null) request.mcp_config = normaliseMcp(sent.mcp_config);
+  return request;
 }
 
 /** What the keyed fingerprint is taken of. Equal exactly where two requests ask for the same. */

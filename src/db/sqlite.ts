@@ -10,8 +10,10 @@ import type { Database, Transaction } from './transaction.ts';
 
 /** Calls that may wait for the thread; above it callers are told to come back. */
 const pendingWritesMax = 8_192;
-/** A busy caller hands over this many calls at once, an idle one at the end of its turn. */
-const flushCalls = 16;
+/** Calls that share a commit at most. */
+const groupMax = 512;
+/** Groups that the thread has and has not answered: one that commits, one that waits so that it never idles. */
+const groupsInFlightMax = 2;
 const readBusyTimeoutMs = 5_000;
 /** The thread's garbage is short-lived rows; the default room for it is many times what it needs. */
 const threadYoungGenerationMb = 8;
@@ -53,19 +55,24 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   const listeners: (() => void)[] = [];
   const started = Promise.withResolvers<Ready>();
   let outbox: Call[] = [];
+  let groupsInFlight = 0;
   let nextCall = 0;
   let dead: Error | undefined;
   let closing = false;
+  let ending = false;
   let running = false;
 
   function send(message: ToThread): void {
     thread.postMessage(message);
   }
 
+  /** While the thread commits, calls gather here: the busier it is, the more share a commit. */
   function flush(): void {
-    if (outbox.length === 0) return;
-    send({ type: 'calls', calls: outbox });
-    outbox = [];
+    if (outbox.length === 0 || groupsInFlight >= groupsInFlightMax) return;
+    groupsInFlight += 1;
+    const group = outbox.length <= groupMax ? outbox : outbox.slice(0, groupMax);
+    outbox = outbox.slice(group.length);
+    send({ type: 'calls', calls: group });
   }
 
   function settle(answer: Answer): void {
@@ -76,7 +83,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   }
 
   function die(error: Error): void {
-    if (dead !== undefined || closing) return;
+    if (dead !== undefined || ending) return;
     dead = new AppError('database_unavailable', 'The database has failed; the service is stopping.', {
       retryAfterS: 5,
       cause: error,
@@ -89,8 +96,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   }
 
   thread.on('message', (message: FromThread) => {
-    if (message.type === 'answers') for (const answer of message.answers) settle(answer);
-    else if (message.type === 'ready') started.resolve(message.ready);
+    if (message.type === 'answers') {
+      groupsInFlight -= 1;
+      for (const answer of message.answers) settle(answer);
+      flush();
+    } else if (message.type === 'ready') started.resolve(message.ready);
     else for (const listener of listeners) listener();
   });
   thread.on('error', die);
@@ -107,14 +117,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       waiting.set(call, { resolve, reject });
       outbox.push({ call, name, input });
       if (outbox.length === 1) setImmediate(flush);
-      else if (outbox.length >= flushCalls) flush();
     });
   }
 
   async function close(): Promise<void> {
     if (closing) return;
-    flush();
     closing = true;
+    // Whoever still waits gets an answer first.
+    while (waiting.size > 0 && dead === undefined) await new Promise((done) => setImmediate(done));
+    ending = true;
     const ended =
       dead === undefined ? new Promise<void>((done) => thread.once('exit', () => done())) : undefined;
     // The last connection to close tidies up the log, and only a writer can.

@@ -1,7 +1,7 @@
-// The thread that writes to SQLite. It takes what has queued up, drives each transaction under a savepoint,
-// commits once for all of them, and answers only then: one fsync serves many callers.
+// The thread that writes to SQLite. It takes a group of calls, drives each transaction under a savepoint, commits
+// once for all of them, and answers only then: one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { settleMemorySoon } from '../memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
@@ -41,7 +41,6 @@ export type ToThread =
   | { readonly type: 'calls'; readonly calls: readonly Call[] }
   | { readonly type: 'close' };
 
-const groupMax = 512;
 const busyTimeoutMs = 5_000;
 const foreignChangePollMs = 200;
 const checkpointPages = 4_000;
@@ -108,21 +107,9 @@ function close(): void {
   port.close();
 }
 
-port.on('message', (first: ToThread) => {
-  if (first.type === 'close') return close();
-  const calls = [...first.calls];
-  let closing = false;
-  while (calls.length < groupMax) {
-    const next = receiveMessageOnPort(port)?.message as ToThread | undefined;
-    if (next === undefined) break;
-    if (next.type === 'close') {
-      closing = true;
-      break;
-    }
-    calls.push(...next.calls);
-  }
-  send({ type: 'answers', answers: commitGroup(calls) });
-  if (closing) close();
+port.on('message', (message: ToThread) => {
+  if (message.type === 'close') close();
+  else send({ type: 'answers', answers: commitGroup(message.calls) });
 });
 
 database.exec('begin immediate');

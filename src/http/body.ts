@@ -19,6 +19,7 @@ export type BodyParser = (
 ) => void;
 
 const tooLarge = new AppError('body_too_large', 'The body is larger than 16 MiB.');
+const cutShort = new AppError('malformed_request', 'The body did not arrive whole.');
 
 function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'method'>): AppError | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
@@ -98,7 +99,7 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
         finish(error as Error);
       }
     });
-    payload.on('error', () => finish(new AppError('malformed_request', 'The body did not arrive whole.')));
-    payload.on('close', () => finish(new AppError('malformed_request', 'The body did not arrive whole.')));
+    payload.on('error', () => finish(cutShort));
+    payload.on('close', () => finish(cutShort));
   };
 }

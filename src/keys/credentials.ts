@@ -32,7 +32,12 @@ export function credentialId(text: string): string | undefined {
   return format.exec(text)?.[1];
 }
 
-/** Compares two hashes of equal length in constant time. */
-export function sameHash(a: string, b: string): boolean {
-  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+/** The hash as bytes, for comparing. */
+export function hashBytes(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}
+
+/** Compares in constant time. */
+export function sameHash(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
 }

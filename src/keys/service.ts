@@ -6,7 +6,7 @@ import {
   type Credential,
   createCredential,
   credentialId,
-  hashCredential,
+  hashBytes,
   isKeyId,
   sameHash,
 } from './credentials.ts';
@@ -48,7 +48,7 @@ interface KeyFacts {
 }
 
 interface CachedKey {
-  readonly hash: string;
+  readonly hash: Buffer;
   readonly kind: KeyKind;
   readonly expiresAt: number;
   readonly revoked: boolean;
@@ -103,7 +103,7 @@ export function createKeys(options: KeysOptions) {
 
   function presetKeys({ sessionApiKey, authToken }: KeysOptions): CachedKey[] {
     const make = (id: string, kind: KeyKind, text: string, held: readonly Scope[]): CachedKey => ({
-      hash: hashCredential(text),
+      hash: hashBytes(text),
       kind,
       expiresAt: Number.POSITIVE_INFINITY,
       revoked: false,
@@ -125,7 +125,7 @@ export function createKeys(options: KeysOptions) {
 
   function toCached(row: KeyRow): CachedKey {
     return {
-      hash: row.hash,
+      hash: Buffer.from(row.hash, 'hex'),
       kind: row.kind as KeyKind,
       expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY,
       revoked: row.revoked_at !== null,
@@ -139,7 +139,7 @@ export function createKeys(options: KeysOptions) {
     };
   }
 
-  function accept(key: CachedKey, hash: string, via: KeyKind, at: number): Principal | undefined {
+  function accept(key: CachedKey, hash: Buffer, via: KeyKind, at: number): Principal | undefined {
     if (!sameHash(key.hash, hash) || key.revoked || key.expiresAt <= at) return undefined;
     // A token is not a session key; a session key sent as Bearer counts as a token.
     return via === 'session' && key.kind === 'bearer' ? undefined : key.principals[via];
@@ -147,7 +147,7 @@ export function createKeys(options: KeysOptions) {
 
   /** The principal of a credential, at once where it is known; undefined where it must be refused. */
   function authenticate(text: string, via: KeyKind): Principal | undefined | Promise<Principal | undefined> {
-    const hash = hashCredential(text);
+    const hash = hashBytes(text);
     const at = now();
     for (const key of preset) {
       const principal = accept(key, hash, via, at);
@@ -160,7 +160,7 @@ export function createKeys(options: KeysOptions) {
     return use(id, known, hash, via, at);
   }
 
-  function use(id: string, key: CachedKey, hash: string, via: KeyKind, at: number): Principal | undefined {
+  function use(id: string, key: CachedKey, hash: Buffer, via: KeyKind, at: number): Principal | undefined {
     const principal = accept(key, hash, via, at);
     if (principal !== undefined) uses.set(id, at);
     return principal;

@@ -2,6 +2,7 @@
 // only what the caller gave, and ends within its bounds.
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import type { Agent } from 'undici';
 import { kib } from '../schema.ts';
 import { classifyAddress } from './addresses.ts';
 import { OutgoingError, timedOut, toOutgoingError } from './errors.ts';
@@ -76,6 +77,17 @@ function createCheckedLookup(lookup: Lookup, privateToo: boolean): LookupFunctio
   };
 }
 
+/** One agent per request and no keep-alive, so that no connection outlives the rule it was checked by. */
+function agentOptions(lookup: LookupFunction, timeoutMs: number): Agent.Options {
+  return {
+    allowH2: false,
+    pipelining: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { lookup, timeout: timeoutMs },
+  };
+}
+
 interface Exchange {
   readonly bytesMax: number;
   readonly finish: () => void;
@@ -122,16 +134,9 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
     const literal = target.hostname.replace(/^\[|\]$/g, '');
     if (isIP(literal) !== 0) checkAddresses([literal], privateToo);
 
-    // Loaded at the first use: a start of the service needs neither.
+    // Loaded at the first use: a start of the service does not need it.
     const { Agent, fetch } = await import('undici');
-    // One per request and without keep-alive, so that no connection outlives the rule it was checked by.
-    const agent = new Agent({
-      allowH2: false,
-      pipelining: 0,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { lookup: createCheckedLookup(lookup, privateToo), timeout: timeoutMs },
-    });
+    const agent = new Agent(agentOptions(createCheckedLookup(lookup, privateToo), timeoutMs));
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(timedOut(timeoutMs)), timeoutMs);
     const finish = () => {
@@ -154,11 +159,9 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
       const { status, statusText } = response;
       if (status >= 300 && status < 400)
         throw new OutgoingError('redirect', 'It answers with a redirect, which is not followed.');
-      const bounded =
-        response.body === null
-          ? null
-          : boundBody(response.body, { bytesMax: responseBytesMax, finish, translate });
-      if (bounded === null) finish();
+      if (response.body === null) finish();
+      const exchange = { bytesMax: responseBytesMax, finish, translate };
+      const bounded = response.body && boundBody(response.body, exchange);
       return new Response(bounded, { status, statusText, headers: [...response.headers] });
     } catch (error) {
       finish();

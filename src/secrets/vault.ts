@@ -1,6 +1,6 @@
 // The sealing keys, proven to fit this database before anything is served. The proof is also the key of the
 // fingerprints: a random value, sealed, so that a rotation changes neither.
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import type { Database } from '../db/transaction.ts';
 import { AppError, RefusalError } from '../errors.ts';
 import { createSealingKey, openKeyFile } from './keyFile.ts';
@@ -70,6 +70,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   function createVault(provenRing: Keyring, provenId: string, fingerprintKey: Buffer): Vault {
     let ring = provenRing;
     let activeId = provenId;
+    const hmacKey = createSecretKey(fingerprintKey);
     if (!ring.has(activeId)) throw new SealError('it was sealed with another key');
 
     async function refresh(): Promise<void> {
@@ -100,7 +101,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       seal,
       open,
       refresh,
-      fingerprint: (text) => createHmac('sha256', fingerprintKey).update(text).digest('base64url'),
+      fingerprint: (text) => createHmac('sha256', hmacKey).update(text).digest('base64url'),
     };
   }
 }

@@ -15,10 +15,10 @@ const headers = {
   vary: 'X-Session-API-Key, Authorization, Origin',
 };
 
-function send(request: FastifyRequest, reply: FastifyReply, { bytes, etag }: Rendered): void {
+function send(request: FastifyRequest, reply: FastifyReply, { text, etag }: Rendered): void {
   reply.headers(headers).header('etag', etag);
   if (etagMatches(request.headers['if-none-match'], etag)) reply.code(304).send();
-  else reply.send(bytes);
+  else reply.send(text);
 }
 
 const IfMatch = Type.Object({
@@ -113,8 +113,8 @@ export function settingsRoutes(app: Server, settings: Settings): void {
     async (request, reply) => {
       const { userId, via } = request.principal;
       await settings.update(request.principal, 'patch', request.body, request.headers['if-match']);
-      const { bytes, etag } = await settings.get(userId, via);
-      return reply.headers(headers).header('etag', etag).send(bytes);
+      const { text, etag } = await settings.get(userId, via);
+      return reply.headers(headers).header('etag', etag).send(text);
     },
   );
 }

@@ -23,7 +23,8 @@ const attemptsMax = 100;
 export const mcpSecretKind = 'mcp';
 
 export interface Rendered {
-  readonly bytes: Buffer;
+  /** As text, which Node sends in one piece with the head. */
+  readonly text: string;
   readonly etag: string;
 }
 
@@ -49,7 +50,7 @@ const writableNames: ReadonlySet<string> = new Set(
 function render(value: unknown, version: number): Rendered {
   const text = JSON.stringify(value);
   return {
-    bytes: Buffer.from(text),
+    text,
     etag: `"${version}-${hash('sha256', text, 'hex').slice(0, etagDigits)}"`,
   };
 }
