@@ -2,6 +2,10 @@
 import Type, { type TSchema, type TUnsafe } from 'typebox';
 
 export const kib = 1_024;
+export const mib = 1_024 * kib;
+
+/** Of any request. */
+export const bodyBytesMax = 16 * mib;
 
 interface TextOptions {
   readonly bytesMax: number;
@@ -9,7 +13,6 @@ interface TextOptions {
   readonly pattern?: string;
   readonly format?: string;
   readonly description?: string;
-  readonly examples?: readonly unknown[];
 }
 
 const nul = String.fromCharCode(0);
@@ -61,8 +64,13 @@ export function checked<Schema extends TSchema>(
   return refine(schema, fault);
 }
 
-export function nullable<Schema extends TSchema & { type: string }>(schema: Schema) {
-  return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] });
+/** The schema, or null. For schemas without a check of one's own: it would be lost. */
+export function orNull<Schema extends TSchema>(
+  schema: Schema,
+  options: object = {},
+): TUnsafe<Type.Static<Schema> | null> {
+  const { $id: _, type, ...rest } = schema as TSchema & { $id?: string; type?: string };
+  return Type.Unsafe<Type.Static<Schema> | null>({ type: [type, 'null'], ...rest, ...options });
 }
 
 export function oneOf<const Value extends string>(

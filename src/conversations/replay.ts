@@ -4,11 +4,11 @@ import { crowdFault } from '../crowd.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { EventSource, NewEvent } from '../events/shapes.ts';
 import { textFault } from '../schema.ts';
+import { replayBytesMax } from './schema.ts';
 
 const replayEventsMax = 10_000;
 const replayValuesMax = 1_000_000;
 const depthMax = 64;
-const valueBytesMax = 8 * 1_024 * 1_024;
 const sources = new Set(['user', 'agent', 'environment']);
 
 function refuse(message: string, at = ''): AppError {
@@ -30,7 +30,7 @@ function valueFault(event: object): string | undefined {
     if (depth > depthMax) return `must be nested at most ${depthMax} levels deep`;
     const next: unknown[] = [];
     for (const value of level) {
-      const fault = typeof value === 'string' ? textFault(value, valueBytesMax) : numberFault(value);
+      const fault = typeof value === 'string' ? textFault(value, replayBytesMax) : numberFault(value);
       if (fault !== undefined) return fault;
       if (typeof value === 'object' && value !== null) {
         if (Object.hasOwn(value, '__proto__')) return 'must not hold a member named __proto__';

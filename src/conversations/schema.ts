@@ -2,15 +2,23 @@
 import Type from 'typebox';
 import { NullableMcpConfig } from '../mcp/schema.ts';
 import { gitProviders } from '../providers.ts';
-import { checked, kib, nullableOneOf, nullableText, oneOf, text } from '../schema.ts';
+import {
+  bodyBytesMax,
+  checked,
+  kib,
+  mib,
+  nullableOneOf,
+  nullableText,
+  oneOf,
+  orNull,
+  text,
+} from '../schema.ts';
 
-const mib = 1_024 * kib;
 const imageUrlsMax = 100;
 const imageLinkBytesMax = 4 * kib;
 const messageBytesMax = 256 * kib;
-const replayBytesMax = 8 * mib;
+export const replayBytesMax = 8 * mib;
 const shortBytesMax = kib;
-const bodyBytesMax = 16 * mib;
 
 export const taskTypes = [
   'MERGE_CONFLICTS',
@@ -67,13 +75,6 @@ export const CreateMicroagent = Type.Object(
 );
 export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
 
-function orNull<Schema extends Type.TObject>(
-  { $id: _, ...schema }: Schema & { $id?: string },
-  description: string,
-) {
-  return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: ['object', 'null'], description });
-}
-
 export const CreateConversation = Type.Object(
   {
     repository: Type.Optional(nullableText({ bytesMax: shortBytesMax, description: 'Such as owner/name.' })),
@@ -83,11 +84,12 @@ export const CreateConversation = Type.Object(
       nullableText({ bytesMax: messageBytesMax, description: 'The first message to the agent.' }),
     ),
     image_urls: Type.Optional(
-      Type.Unsafe<string[] | null>({
-        ...Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
-        type: ['array', 'null'],
-        description: 'http or https URLs, or data URLs of images.',
-      }),
+      orNull(
+        Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
+        {
+          description: 'http or https URLs, or data URLs of images.',
+        },
+      ),
     ),
     replay_json: Type.Optional(
       nullableText({
@@ -97,10 +99,14 @@ export const CreateConversation = Type.Object(
       }),
     ),
     suggested_task: Type.Optional(
-      orNull(SuggestedTask, 'Its prompt becomes the first message; it wins over create_microagent.'),
+      orNull(SuggestedTask, {
+        description: 'Its prompt becomes the first message; it wins over create_microagent.',
+      }),
     ),
     create_microagent: Type.Optional(
-      orNull(CreateMicroagent, 'Asks for a microagent in a repository. Only repo is required.'),
+      orNull(CreateMicroagent, {
+        description: 'Asks for a microagent in a repository. Only repo is required.',
+      }),
     ),
     conversation_instructions: Type.Optional(
       nullableText({ bytesMax: messageBytesMax, description: 'Standing instructions for the agent.' }),
@@ -116,10 +122,7 @@ export const ConversationResponse = Type.Object(
   {
     status: Type.Unsafe<'ok'>({ type: 'string', enum: ['ok'] }),
     conversation_id: Type.String(),
-    message: Type.Unsafe<string | null>({
-      type: ['string', 'null'],
-      description: 'Something that you should know, such as why it waits.',
-    }),
+    message: orNull(Type.String(), { description: 'Something that you should know, such as why it waits.' }),
     conversation_status: nullableOneOf(conversationStatuses),
   },
   { $id: 'ConversationResponse', additionalProperties: false },

@@ -1,4 +1,5 @@
-// The rows as they are stored. Times are milliseconds since 1970 by the database's clock.
+// The rows as they are stored. Times are milliseconds since 1970: by the database's clock, but for the use and the
+// end of keys, which the process decides that checks them.
 import type { Generated } from 'kysely';
 
 export interface Tables {

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { crowdFault } from '../crowd.ts';
 import { AppError, invalid } from '../errors.ts';
+import { bodyBytesMax, mib } from '../schema.ts';
 
-export const bodyBytesMax = 16 * 1_024 * 1_024;
 /** All bodies whose answers are not out yet. */
-const allBodiesBytesMax = 128 * 1_024 * 1_024;
+const allBodiesBytesMax = 128 * mib;
 /** Twice what the largest good request holds. */
 const bodyValuesMax = 20_000;
 const mergePatch = 'application/merge-patch+json';

@@ -1,6 +1,6 @@
 // Credentials as callers see them: what each kind may do, and the record that never holds the secret.
 import Type from 'typebox';
-import { checked, nullableText, oneOf, text, time } from '../schema.ts';
+import { checked, nullableText, oneOf, orNull, text, time } from '../schema.ts';
 import { UserName } from '../users/schema.ts';
 
 export const scopes = [
@@ -55,9 +55,9 @@ const keyRecordMembers = {
   user: Type.String(),
   scopes: Type.Array(oneOf(scopes)),
   created_at: time(),
-  expires_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
-  last_used_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
-  revoked_at: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' }),
+  expires_at: orNull(time()),
+  last_used_at: orNull(time()),
+  revoked_at: orNull(time()),
 };
 
 export const KeyRecord = Type.Object(keyRecordMembers, { $id: 'Key', additionalProperties: false });

@@ -1,7 +1,7 @@
 // Tool servers as callers write them, with the short forms that existing clients send, shared by settings and
 // conversations. `normaliseMcp` turns every form into one.
 import Type from 'typebox';
-import { checked, kib, nullableText, text } from '../schema.ts';
+import { checked, kib, nullableText, orNull, text } from '../schema.ts';
 import { splitWords } from './words.ts';
 
 const serversMax = 50;
@@ -51,12 +51,7 @@ function envFault(value: string): string | undefined {
 const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), urlFault);
 const ApiKey = nullableText({ bytesMax: 4 * kib, description: 'Stored sealed; never shown again.' });
 
-const timeout = Type.Unsafe<number | null>({
-  type: ['integer', 'null'],
-  minimum: 1,
-  maximum: timeoutMaxS,
-  description: 'Seconds.',
-});
+const timeout = orNull(Type.Integer({ minimum: 1, maximum: timeoutMaxS, description: 'Seconds.' }));
 
 const SseServer = Type.Union([
   Url,
@@ -77,10 +72,7 @@ const StdioServer = Type.Object(
     command: text({ bytesMax: textBytesMax, pattern: '^\\S+$', description: 'One word, without spaces.' }),
     args: Type.Optional(
       Type.Union([
-        Type.Unsafe<string[] | null>({
-          ...Type.Array(text({ bytesMax: textBytesMax }), { maxItems: argsMax }),
-          type: ['array', 'null'],
-        }),
+        orNull(Type.Array(text({ bytesMax: textBytesMax }), { maxItems: argsMax })),
         checked(text({ bytesMax: 16 * kib, description: 'The words of a command line, quoted.' }), argsFault),
       ]),
     ),
@@ -101,10 +93,7 @@ const StdioServer = Type.Object(
 );
 
 function serverList<Schema extends Type.TSchema>(server: Schema) {
-  return Type.Unsafe<Type.Static<Schema>[] | null>({
-    ...Type.Array(server, { maxItems: serversMax }),
-    type: ['array', 'null'],
-  });
+  return orNull(Type.Array(server, { maxItems: serversMax }));
 }
 
 const McpObject = Type.Object(

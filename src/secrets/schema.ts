@@ -1,7 +1,7 @@
 // Custom secrets and git provider tokens, as callers send them. What comes back never holds a value.
 import Type from 'typebox';
 import { gitProviders } from '../providers.ts';
-import { checked, kib, nullableText, text } from '../schema.ts';
+import { checked, kib, nullableText, orNull, text } from '../schema.ts';
 
 const valueBytesMax = 64 * kib;
 const tokenBytesMax = 4 * kib;
@@ -38,7 +38,7 @@ export const SecretList = Type.Object(
   {
     custom_secrets: Type.Array(
       Type.Object(
-        { name: Type.String(), description: Type.Unsafe<string | null>({ type: ['string', 'null'] }) },
+        { name: Type.String(), description: orNull(Type.String()) },
         { additionalProperties: false },
       ),
     ),

@@ -1,7 +1,7 @@
 // The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
 import { NullableMcpConfig, urlFault } from '../mcp/schema.ts';
-import { checked, kib, nullableText } from '../schema.ts';
+import { checked, kib, nullableText, orNull } from '../schema.ts';
 
 const textBytesMax = 4 * kib;
 const iterationsMax = 100_000;
@@ -9,9 +9,8 @@ const resourceFactorMax = 16;
 
 const text = (description?: string) =>
   nullableText({ bytesMax: textBytesMax, ...(description === undefined ? {} : { description }) });
-const integer = (minimum: number, maximum: number) =>
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum, maximum });
-const maybe = () => Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] });
+const integer = (minimum: number, maximum: number) => orNull(Type.Integer({ minimum, maximum }));
+const maybe = () => orNull(Type.Boolean());
 const map = (of: object) => ({ type: 'object', additionalProperties: of });
 const secret = (description: string) =>
   Type.Unsafe<null>({ type: 'null', description: `${description} Its value is never shown: always null.` });
@@ -55,11 +54,7 @@ const members = {
   mcp_config: NullableMcpConfig,
   search_api_key: secret('The key of the web search.'),
   sandbox_api_key: secret('The key of the sandbox.'),
-  max_budget_per_task: Type.Unsafe<number | null>({
-    type: ['number', 'null'],
-    minimum: 0,
-    description: 'US dollars.',
-  }),
+  max_budget_per_task: orNull(Type.Number({ minimum: 0, description: 'US dollars.' })),
   email: text(),
   email_verified: maybe(),
   git_user_name: text(),
@@ -139,9 +134,7 @@ function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
 
 /** A boolean that has a default goes back to it by null. */
 function nullToDefault(schema: TSchema): TSchema {
-  return (schema as { type?: unknown }).type === 'boolean'
-    ? Type.Unsafe({ ...schema, type: ['boolean', 'null'] })
-    : schema;
+  return (schema as { type?: unknown }).type === 'boolean' ? orNull(schema) : schema;
 }
 
 /** POST: the form of existing clients, which send whole records back. What it does not know it ignores. */
