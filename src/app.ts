@@ -26,7 +26,7 @@ import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
-import { settingsRoutes } from './settings/routes.ts';
+import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
 import { createSettings } from './settings/service.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser, hasOneUser } from './users/store.ts';
@@ -131,14 +131,15 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     });
     closers.push(conversations.close);
 
+    const settings = createSettings({ database, vault });
     const { app, routes } = createServer({
       config,
       logger,
       authenticate: keys.authenticate,
       requestRates: rates.requests,
       isStopping,
+      fastRoute: fastSettingsRoute(settings),
     });
-    const settings = createSettings({ database, vault });
     settingsRoutes(app, settings);
     secretRoutes(app, createSecrets({ settings }));
     const allowPrivate = createPrivateAddressRule({

@@ -2,42 +2,43 @@
 // counts, so that ids made by one process sort by time, which also keeps database pages full.
 import { randomBytes } from 'node:crypto';
 
-const counterBits = 12;
-const counterMax = 2 ** counterBits - 1;
-const poolBytes = 4096;
-const randomBytesPerId = 8;
+const counterMax = 0xfff;
+const randomDigits = 16;
+const poolDigits = 512 * randomDigits;
+/** The digits that mark the variant of a UUID; each stands for two random bits. */
+const variants = '89ab';
 
 /** Returns a function that makes ids which only ever grow, even when the clock steps back. */
 export function createIds(now: () => number = Date.now): () => string {
-  let lastMs = 0;
+  let lastMs = -1;
+  let time = '';
   let counter = 0;
-  let pool = randomBytes(poolBytes);
-  let used = 0;
+  let pool = '';
+  let used = poolDigits;
+
+  function moveTo(ms: number, count: number): void {
+    lastMs = ms;
+    time = `${ms.toString(16).padStart(12, '0')}7`;
+    counter = count;
+  }
+
+  function takeRandom(): string {
+    if (used >= poolDigits) {
+      pool = randomBytes(poolDigits / 2).toString('hex');
+      used = 0;
+    }
+    used += randomDigits;
+    return pool.slice(used - randomDigits, used);
+  }
 
   return () => {
     const ms = now();
-    if (used + randomBytesPerId > poolBytes) {
-      pool = randomBytes(poolBytes);
-      used = 0;
-    }
-    if (ms > lastMs) {
-      lastMs = ms;
-      // Half of the counter's range is left for ids of the same millisecond.
-      counter = pool.readUInt16BE(used) & (counterMax >> 1);
-    } else if (counter < counterMax) {
-      counter += 1;
-    } else {
-      lastMs += 1;
-      counter = 0;
-    }
-    const high = pool.readUInt32BE(used);
-    const low = pool.readUInt32BE(used + 4);
-    used += randomBytesPerId;
-    return (
-      lastMs.toString(16).padStart(12, '0') +
-      (0x7000 | counter).toString(16) +
-      (((high & 0x3fffffff) | 0x80000000) >>> 0).toString(16) +
-      low.toString(16).padStart(8, '0')
-    );
+    const random = takeRandom();
+    // Half of the counter's range is left for ids of the same millisecond.
+    if (ms > lastMs) moveTo(ms, Number.parseInt(takeRandom().slice(0, 3), 16) >> 1);
+    else if (counter < counterMax) counter += 1;
+    else moveTo(lastMs + 1, 0);
+    const variant = variants.charAt(random.charCodeAt(0) & 3);
+    return time + counter.toString(16).padStart(3, '0') + variant + random.slice(1);
   };
 }

@@ -36,5 +36,7 @@ const child = spawn(process.execPath, args, {
   timeout: group.minutesMax * 60_000,
   killSignal: 'SIGKILL',
 });
-process.exitCode = await new Promise<number>((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+const code = await new Promise<number>((resolve) => child.on('exit', (exitCode) => resolve(exitCode ?? 1)));
 await postgres.stop();
+// Said outright: a hook of the embedded server would otherwise end this process with 0.
+process.exit(code);

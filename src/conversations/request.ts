@@ -1,6 +1,6 @@
 // From a request that passed its schema to what is stored: one form for what means the same, the first message
 // and events, and a title.
-import { agentStateChanged, type NewEvent, userMessage } from '../events/shapes.ts';
+import { loading, type NewEvent, userMessage } from '../events/shapes.ts';
 import { type McpConfig, normaliseMcp } from '../mcp/schema.ts';
 import type { GitProvider } from '../providers.ts';
 import { microagentPrompt, taskPrompt } from './prompts.ts';
@@ -9,6 +9,8 @@ import type { CreateConversation, CreateMicroagent, SuggestedTask } from './sche
 
 const titleCharsMax = 30;
 const titleIdChars = 5;
+/** Needs no tidying. */
+const plainWords = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 /** More than enough to find that many characters in. */
 const titleLookMax = 1_000;
 
@@ -95,12 +97,13 @@ export function firstEvents(
   return [
     ...(replayJson == null ? [] : readReplay(replayJson)),
     ...(message === '' && images.length === 0 ? [] : [userMessage(message, images)]),
-    agentStateChanged('loading'),
+    loading,
   ];
 }
 
 /** The first words of the message, or the start of the id where there is no message yet. */
 export function titleOf(message: string, id: string): string {
+  if (message.length <= titleCharsMax && plainWords.test(message)) return message;
   const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
   if (line === '') return `Conversation ${id.slice(0, titleIdChars)}`;
   if (line.length <= titleCharsMax) return line;

@@ -19,6 +19,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
       config: {
         access: needs('conversations:write', { limitedByHandler: true }),
         document: {
+          headers: IdempotencyHeader,
           requestExamples: createExamples,
           responseExamples: { created: createdExample },
           errors: ['conversation_exists', 'idempotency_key_reused'],
@@ -30,12 +31,14 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
         summary: 'Create a conversation',
         description:
           'Every member is optional; null means absent. The answer is sent once the conversation is on disk. Repeat a request safely by sending a `conversation_id` of your own, or the header `Idempotency-Key` (kept 24 hours).',
-        headers: IdempotencyHeader,
         body: CreateConversation,
         response: { 200: ConversationResponse },
       },
     },
     ({ principal, body, headers, overRate }) =>
-      conversations.create(principal, body, { idempotencyKey: headers['idempotency-key'], overRate }),
+      conversations.create(principal, body, {
+        idempotencyKey: headers['idempotency-key'] as string | undefined,
+        overRate,
+      }),
   );
 }

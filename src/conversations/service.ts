@@ -94,6 +94,9 @@ function answer(id: string, outcome: CreateOutcome): ConversationResponse {
 export function createConversations(options: ConversationsOptions) {
   const { database, vault, limits, nextId, onBackgroundError, now = Date.now } = options;
 
+  let lastMs = -1;
+  let lastTimestamp = '';
+
   async function purge(): Promise<void> {
     while ((await database.run(purgeIdempotency, purgeMax)) === purgeMax);
   }
@@ -118,6 +121,16 @@ export function createConversations(options: ConversationsOptions) {
     return vault.fingerprint(fingerprintText(request, sent.replay_json));
   }
 
+  /** The time as text, made once a millisecond. */
+  function timestamp(): string {
+    const ms = now();
+    if (ms !== lastMs) {
+      lastMs = ms;
+      lastTimestamp = new Date(ms).toISOString();
+    }
+    return lastTimestamp;
+  }
+
   function prepare(principal: Principal, sent: CreateConversation, keyHash: string | null): NewConversation {
     const request = normaliseRequest(sent);
     const id = sent.conversation_id ?? nextId();
@@ -132,7 +145,7 @@ export function createConversations(options: ConversationsOptions) {
       ...subjectOf(request, principal.via === 'bearer'),
       request: JSON.stringify(stored),
       sealed,
-      events: numberEvents(events, 0, new Date(now()).toISOString()),
+      events: numberEvents(events, 0, timestamp()),
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };
   }

@@ -1,5 +1,5 @@
-// The thread that writes to SQLite. It takes a group of calls, drives each transaction under a savepoint, commits
-// once for all of them, and answers only then: one fsync serves many callers.
+// The thread that writes to SQLite. It takes a group of calls, drives each transaction, commits once for all of
+// them, and answers only then: one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { settleMemorySoon } from '../memory.ts';
@@ -64,31 +64,49 @@ function describe(error: unknown): NonNullable<Answer['error']> {
 }
 
 function driveCall({ call, name, input }: Call): Answer {
+  const transaction = byName.get(name);
+  if (transaction === undefined) throw new Error(`transaction ${name} is not in the list of transactions`);
+  return { call, value: drive(transaction.steps(queries, input)) };
+}
+
+/** Alone under a savepoint, so that its failure undoes nothing else. */
+function driveGuarded(call: Call): Answer {
   statement('savepoint one').run();
   try {
-    const transaction = byName.get(name);
-    if (transaction === undefined) throw new Error(`transaction ${name} is not in the list of transactions`);
-    const value = drive(transaction.steps(queries, input));
+    const answer = driveCall(call);
     statement('release one').run();
-    return { call, value };
+    return answer;
   } catch (error) {
     // A full disk may have undone the whole group already.
     if (!database.isTransaction) throw error;
     statement('rollback to one').run();
     statement('release one').run();
-    return { call, error: describe(error) };
+    return { call: call.call, error: describe(error) };
   }
 }
 
-function commitGroup(calls: readonly Call[]): Answer[] {
+function commit(calls: readonly Call[], driveOne: (call: Call) => Answer): Answer[] {
   try {
     statement('begin immediate').run();
-    const answers = calls.map(driveCall);
+    const answers = calls.map(driveOne);
     statement('commit').run();
     return answers;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
-    return calls.map(({ call }) => ({ call, error: describe(error) }));
+    throw error;
+  }
+}
+
+/** Failures are rare: only where one happens is the group driven again, each call guarded from the others. */
+function commitGroup(calls: readonly Call[]): Answer[] {
+  try {
+    return commit(calls, driveCall);
+  } catch {
+    try {
+      return commit(calls, driveGuarded);
+    } catch (error) {
+      return calls.map(({ call }) => ({ call, error: describe(error) }));
+    }
   }
 }
 

@@ -25,7 +25,8 @@ export const unauthorized = new AppError(
   { headers: { 'www-authenticate': 'X-Session-API-Key realm="parley", Bearer realm="parley"' } },
 );
 
-function sentCredential(
+/** `X-Session-API-Key` decides where it is present. */
+export function sentCredential(
   headers: IncomingHttpHeaders,
   bearerCounts: boolean,
 ): { text: string; via: KeyKind } | undefined {

@@ -7,6 +7,8 @@ import { AppError } from '../errors.ts';
 const rememberedHostsMax = 256;
 
 export interface Guard {
+  /** Whether the host has been let in before, or any may. */
+  knows(host: string | undefined): boolean;
   /** Throws where the host or the origin is not allowed. */
   check(host: string | undefined, origin: string | undefined): void;
   /** The origin to name in CORS headers, where another origin than our own is allowed. */
@@ -39,6 +41,7 @@ export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }
   }
 
   return {
+    knows: (host) => host !== undefined && (anyHost || good.has(host)),
     check: (host, origin) => {
       if (host === undefined || !hostAllowed(host))
         throw new AppError(

@@ -104,11 +104,11 @@ function errorResponses(route: DeclaredRoute, error: Json): Json {
   );
 }
 
-function parameters({ schema }: DeclaredRoute, place: (schema: unknown) => Json): Json[] {
+function parameters({ schema, document }: DeclaredRoute, place: (schema: unknown) => Json): Json[] {
   const places = [
     ['path', schema.params],
     ['query', schema.querystring],
-    ['header', schema.headers],
+    ['header', schema.headers ?? document.headers],
   ] as const;
   return places.flatMap(([where, object]) => {
     const { properties = {}, required = [] } = (object ?? {}) as { properties?: Json; required?: string[] };

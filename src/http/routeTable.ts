@@ -16,6 +16,8 @@ export interface DocumentedResponse {
 export interface RouteDocument {
   readonly requestExamples?: Readonly<Record<string, unknown>>;
   readonly responseExamples?: Readonly<Record<string, unknown>>;
+  /** Headers that the handler reads itself. */
+  readonly headers?: TSchema;
   /** Errors of this route alone; those that any route may answer with are known. */
   readonly errors?: readonly ErrorCode[];
   /** For answers that are written as ready bytes, without a schema of Fastify's. */

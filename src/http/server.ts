@@ -22,6 +22,7 @@ import type { Access } from './access.ts';
 import { type Authenticate, createAuthentication } from './authentication.ts';
 import { createBodyParser } from './body.ts';
 import { errorBody, sendError, statuses } from './errors.ts';
+import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
@@ -56,6 +57,7 @@ interface ServerOptions {
   readonly authenticate: Authenticate;
   readonly requestRates: RateLimiter;
   readonly isStopping: () => boolean;
+  readonly fastRoute?: FastRoute;
 }
 
 function createRequestIds(): () => string {
@@ -153,6 +155,9 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     return new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
   }
 
+  // What counts or logs each request must see each one.
+  if (config.rateLimit === 0 && trusted === false && !logger.isLevelEnabled('debug') && options.fastRoute)
+    openFastLane(app.server, options.fastRoute, { ...options, guard, nextId, commonHeaders });
   return { app, routes };
 }
 

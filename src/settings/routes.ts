@@ -3,11 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { etagMatches } from '../http/conditional.ts';
+import type { FastRoute } from '../http/fastLane.ts';
 import { Message } from '../http/message.ts';
 import type { Server } from '../http/server.ts';
 import { fullSettingsExample, reducedSettingsExample, writeExample } from './examples.ts';
 import { FullSettings, PatchSettings, PostSettings, ReducedSettings } from './schema.ts';
 import type { Rendered, Settings } from './service.ts';
+
+const scope = 'settings:read';
 
 const headers = {
   'content-type': 'application/json; charset=utf-8',
@@ -25,12 +28,17 @@ const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'The ETag that the change was made from.' })),
 });
 
+/** GET of the full record, for those who ask often. */
+export function fastSettingsRoute(settings: Settings): FastRoute {
+  return { url: '/api/settings', scope, headers, find: ({ userId, via }) => settings.find(userId, via) };
+}
+
 export function settingsRoutes(app: Server, settings: Settings): void {
   app.get(
     '/api/settings',
     {
       config: {
-        access: needs('settings:read', { bearer: true }),
+        access: needs(scope, { bearer: true }),
         document: {
           responses: {
             200: {

@@ -70,10 +70,15 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return { session: render(full, rows.version), bearer: render(toReducedSettings(full), rows.version) };
   }
 
-  /** The record in the shape for that kind of credential, at once where it is known. */
+  /** The record in the shape for that kind of credential, where it is known. */
+  function find(userId: number, shape: KeyKind): Rendered | undefined {
+    return cache.find(userId)?.[shape];
+  }
+
+  /** The same, read where it is not known. */
   function get(userId: number, shape: KeyKind): Rendered | Promise<Rendered> {
-    const known = cache.find(userId);
-    if (known !== undefined) return known[shape];
+    const known = find(userId, shape);
+    if (known !== undefined) return known;
     return cache.load(userId, () => load(userId)).then((shapes) => (shapes as Shapes)[shape]);
   }
 
@@ -189,5 +194,5 @@ export function createSettings({ database, vault }: { database: Database; vault:
     );
   }
 
-  return { get, read, update, change, openSecret, sealSecret, openMcp };
+  return { find, get, read, update, change, openSecret, sealSecret, openMcp };
 }

@@ -1,0 +1,33 @@
+// Finds the end of an answer in the bytes of a connection, by its content-length, without parsing more of it.
+
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthName = Buffer.from('content-length: ');
+const okLine = Buffer.from('HTTP/1.1 200 ');
+const zero = 48;
+const nine = 57;
+
+function contentLength(bytes: Buffer, headBytes: number): number {
+  let at = bytes.indexOf(lengthName);
+  if (at < 0 || at > headBytes) throw new Error('an answer without content-length');
+  at += lengthName.length;
+  let length = 0;
+  for (let digit = bytes[at] ?? 0; digit >= zero && digit <= nine; digit = bytes[++at] ?? 0)
+    length = length * 10 + digit - zero;
+  return length;
+}
+
+/** Calls `done` for each whole answer, however it was cut into pieces. Throws where one is not 200. */
+export function answerReader(done: () => void): (bytes: Buffer) => void {
+  let held: Buffer | undefined;
+  return (fresh) => {
+    const bytes = held === undefined ? fresh : Buffer.concat([held, fresh]);
+    const head = bytes.indexOf(headEnd);
+    const whole = head >= 0 && bytes.length >= head + headEnd.length + contentLength(bytes, head);
+    // The buffer of a socket is used again for its next read.
+    held = whole ? undefined : Buffer.from(bytes);
+    if (!whole) return;
+    if (bytes.compare(okLine, 0, okLine.length, 0, okLine.length) !== 0)
+      throw new Error(`an answer other than 200: ${bytes.toString('utf8', 0, 600)}`);
+    done();
+  };
+}

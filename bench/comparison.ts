@@ -1,0 +1,132 @@
+// One request to the service beside the same request to a bare server, in the same run and in turns.
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import type { DatabaseKind } from '../src/db/transaction.ts';
+import { createPlace } from '../test/support/databases.ts';
+import type { Lifetime } from './lifetime.ts';
+import type { Turn } from './load.ts';
+import { runLoad } from './loadProcess.ts';
+import type { Plan } from './plan.ts';
+import { type Program, startProgram } from './program.ts';
+import { atLeast, decimals, type Figure, type PartReport, whole } from './report.ts';
+import { type Answer, type Ask, sendOnce, wireRequest } from './requests.ts';
+import { startService } from './service.ts';
+import { median, spread } from './statistics.ts';
+
+const bareFile = fileURLToPath(new URL('./bareServer.ts', import.meta.url));
+/** Differs from answer to answer by design. */
+const ownToEach = ['x-request-id'];
+
+export interface Case {
+  readonly name: string;
+  readonly ask: Ask;
+  readonly kind: DatabaseKind;
+  readonly connections: number;
+  /** The least share of the bare server's rate that is good enough. */
+  readonly target: number | undefined;
+}
+
+interface Outcome {
+  readonly row: readonly string[];
+  readonly figure: Figure | undefined;
+}
+
+const heads = [
+  'request',
+  'connections',
+  'service, req/s',
+  'p50 ms',
+  'p99 ms',
+  'CPU µs',
+  'bare, req/s',
+  'p50 ms',
+  'p99 ms',
+  'CPU µs',
+  'ratio',
+  'ratios of the rounds',
+  'target',
+  'verdict',
+];
+
+function withoutOwn({ headers, ...rest }: Answer): unknown {
+  const kept = Object.entries(headers).filter(([name]) => !ownToEach.includes(name.toLowerCase()));
+  return { ...rest, headers: Object.fromEntries(kept) };
+}
+
+async function startBare(lifetime: Lifetime, ask: Ask, answer: Answer): Promise<Program> {
+  const bare = await startProgram(lifetime, [bareFile, JSON.stringify(answer)], process.env);
+  if (!isDeepStrictEqual(withoutOwn(await sendOnce(bare.url, ask)), withoutOwn(answer)))
+    throw new Error('the bare server answers other bytes than the service');
+  return bare;
+}
+
+function target({ url, pid }: Program, ask: Ask) {
+  return { port: Number(new URL(url).port), pid, request: wireRequest(ask, url) };
+}
+
+function medians(turns: readonly Turn[]) {
+  return {
+    rate: median(turns.map((turn) => turn.requestsPerS)),
+    p50: median(turns.map((turn) => turn.p50Ms)),
+    p99: median(turns.map((turn) => turn.p99Ms)),
+    cpu: median(turns.map((turn) => turn.cpuUs)),
+  };
+}
+
+function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]): Outcome {
+  const [service, bare] = [medians(ours), medians(bares)];
+  const ratios = ours.map((turn, i) => turn.requestsPerS / (bares[i]?.requestsPerS ?? 0));
+  const ratio = median(ratios);
+  const two = decimals(2);
+  const name = `${measured.name}, connections ${measured.connections}: share of bare`;
+  const figure = measured.target === undefined ? undefined : atLeast(name, ratio, measured.target, two);
+  const times = (of: typeof service) => [whole(of.rate), two(of.p50), two(of.p99), decimals(1)(of.cpu)];
+  const row = [
+    measured.name,
+    String(measured.connections),
+    ...times(service),
+    ...times(bare),
+    two(ratio),
+    spread(ratios, two),
+    figure?.target ?? '–',
+    figure?.verdict ?? '–',
+  ];
+  return { row, figure };
+}
+
+async function measure(lifetime: Lifetime, plan: Plan, measured: Case): Promise<Outcome> {
+  const { ask, kind, connections } = measured;
+  process.stderr.write(`${measured.name}, connections ${connections} …\n`);
+  const place = await createPlace(kind);
+  const service = await startService(lifetime, place);
+  const bare = await startBare(lifetime, ask, await sendOnce(service.url, ask));
+  const { rounds, roundMs, warmupMs, settleMs } = plan;
+  const targets = [target(service, ask), target(bare, ask)];
+  const [ours = [], bares = []] = await runLoad(lifetime, {
+    targets,
+    connections,
+    rounds,
+    roundMs,
+    warmupMs,
+    settleMs,
+  });
+  await bare.stop();
+  await service.stop();
+  await place.remove();
+  return summarise(measured, ours, bares);
+}
+
+/** Measures the cases one after the other, each with servers and a database of its own. */
+export async function compareAll(
+  lifetime: Lifetime,
+  plan: Plan,
+  title: string,
+  cases: readonly Case[],
+): Promise<PartReport> {
+  const outcomes: Outcome[] = [];
+  for (const measured of cases) outcomes.push(await measure(lifetime, plan, measured));
+  return {
+    tables: [{ title, heads, rows: outcomes.map(({ row }) => row) }],
+    figures: outcomes.flatMap(({ figure }) => figure ?? []),
+  };
+}

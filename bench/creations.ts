@@ -1,0 +1,70 @@
+// Creations straight at the store: what the service hands to it for the measured request, over and over.
+import { hash, randomBytes } from 'node:crypto';
+import {
+  fingerprintText,
+  firstEvents,
+  firstMessage,
+  normaliseRequest,
+  subjectOf,
+  titleOf,
+} from '../src/conversations/request.ts';
+import { createConversation, type NewConversation } from '../src/conversations/store.ts';
+import type { Database } from '../src/db/transaction.ts';
+import { numberEvents } from '../src/events/shapes.ts';
+import { createIds } from '../src/ids.ts';
+import { ensureUser } from '../src/users/store.ts';
+import { createBody } from './requests.ts';
+
+export type Make = () => NewConversation;
+
+export interface Makers {
+  /** With an id of the service, which sorts by time. */
+  readonly timeOrdered: Make;
+  /** With an id that a client chose at random. */
+  readonly random: Make;
+}
+
+export async function createMakers(database: Database): Promise<Makers> {
+  const user = await database.run(ensureUser, 'owner');
+  const request = normaliseRequest(createBody);
+  const message = firstMessage(request);
+  const nextId = createIds();
+  const timestamp = new Date().toISOString();
+  const make = (id: string): NewConversation => ({
+    userId: user.id,
+    id,
+    fingerprint: hash('sha256', fingerprintText(request, undefined), 'base64url'),
+    title: titleOf(message, id),
+    ...subjectOf(request, false),
+    request: JSON.stringify(request),
+    sealed: null,
+    events: numberEvents(firstEvents(message, request, undefined), 0, timestamp),
+    idempotency: null,
+  });
+  const model = make(nextId());
+  return {
+    timeOrdered: () => ({ ...model, id: nextId() }),
+    random: () => ({ ...model, id: randomBytes(16).toString('hex') }),
+  };
+}
+
+export interface Pace {
+  readonly inFlight: number;
+  /** Asked before each creation, with the number of those begun. */
+  readonly more: (begun: number) => boolean;
+}
+
+/** Creates until told to stop, so many at a time, all of them to the disk. Returns creations a second. */
+export async function createMany(database: Database, make: Make, { inFlight, more }: Pace): Promise<number> {
+  let begun = 0;
+  const begin = performance.now();
+  async function repeat(): Promise<void> {
+    while (more(begun)) {
+      begun += 1;
+      const { outcome } = await database.run(createConversation, make());
+      if (outcome !== 'created') throw new Error(`a creation was answered with ${outcome}`);
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, repeat));
+  return (begun * 1_000) / (performance.now() - begin);
+}

@@ -1,0 +1,60 @@
+// Fills a SQLite database with many conversations, quickly: copies of one that the store itself created.
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openConfiguredDatabase } from '../src/database.ts';
+import type { Place } from '../test/support/databases.ts';
+import { createMakers, createMany } from './creations.ts';
+import { fail } from './store.ts';
+
+/** Every other id is one of the service, the rest were chosen by clients at random. */
+const idExpression = `case when n.i % 2 = 0
+    then printf('%012x7%03x', ? + n.i / 8, n.i % 4096) || lower(hex(randomblob(8)))
+    else lower(hex(randomblob(16))) end`;
+
+export function databaseFile({ dataDir }: Place): string {
+  return join(dataDir, 'parley.db');
+}
+
+function columns(connection: DatabaseSync, table: string, except: readonly string[]): string {
+  return connection
+    .prepare('select name from pragma_table_info(?)')
+    .all(table)
+    .map(({ name }) => String(name))
+    .filter((name) => !except.includes(name))
+    .join(', ');
+}
+
+/** Leaves so many conversations, each a row and its first events, and all of it on the disk. */
+export async function fillSqlite(place: Place, count: number): Promise<void> {
+  const database = await openConfiguredDatabase(place, fail);
+  const { timeOrdered } = await createMakers(database);
+  await createMany(database, timeOrdered, { inFlight: 1, more: (begun) => begun < 1 });
+  await database.close();
+
+  const file = databaseFile(place);
+  const connection = new DatabaseSync(file);
+  connection.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000');
+  const copied = columns(connection, 'conversations', ['key', 'id']);
+  const eventCopied = columns(connection, 'events', ['conversation_key'])
+    .split(', ')
+    .map((name) => `e.${name}`)
+    .join(', ');
+  connection.exec('begin');
+  connection
+    .prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < ?)
+      insert into conversations (id, ${copied}) select ${idExpression}, ${copied} from n, conversations where key = 1`,
+    )
+    .run(count - 1, Date.now() - count);
+  connection.exec(
+    `insert into events (conversation_key, ${eventCopied.replaceAll('e.', '')})
+      select c.key, ${eventCopied} from conversations c join events e on e.conversation_key = 1
+      where c.key > 1 order by c.key, e.id`,
+  );
+  connection.exec('commit');
+  connection.close();
+  const fd = openSync(file, 'r+');
+  fsyncSync(fd);
+  closeSync(fd);
+}

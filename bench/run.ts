@@ -1,0 +1,79 @@
+// `npm run bench [-- --quick] [--only NAME …]`: measures the service and prints Markdown on standard output,
+// its progress on standard error. Loopback only, bounded in time, and nothing is left behind.
+import { parseArgs } from 'node:util';
+import { startPostgres } from '../test/support/postgresServer.ts';
+import { measureFlatness } from './flatness.ts';
+import { measureConversations, measureSettings } from './http.ts';
+import { createLifetime, type Lifetime } from './lifetime.ts';
+import { describeMachine } from './machine.ts';
+import { fullPlan, type Plan, quickPlan } from './plan.ts';
+import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
+import { measureStartup } from './startup.ts';
+import { measureStore } from './store.ts';
+
+interface Part {
+  readonly name: string;
+  readonly needsPostgres: boolean;
+  readonly measure: (lifetime: Lifetime, plan: Plan) => Promise<PartReport>;
+}
+
+const parts: readonly Part[] = [
+  { name: 'startup', needsPostgres: false, measure: measureStartup },
+  { name: 'settings', needsPostgres: false, measure: measureSettings },
+  { name: 'conversations', needsPostgres: true, measure: measureConversations },
+  { name: 'store', needsPostgres: true, measure: measureStore },
+  { name: 'flatness', needsPostgres: false, measure: measureFlatness },
+];
+
+/** Promised as well, and proven elsewhere or not built yet. */
+const elsewhere: readonly Figure[] = [
+  notMeasured('Open streams', '10,000', 'there are no streams yet'),
+  notMeasured('Acknowledged work lost by kill -9', 'none', 'proven by npm run test:faults'),
+  notMeasured('Takeover of a dead worker', '≤ 10 s', 'there are no workers yet'),
+  notMeasured('Creation to RUNNING, p50', '≤ 300 ms, sandboxed ≤ 500 ms', 'there are no workers yet'),
+];
+
+function chosenParts(only: readonly string[]): readonly Part[] {
+  const unknown = only.find((name) => !parts.some((part) => part.name === name));
+  if (unknown !== undefined)
+    throw new Error(`there is no part ${unknown}; say one of ${parts.map(({ name }) => name).join(', ')}`);
+  return only.length === 0 ? parts : parts.filter(({ name }) => only.includes(name));
+}
+
+async function run(lifetime: Lifetime): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string', multiple: true, default: [] },
+    },
+  });
+  const chosen = chosenParts(values.only);
+  const plan = values.quick ? quickPlan : fullPlan;
+  process.stdout.write(`## Benchmark${values.quick ? ', quick pass: too short to trust' : ''}\n\n`);
+  process.stdout.write(describeMachine());
+  if (chosen.some(({ needsPostgres }) => needsPostgres)) {
+    process.stderr.write('starting PostgreSQL, fsync on …\n');
+    const postgres = await startPostgres({ fsync: true });
+    lifetime.atEnd(() => postgres.stop());
+    process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
+  }
+  const figures: Figure[] = [];
+  for (const { measure } of chosen) {
+    const report = await measure(lifetime, plan);
+    process.stdout.write(report.tables.map(printTable).join(''));
+    figures.push(...report.figures);
+  }
+  process.stdout.write(printFigures([...figures, ...(values.only.length === 0 ? elsewhere : [])]));
+}
+
+const lifetime = createLifetime();
+let exitCode = 0;
+try {
+  await run(lifetime);
+} catch (error) {
+  if (!lifetime.isInterrupted()) process.stderr.write(`${(error as Error).stack ?? error}\n`);
+  exitCode = 1;
+}
+await lifetime.end();
+// Said outright: the PostgreSQL of the tests ends a process that merely runs out of work with 0.
+if (!lifetime.isInterrupted()) process.exit(exitCode);

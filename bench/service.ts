@@ -1,0 +1,42 @@
+// The real service as a child process, as an operator starts it, on a place of its own.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Place } from '../test/support/databases.ts';
+import type { Lifetime } from './lifetime.ts';
+import { type Program, startProgram } from './program.ts';
+import { bearerToken, sendOnce, sessionKey } from './requests.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export interface Service extends Program {
+  /** From the spawn to the first 200 of /ready. */
+  readonly readyMs: number;
+}
+
+export async function startService(lifetime: Lifetime, place: Place): Promise<Service> {
+  const { PATH, TMPDIR } = process.env;
+  const program = await startProgram(lifetime, [main, 'serve'], {
+    PATH,
+    TMPDIR,
+    // As ./parley sets them.
+    NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
+    MALLOC_ARENA_MAX: '2',
+    PORT: '0',
+    PARLEY_DATA_DIR: place.dataDir,
+    SESSION_API_KEY: sessionKey,
+    PARLEY_AUTH_TOKEN: bearerToken,
+    ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+  });
+  await sendOnce(program.url, { method: 'GET', path: '/ready', headers: {} });
+  return { ...program, readyMs: performance.now() - program.spawnedAt };
+}
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  const text = existsSync(status)
+    ? (/^VmRSS:\s+(\d+)/m.exec(readFileSync(status, 'utf8'))?.[1] ?? '')
+    : spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
+  return Number(text) * 1_024;
+}
