@@ -1,6 +1,6 @@
 // From the command line to an exit code: 0 done, 1 failed, 2 refused or misused.
 import type { Command } from './cli/command.ts';
-import { RefusalError } from './errors.ts';
+import { AppError, RefusalError } from './errors.ts';
 import { version } from './version.ts';
 
 interface Entry {
@@ -69,7 +69,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await command.run(rest);
   } catch (error) {
-    if (error instanceof RefusalError) return refuse(error.message);
+    if (error instanceof RefusalError || error instanceof AppError) return refuse(error.message);
     const { code } = error as { code?: string };
     if (code?.startsWith('ERR_PARSE_ARGS')) return refuse(`${(error as Error).message}`);
     throw error;

@@ -7,12 +7,17 @@ const settleAfterMs = 1_000;
 
 type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
-/** Collects once, for the thread that calls it. Takes some tens of milliseconds. */
-export function settleMemorySoon(): void {
-  setTimeout(() => {
+function settle(): void {
+  try {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as Collect;
-    setFlagsFromString('--no-expose-gc');
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
-  }, settleAfterMs).unref();
+  } catch {
+    // It is worth some memory, and nothing more.
+  }
+}
+
+/** Collects once, for the thread that calls it. Takes some tens of milliseconds. */
+export function settleMemorySoon(): void {
+  setTimeout(settle, settleAfterMs).unref();
 }

@@ -1,6 +1,6 @@
 // `parley keys create|list|revoke`.
 import { parseArgs } from 'node:util';
-import { AppError, RefusalError } from '../errors.ts';
+import { RefusalError } from '../errors.ts';
 import { type KeyKind, KeyName, keyKinds, type Scope, scopes } from '../keys/schema.ts';
 import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
@@ -23,7 +23,7 @@ create   Prints the new key, this once. The user is made where new (default: ${o
                     ${scopes.join(', ')}
                     (default: all but keys:manage and admin)
          --expires  when it ends: a number and m, h or d, such as 12h or 30d (default: never)
-list     Shows every key of every user, never the secret part.
+list     Shows the newest 2,000 keys of all users, never the secret part.
 revoke   Ends a key at once and for good.
 
 Reads PARLEY_DATA_DIR or DATABASE_URL, as the service does.
@@ -129,12 +129,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const act = actions[action];
   if (act === undefined)
     throw new RefusalError('Say create, list or revoke; "parley keys --help" explains them.');
-  try {
-    return await act(rest);
-  } catch (error) {
-    if (error instanceof AppError) throw new RefusalError(error.message);
-    throw error;
-  }
+  return act(rest);
 }
 
 export const keys: Command = { help, run };

@@ -1,11 +1,18 @@
 // `parley settings get|set|import|export`.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { AppError, RefusalError } from '../errors.ts';
+import { RefusalError } from '../errors.ts';
+import { mask } from '../mcp/secrets.ts';
 import { AddGitProviders, NewSecret } from '../secrets/schema.ts';
 import { createSecrets } from '../secrets/service.ts';
 import { type Imported, readImport } from '../settings/importFile.ts';
-import { PatchSettings, PostSettings, type SettingsChange, secretMembers } from '../settings/schema.ts';
+import {
+  isDerived,
+  PatchSettings,
+  PostSettings,
+  type SettingsChange,
+  secretMembers,
+} from '../settings/schema.ts';
 import { ownerName } from '../users/owner.ts';
 import { compileCheck } from '../validation.ts';
 import type { Command } from './command.ts';
@@ -20,22 +27,14 @@ Reads and writes a user's settings (default user: ${ownerName}). A running servi
 
 get      Prints the record as JSON, or one member of it.
 set      Stores one member. VALUE is JSON, or else taken as text; null clears it.
-         Keys (${secretMembers.join(', ')}) are read from standard input, so that
-         they are seen in no process list and no shell history: leave VALUE away.
+         Without VALUE it is read from standard input. Keys (${secretMembers.join(', ')})
+         and mcp_config come only that way: nobody sees them in a process list or a shell history.
 import   Reads settings.json or secrets.json of an OpenHands installation, or our own export.
 export   Prints what import can read. It never holds the value of a secret.
 
 Examples: parley settings set llm_model anthropic/claude-sonnet-4-5
           parley settings set llm_api_key < key.txt
 `;
-
-const derived = [
-  'llm_api_key_set',
-  'search_api_key_set',
-  'provider_tokens_set',
-  'secrets_store',
-  'email_verified',
-];
 
 interface Asked {
   readonly words: readonly string[];
@@ -56,7 +55,7 @@ function checkedBy(schema: Parameters<typeof compileCheck>[0], value: unknown): 
 const get: Action = async ({ words: [name, ...rest], user }) => {
   if (rest.length > 0) throw new RefusalError('Name one member, or none for all.');
   const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
-  if (name !== undefined && !(name in record))
+  if (name !== undefined && !Object.hasOwn(record, name))
     throw new RefusalError('There is no such member of the settings.');
   print(name === undefined ? record : record[name as keyof typeof record]);
 };
@@ -70,12 +69,14 @@ function parseValue(text: string): unknown {
 }
 
 const set: Action = async ({ words: [name = '', value, ...rest], user }) => {
-  const isSecret = (secretMembers as readonly string[]).includes(name);
+  // Tool servers hold keys, too.
+  const isSecret = [...secretMembers, 'mcp_config'].includes(name);
   if (name === '' || rest.length > 0) throw new RefusalError('Say "parley settings set NAME VALUE".');
   if (isSecret && value !== undefined && value !== 'null')
     throw new RefusalError(`Give ${name} on standard input: parley settings set ${name} < FILE`);
-  if (!isSecret && value === undefined) throw new RefusalError('A value is missing; null clears.');
-  const sent = value === undefined ? readFileSync(0, 'utf8').trim() : parseValue(value);
+  const input = value === undefined ? readFileSync(0, 'utf8').trim() : value;
+  const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
+  if (sent === '' || sent === mask) throw new RefusalError('The value is empty; null clears.');
   const change = { [name]: sent } as SettingsChange;
   checkedBy(PatchSettings, change);
   await withSettings(user, (settings, writer) => settings.update(writer, 'patch', change));
@@ -114,7 +115,7 @@ const importFile: Action = async ({ words: [file, ...rest], user }) => {
 
 const exportAll: Action = async ({ user }) => {
   const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
-  const kept = Object.entries(record).filter(([name, value]) => value !== null && !derived.includes(name));
+  const kept = Object.entries(record).filter(([name, value]) => value !== null && !isDerived(name));
   print(Object.fromEntries(kept));
 };
 
@@ -130,13 +131,8 @@ async function run(argv: readonly string[]): Promise<number> {
   const act = actions[action];
   if (act === undefined)
     throw new RefusalError('Say get, set, import or export; "parley settings --help" explains them.');
-  try {
-    await act({ words, user: values.user });
-    return 0;
-  } catch (error) {
-    if (error instanceof AppError) throw new RefusalError(error.message);
-    throw error;
-  }
+  await act({ words, user: values.user });
+  return 0;
 }
 
 export const settings: Command = { help, run };

@@ -21,7 +21,7 @@ const int8Oid = 20;
 const conflictCodes = new Set(['40001', '40P01']);
 // Connection failures, shutdown, too many connections, out of disk, read-only after a failover: see the manual's
 // appendix of error codes; then what the operating system and the client itself say.
-const unavailable = /^(08|57P|53|25006|E[A-Z_]+$)/;
+const unavailable = /^(08|57P|53|25006|E(?!RR_)[A-Z_]+$)/;
 const unavailableText = /timeout|terminated|not queryable|connection error/i;
 
 export interface PostgresOptions {

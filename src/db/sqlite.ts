@@ -58,7 +58,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   let groupsInFlight = 0;
   let nextCall = 0;
   let dead: Error | undefined;
-  let closing = false;
+  let closing: Promise<void> | undefined;
   let ending = false;
   let running = false;
 
@@ -68,11 +68,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
 
   /** While the thread commits, calls gather here: the busier it is, the more share a commit. */
   function flush(): void {
-    if (outbox.length === 0 || groupsInFlight >= groupsInFlightMax) return;
-    groupsInFlight += 1;
-    const group = outbox.length <= groupMax ? outbox : outbox.slice(0, groupMax);
-    outbox = outbox.slice(group.length);
-    send({ type: 'calls', calls: group });
+    while (outbox.length > 0 && groupsInFlight < groupsInFlightMax) {
+      groupsInFlight += 1;
+      const group = outbox.length <= groupMax ? outbox : outbox.slice(0, groupMax);
+      outbox = outbox.slice(group.length);
+      send({ type: 'calls', calls: group });
+    }
   }
 
   function settle(answer: Answer): void {
@@ -120,9 +121,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     });
   }
 
-  async function close(): Promise<void> {
-    if (closing) return;
-    closing = true;
+  function close(): Promise<void> {
+    closing ??= closeOnce();
+    return closing;
+  }
+
+  async function closeOnce(): Promise<void> {
     // Whoever still waits gets an answer first.
     while (waiting.size > 0 && dead === undefined) await new Promise((done) => setImmediate(done));
     ending = true;
@@ -157,6 +161,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     ready,
     run: async <In, Out>(transaction: Transaction<In, Out>, input: In) => {
       if (dead !== undefined) throw dead;
+      if (closing !== undefined)
+        throw new AppError('shutting_down', 'The service is stopping; try again in a moment.', {
+          retryAfterS: 5,
+        });
       if (transaction.access === 'write') return (await write(transaction.name, input)) as Out;
       try {
         return read(transaction, input);

@@ -137,10 +137,14 @@ database.exec('commit');
 // On this connection the version moves only when another one commits: a command line beside the service.
 let version = pragma<number>('data_version');
 const poll = setInterval(() => {
-  const now = pragma<number>('data_version');
-  if (now === version) return;
-  version = now;
-  send({ type: 'foreign-change' });
+  try {
+    const now = pragma<number>('data_version');
+    if (now === version) return;
+    version = now;
+    send({ type: 'foreign-change' });
+  } catch {
+    // A disk that fails for a moment is looked at again at the next turn.
+  }
 }, foreignChangePollMs);
 
 send({

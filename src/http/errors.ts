@@ -68,7 +68,6 @@ const frameworkCodes: Readonly<Record<string, AppError>> = {
   FST_ERR_BAD_URL: new AppError('malformed_request', 'The URL cannot be decoded.'),
   FST_ERR_MAX_PARAM_LENGTH: new AppError('not_found', 'There is nothing at this path.'),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: new AppError('unsupported_media_type', jsonOnly),
-  FST_ERR_CTP_BODY_TOO_LARGE: new AppError('body_too_large', 'The body is larger than 16 MiB.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError('unsupported_media_type', jsonOnly),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new AppError(
     'malformed_request',

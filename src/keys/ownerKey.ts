@@ -1,6 +1,6 @@
 // The owner's first key. It is written to a file before the database knows it, so that a crash in between
 // leaves a key that the next start can still use.
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
 import { createFile, replaceFile } from '../files.ts';
@@ -37,7 +37,8 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
     return { file, usable: known?.hash === kept?.hash && known?.revoked_at === null, made: undefined };
   const unused = kept !== undefined && known === undefined;
   const fresh = unused ? kept : createCredential('session');
-  const made = !unused && writeKey(file, fresh, kept !== undefined);
+  // A file that holds anything else, such as a key that was revoked, is of no use.
+  const made = !unused && writeKey(file, fresh, existsSync(file));
   // Another process in this folder may have made the file meanwhile: its key is as good.
   const credential = unused || made ? fresh : (readCredential(file) ?? fresh);
   const grant = {

@@ -217,7 +217,7 @@ export function createKeys(options: KeysOptions) {
   }
 
   async function list(principal: Principal): Promise<KeyRecord[]> {
-    await flushUses();
+    await flushUses().catch(onBackgroundError);
     return (await database.run(listKeys, { userId: principal.userId })).map(toRecord);
   }
 

@@ -169,7 +169,12 @@ export interface KeyUse {
 }
 
 const updateUse = prepared((q: Queries, use: KeyUse) =>
-  q.build.updateTable('keys').set({ last_used_at: use.at }).where('id', '=', use.id),
+  q.build
+    .updateTable('keys')
+    .set({ last_used_at: use.at })
+    .where('id', '=', use.id)
+    .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<', use.at)]))
+    .returning('id'),
 );
 
 /** Records when keys were last used, many at once; the audit gets one entry per key and day. */
@@ -178,7 +183,7 @@ export const recordUses = write('keys.recordUses', function* (q, uses: readonly 
   for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
     const before = yield* one(selectKey(q, { id }));
     if (before === undefined || at <= (before.last_used_at ?? 0)) continue;
-    yield* rows(updateUse(q, { id, at }));
+    if ((yield* one(updateUse(q, { id, at }))) === undefined) continue;
     if (at - (before.last_used_at ?? 0) >= auditUseEveryMs)
       yield* recordAudit(q, [
         { userId: before.user_id, keyId: id, action: 'key.use', subject: subjectOf(before) },

@@ -1,5 +1,5 @@
 // Tries out tool servers before an agent needs them, and says of each whether it works and with which tools.
-import { invalid } from '../errors.ts';
+import { AppError, invalid } from '../errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
 import { kib } from '../schema.ts';
 import { checkRemote, type Outcome, type Transport } from './checkRemote.ts';
@@ -11,6 +11,8 @@ import { noMcp, restoreMasks, splitMcp } from './secrets.ts';
 export const checkTimeoutMs = 10_000;
 export const checkResponseBytesMax = 4 * kib * kib;
 const serversAtOnceMax = 8;
+/** Of all users together. */
+const checksAtOnceMax = 4;
 
 interface McpCheckOptions {
   readonly settings: { openMcp(userId: number): Promise<McpConfig> };
@@ -87,7 +89,7 @@ export function createMcpCheck({ settings, fetch, timeoutMs = checkTimeoutMs }: 
   }
 
   /** Every server of the sent configuration, or of the stored one, in the order of the lists. */
-  return async (userId: number, { mcp_config }: CheckMcp): Promise<CheckedServer[]> => {
+  async function check(userId: number, { mcp_config }: CheckMcp): Promise<CheckedServer[]> {
     const config = await chosenConfig(userId, mcp_config);
     const tasks = [
       ...remoteTasks(config, 'sse_servers'),
@@ -95,5 +97,17 @@ export function createMcpCheck({ settings, fetch, timeoutMs = checkTimeoutMs }: 
       ...remoteTasks(config, 'shttp_servers'),
     ];
     return inParallel(tasks, serversAtOnceMax, async ({ run, ...place }) => ({ ...place, ...(await run()) }));
+  }
+
+  let underWay = 0;
+  return async (userId: number, sent: CheckMcp): Promise<CheckedServer[]> => {
+    if (underWay >= checksAtOnceMax)
+      throw new AppError('overloaded', 'Too many checks are under way; try again.', { retryAfterS: 5 });
+    underWay += 1;
+    try {
+      return await check(userId, sent);
+    } finally {
+      underWay -= 1;
+    }
   };
 }

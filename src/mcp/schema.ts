@@ -12,10 +12,11 @@ const envValueBytesMax = 4 * kib;
 const timeoutMaxS = 3_600;
 const envName = '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$';
 
-export function urlFault(value: string): string | undefined {
+export function urlFault(value: string, keyMember = 'api_key'): string | undefined {
   const url = /^(https?|wss?):\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
   if (url === null || url.hostname === '') return 'must be an http, https, ws or wss URL with a host';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password; use api_key';
+  if (url.username !== '' || url.password !== '')
+    return `must not hold a user name or password; use ${keyMember}`;
   return undefined;
 }
 
@@ -48,7 +49,9 @@ function envFault(value: string): string | undefined {
     : undefined;
 }
 
-const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), urlFault);
+const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), (value) =>
+  urlFault(value),
+);
 const ApiKey = nullableText({ bytesMax: 4 * kib, description: 'Stored sealed; never shown again.' });
 
 const timeout = orNull(Type.Integer({ minimum: 1, maximum: timeoutMaxS, description: 'Seconds.' }));
@@ -106,7 +109,8 @@ const McpObject = Type.Object(
 );
 type McpObject = Type.Static<typeof McpObject>;
 
-function wholeFault(value: McpObject): string | undefined {
+/** What is wrong with the lists together, or undefined. */
+export function mcpFault(value: McpObject | McpConfig): string | undefined {
   const lists = [value.sse_servers ?? [], value.stdio_servers ?? [], value.shttp_servers ?? []];
   if (lists.flat().length > serversMax) return `must hold at most ${serversMax} servers`;
   const names = (value.stdio_servers ?? []).map(({ name }) => name);
@@ -120,8 +124,8 @@ export const NullableMcpConfig = Type.Refine(
     type: ['object', 'null'],
     description: 'Tool servers. A bare URL stands for {url}.',
   }),
-  (value) => value === null || wholeFault(value) === undefined,
-  (value) => (value === null ? '' : (wholeFault(value) ?? '')),
+  (value) => value === null || mcpFault(value) === undefined,
+  (value) => (value === null ? '' : (mcpFault(value) ?? '')),
 ) as unknown as Type.TUnsafe<McpObject | null>;
 
 export interface RemoteServer {
@@ -149,7 +153,11 @@ type SentRemote = string | { url: string; api_key?: string | null; timeout?: num
 function normaliseRemote(sent: SentRemote): RemoteServer {
   if (typeof sent === 'string') return { url: sent };
   const { url, api_key, timeout } = sent;
-  return { url, ...(api_key == null ? {} : { api_key }), ...(timeout == null ? {} : { timeout }) };
+  return {
+    url,
+    ...(api_key == null || api_key === '' ? {} : { api_key }),
+    ...(timeout == null ? {} : { timeout }),
+  };
 }
 
 function normaliseStdio({ name, command, args, env }: Type.Static<typeof StdioServer>): StdioServer {

@@ -58,11 +58,13 @@ export const noMcp: StoredMcp = {
 
 type RemoteList = 'sse_servers' | 'shttp_servers';
 
-/** The key of the n-th stored server of that URL, so that reordered and repeated servers find their own. */
-function storedKey(stored: StoredMcp, list: RemoteList, url: string, nth: number): string | undefined {
-  const places = stored.masked[list].flatMap((server, i) => (server.url === url ? [i] : []));
-  const place = places[nth] ?? places[0];
-  return place === undefined ? undefined : (stored.secrets[list][place] ?? undefined);
+const ambiguousFault = 'is masked, and several stored servers have this URL; send the real value';
+
+/** Keys of the stored servers of that URL, in order. */
+function storedKeys(stored: StoredMcp, list: RemoteList, url: string): string[] {
+  return stored.masked[list].flatMap((server, i) =>
+    server.url === url ? (stored.secrets[list][i] ?? []) : [],
+  );
 }
 
 function restoreRemotes(
@@ -71,11 +73,19 @@ function restoreRemotes(
   list: RemoteList,
   faults: Detail[],
 ): RemoteServer[] {
+  const isMasked = (url: string) => (server: RemoteServer) => server.url === url && server.api_key === mask;
   return sent[list].map((server, i) => {
     if (server.api_key !== mask) return server;
-    const nth = sent[list].slice(0, i).filter(({ url }) => url === server.url).length;
-    const api_key = storedKey(stored, list, server.url, nth);
-    if (api_key === undefined) faults.push({ path: `mcp_config.${list}[${i}].api_key`, message: maskFault });
+    const keys = storedKeys(stored, list, server.url);
+    const masked = sent[list].filter(isMasked(server.url)).length;
+    // One stored key is meant by every mask; several only by as many masks, in their order.
+    const nth = sent[list].slice(0, i).filter(isMasked(server.url)).length;
+    const api_key = keys.length === 1 ? keys[0] : keys.length === masked ? keys[nth] : undefined;
+    if (api_key === undefined)
+      faults.push({
+        path: `mcp_config.${list}[${i}].api_key`,
+        message: keys.length > 1 ? ambiguousFault : maskFault,
+      });
     return { ...server, api_key: api_key ?? '' };
   });
 }

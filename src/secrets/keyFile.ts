@@ -1,7 +1,7 @@
 // The file of sealing keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
 // under way.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RefusalError } from '../errors.ts';
 import { createFile, replaceFile } from '../files.ts';
@@ -16,6 +16,8 @@ export interface KeyFile {
   /** False: another process made the file first; read it again. */
   create(keys: readonly Buffer[]): boolean;
   write(keys: readonly Buffer[]): void;
+  /** Leaves this key alone, also in what a killed process may have left beside the file. */
+  finish(key: Buffer): void;
   remove(): void;
 }
 
@@ -53,6 +55,11 @@ export function openKeyFile(dataDir: string): KeyFile {
     },
     create: (keys) => createFile(path, toText(keys)),
     write: (keys) => replaceFile(path, toText(keys)),
+    finish: (key) => {
+      replaceFile(path, toText([key]));
+      for (const name of readdirSync(dataDir))
+        if (/^secret\.key\.\d+\.new$/.test(name)) rmSync(join(dataDir, name), { force: true });
+    },
     remove: () => rmSync(path, { force: true }),
   };
 }

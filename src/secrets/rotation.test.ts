@@ -169,6 +169,27 @@ for (const kind of databaseKinds) {
       }
     });
 
+    it('refuses a second one that runs at the same time', async (t) => {
+      const { place } = await prepared(t);
+      const both = await Promise.allSettled([rotateBeside(place), rotateBeside(place)]);
+      const refused = both.filter((one) => one.status === 'rejected');
+      assert.ok(refused.length <= 1);
+      for (const { reason } of refused) assert.match(String(reason), /under way/);
+      assert.deepEqual([(await keysInUse(place)).size, keyFile(place).length], [1, 1]);
+      assert.deepEqual(await openAll(place), expected);
+    });
+
+    it('changes nothing where the keys at hand do not open this database', async (t) => {
+      const { place } = await prepared(t);
+      const before = await sealedTexts(place);
+      const database = await openConfiguredDatabase(place, fail);
+      t.after(() => database.close());
+      const wrong = { database, dataDir: place.dataDir, secretKeys: [randomBytes(32), randomBytes(32)] };
+      await assert.rejects(rotate(wrong), /nothing was changed/);
+      assert.deepEqual(await sealedTexts(place), before);
+      assert.deepEqual(await openAll(place), expected);
+    });
+
     it('keeps both keys and says so where a text can be opened with neither', async (t) => {
       const { place } = await prepared(t);
       await inspect(place, "update secrets set sealed = 'v1.0000000000000000.AAAA' where name = 'DEPLOY'");
@@ -209,12 +230,15 @@ describe('a sealing key of the environment', () => {
       await service.stop();
       await place.remove();
     });
+    await service.ask('/api/settings', { json: { mcp_config: mcp('k') } });
     const database = await openConfiguredDatabase(place, fail);
     await rotate({ database, dataDir: place.dataDir, secretKeys: [newKey, oldKey] });
     await database.close();
     const refused = await service.ask('/api/secrets', { json: { name: 'A', value: 'v' } });
     assert.deepEqual([refused.status, refused.body.code], [503, 'sealing_key_missing']);
     assert.ok(refused.headers.get('retry-after'));
+    const opened = await service.ask('/api/mcp/check', { json: {} });
+    assert.deepEqual([opened.status, opened.body.code], [503, 'sealing_key_missing']);
     assert.equal((await service.ask('/api/settings', { json: { language: 'de' } })).status, 200);
     assert.equal((await service.ask('/api/conversations', { json: {} })).status, 200);
   });

@@ -1,5 +1,6 @@
 // Changes the sealing key while the service runs. It can be interrupted at any point and run again; the old key
 // is given up only when nothing is sealed with it.
+import { lockRotation } from '../db/folderLocks.ts';
 import { RefusalError } from '../errors.ts';
 import { createSealingKey, openKeyFile } from './keyFile.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
@@ -8,6 +9,7 @@ import {
   activateKey,
   findFact,
   fingerprintFact,
+  fingerprintOwner,
   listStale,
   ownerOf,
   type Reseal,
@@ -26,19 +28,31 @@ export interface RotationResult {
   readonly inFile: boolean;
 }
 
+/** The keys at hand, proven to open this database before anything is changed. */
+async function provenKeys({ database, dataDir, secretKeys }: VaultOptions): Promise<readonly Buffer[]> {
+  const proof = await database.run(findFact, fingerprintFact);
+  if (proof === undefined) throw new RefusalError('There is nothing sealed yet: start the service once.');
+  const keys = secretKeys.length > 0 ? secretKeys : openKeyFile(dataDir).read();
+  try {
+    createKeyring(keys).open(proof, fingerprintOwner);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new RefusalError(
+      'The keys at hand do not open this database; nothing was changed. Run this with the PARLEY_SECRET_KEY or the data folder that the service uses.',
+    );
+  }
+  return keys;
+}
+
 /** The keys to use, the target first. A file that already holds two is a rotation to carry on with. */
-function chooseKeys({ dataDir, secretKeys }: VaultOptions): readonly Buffer[] {
-  if (secretKeys.length > 1) return secretKeys;
+function chooseKeys(keys: readonly Buffer[], { dataDir, secretKeys }: VaultOptions): readonly Buffer[] {
+  if (keys.length > 1) return keys;
   if (secretKeys.length === 1)
     throw new RefusalError(
       'The key comes from PARLEY_SECRET_KEY. Set it to NEW,OLD for every process (openssl rand -hex 32 makes a new one), restart them, and run this again with the same value.',
     );
-  const file = openKeyFile(dataDir);
-  const keys = file.read();
-  if (keys.length === 0) throw new RefusalError('There is no sealing key yet: start the service once.');
-  if (keys.length > 1) return keys;
   const both = [createSealingKey(), ...keys];
-  file.write(both);
+  openKeyFile(dataDir).write(both);
   return both;
 }
 
@@ -59,14 +73,25 @@ function damaged(places: readonly SealedPlace[]): RefusalError {
   );
 }
 
+/** Seals everything anew. Refuses where another rotation is under way, or a text cannot be opened. */
 export async function rotate(
   options: VaultOptions,
   progress: (resealed: number) => void = () => {},
 ): Promise<RotationResult> {
+  const unlock = lockRotation(options.dataDir);
+  try {
+    return await rotateLocked(options, progress);
+  } finally {
+    unlock();
+  }
+}
+
+async function rotateLocked(
+  options: VaultOptions,
+  progress: (resealed: number) => void,
+): Promise<RotationResult> {
   const { database, dataDir, secretKeys } = options;
-  if ((await database.run(findFact, fingerprintFact)) === undefined)
-    throw new RefusalError('There is nothing sealed yet: start the service once.');
-  const keys = chooseKeys(options);
+  const keys = chooseKeys(await provenKeys(options), options);
   const [target = Buffer.alloc(0)] = keys;
   const keyId = sealingKeyId(target);
   const ring = createKeyring(keys);
@@ -82,6 +107,6 @@ export async function rotate(
     progress(resealed);
   }
   const inFile = secretKeys.length === 0;
-  if (inFile) openKeyFile(dataDir).write([target]);
+  if (inFile) openKeyFile(dataDir).finish(target);
   return { keyId, resealed, inFile };
 }

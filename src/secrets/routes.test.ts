@@ -97,6 +97,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await set(), { github: null, gitlab: 'git.example.com' });
       const before = await inspect(service.place, "select sealed from secrets where name = 'github'");
       await add({ github: { token: '', host: 'ghe.example.com:8443' }, bitbucket: { token: '' } });
+      await add({ github: { token: '**********' } });
       assert.deepEqual(await set(), { github: 'ghe.example.com:8443', gitlab: 'git.example.com' });
       const after = await inspect(service.place, "select sealed from secrets where name = 'github'");
       assert.deepEqual(after, before);

@@ -3,10 +3,10 @@ import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { Message } from '../http/message.ts';
 import type { Server } from '../http/server.ts';
-import { AddGitProviders, NewSecret, SecretList, SecretName, SecretUpdate } from './schema.ts';
+import { AddGitProviders, NewSecret, SecretList, SecretUpdate } from './schema.ts';
 import type { Secrets } from './service.ts';
 
-const NameInPath = Type.Object({ name: SecretName });
+const NameInPath = Type.Object({ name: Type.String() });
 const access = needs('settings:write');
 const tags = ['Secrets'];
 

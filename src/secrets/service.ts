@@ -1,5 +1,6 @@
 // Custom secrets and git provider tokens. They are part of a user's settings: each change moves their version.
 import { AppError } from '../errors.ts';
+import { mask } from '../mcp/secrets.ts';
 import { gitProviders } from '../providers.ts';
 import type { Change, Settings, Writer } from '../settings/service.ts';
 import type { SecretWrite, SettingsRows } from '../settings/store.ts';
@@ -22,6 +23,11 @@ function notFound(): AppError {
 
 function exists(): AppError {
   return new AppError('secret_exists', 'A secret of that name exists already.');
+}
+
+function refuseTooMany(stored: number): void {
+  if (stored >= customSecretsMax)
+    throw new AppError('limit_reached', `At most ${customSecretsMax} secrets can be kept; delete one first.`);
 }
 
 export function createSecrets({ settings }: { settings: Settings }) {
@@ -61,6 +67,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
   /** Stores the secret in place of one of that name. */
   async function replace(writer: Writer, { name, value, description }: NewSecret): Promise<void> {
     await settings.change(writer, async (rows) => {
+      refuseTooMany(listCustom(rows).filter((secret) => secret.name !== name).length);
       const sealed = settings.sealSecret(writer.userId, custom, name, value);
       return changeOf(rows, [{ kind: custom, name, sealed, host: null, description: description || null }]);
     });
@@ -98,7 +105,8 @@ export function createSecrets({ settings }: { settings: Settings }) {
       const writes = gitProviders.flatMap((name): SecretWrite[] => {
         const sent = provider_tokens[name];
         if (sent === undefined) return [];
-        const token = sent.token?.trim() ?? '';
+        const typed = sent.token?.trim() ?? '';
+        const token = typed === mask ? '' : typed;
         const stored = rows.secrets.find((secret) => secret.kind === providerToken && secret.name === name);
         const host = sent.host === undefined ? (stored?.host ?? null) : normaliseHost(sent.host);
         const row = { kind: providerToken, name, host, description: null };

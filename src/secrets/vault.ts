@@ -5,7 +5,7 @@ import type { Database } from '../db/transaction.ts';
 import { AppError, RefusalError } from '../errors.ts';
 import { createSealingKey, openKeyFile } from './keyFile.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
-import { SealError, sealingKeyId } from './sealing.ts';
+import { SealError, sealedKeyId, sealingKeyId } from './sealing.ts';
 import { activeKeyFact, findFact, fingerprintFact, fingerprintOwner, keepFact } from './store.ts';
 
 const fingerprintKeyBytes = 32;
@@ -25,6 +25,14 @@ export interface VaultOptions {
   readonly dataDir: string;
   /** Keys of the environment; where there are none, the key file counts. */
   readonly secretKeys: readonly Buffer[];
+}
+
+function keyMissing(): AppError {
+  return new AppError(
+    'sealing_key_missing',
+    'The sealing key was rotated and this process does not have the new one; the operator must restart it.',
+    { retryAfterS: 60 },
+  );
 }
 
 function wayOut(file: string): string {
@@ -47,9 +55,9 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   try {
     return await prove();
   } catch (error) {
+    if (!(error instanceof SealError)) throw error;
     // Another process was first to start on this database: the key that we made seals nothing.
     if (made) file.remove();
-    if (!(error instanceof SealError)) throw error;
     throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${wayOut(file.path)}`);
   }
 
@@ -80,11 +88,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
 
     function seal(value: string, owner: readonly string[]): string {
       if (ring.has(activeId)) return ring.seal(activeId, value, owner);
-      throw new AppError(
-        'sealing_key_missing',
-        'The sealing key was rotated and this process does not have the new one; the operator must restart it.',
-        { retryAfterS: 60 },
-      );
+      throw keyMissing();
     }
 
     async function open(sealed: string, owner: readonly string[]): Promise<string> {
@@ -93,6 +97,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       } catch (error) {
         if (!(error instanceof SealError)) throw error;
         await refresh();
+        if (!ring.has(sealedKeyId(sealed))) throw keyMissing();
         return ring.open(sealed, owner);
       }
     }

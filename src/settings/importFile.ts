@@ -2,7 +2,7 @@
 import { invalid, RefusalError } from '../errors.ts';
 import { gitProviders } from '../providers.ts';
 import type { AddGitProviders, NewSecret } from '../secrets/schema.ts';
-import { FullSettings, type SettingsChange } from './schema.ts';
+import { FullSettings, isDerived, type SettingsChange } from './schema.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -54,9 +54,13 @@ export function readImport(text: string): Imported {
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(file)) {
     if (['secrets_store', 'provider_tokens', 'custom_secrets'].includes(name) || value === null) continue;
-    if (name in FullSettings.properties) settings[name] = value;
+    if (Object.hasOwn(FullSettings.properties, name) && !isDerived(name)) settings[name] = value;
+    else if (isDerived(name)) continue;
     else ignored.push(name);
   }
+  const tokens = Object.keys(objectOf(stores['provider_tokens']));
+  const unknown = tokens.filter((name) => !(gitProviders as readonly string[]).includes(name));
+  ignored.push(...unknown.map((name) => `provider_tokens.${name}`));
   return {
     settings: settings as SettingsChange,
     providers: readProviders(objectOf(stores['provider_tokens'])),

@@ -17,7 +17,9 @@ const secret = (description: string) =>
 
 function baseUrlFault(value: string): string | undefined {
   if (value === '') return undefined;
-  return /^https?:/i.test(value) ? urlFault(value) : 'must be an http or https URL with a host';
+  return /^https?:/i.test(value)
+    ? urlFault(value, 'llm_api_key')
+    : 'must be an http or https URL with a host';
 }
 
 export const SecretsStore = Type.Unsafe<{
@@ -107,6 +109,10 @@ const derivedMembers = [
   'search_api_key_set',
 ] as const satisfies readonly MemberName[];
 
+export function isDerived(name: string): boolean {
+  return (derivedMembers as readonly string[]).includes(name);
+}
+
 /** Where null in a POST means "unchanged", because existing clients send it so. */
 export const keptOnNull: ReadonlySet<string> = new Set([
   'llm_model',
@@ -123,7 +129,7 @@ type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {
 };
 
 function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
-  const names = Object.keys(members).filter((name) => !(derivedMembers as readonly string[]).includes(name));
+  const names = Object.keys(members).filter((name) => !isDerived(name));
   return Object.fromEntries(
     names.map((name) => {
       const isSecret = (secretMembers as readonly string[]).includes(name);

@@ -7,13 +7,22 @@ import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { KeyKind } from '../keys/schema.ts';
-import { type McpSecrets, noMcp, restoreMasks, type StoredMcp, splitMcp } from '../mcp/secrets.ts';
+import { type McpConfig, mcpFault } from '../mcp/schema.ts';
+import { type McpSecrets, mask, noMcp, restoreMasks, type StoredMcp, splitMcp } from '../mcp/secrets.ts';
 import { ownerOf } from '../secrets/store.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type ChangeMode, type Document, type Plan, planChange } from './change.ts';
 import { toFullSettings, toReducedSettings } from './record.ts';
 import { type FullSettings, PatchSettings, type SettingsChange } from './schema.ts';
-import { findSealed, findSettings, type SecretWrite, type SettingsRows, storeSettings } from './store.ts';
+import {
+  findMcp,
+  findSealed,
+  findSettings,
+  type McpRows,
+  type SecretWrite,
+  type SettingsRows,
+  storeSettings,
+} from './store.ts';
 
 const cachedUsersMax = 10_000;
 const etagDigits = 16;
@@ -98,10 +107,10 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
-  /** Stores what `make` makes of the newest rows, again where another writer was faster. Throws 412 on If-Match. */
+  /** Stores what `make` makes of the newest rows, or nothing where it makes nothing; again where another writer was faster. Throws 412 on If-Match. */
   async function change(
     writer: Writer,
-    make: (rows: SettingsRows) => Promise<Change>,
+    make: (rows: SettingsRows) => Promise<Change | undefined>,
     ifMatch?: string,
   ): Promise<void> {
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -111,7 +120,9 @@ export function createSettings({ database, vault }: { database: Database; vault:
           'precondition_failed',
           'The settings have changed since you read them; read them again.',
         );
-      const { document, secrets, audit } = await make(rows);
+      const made = await make(rows);
+      if (made === undefined) return;
+      const { document, secrets, audit } = made;
       const outcome = await database.run(storeSettings, {
         userId: writer.userId,
         expectedVersion: rows.version,
@@ -127,25 +138,33 @@ export function createSettings({ database, vault }: { database: Database; vault:
     });
   }
 
-  async function storedMcp(userId: number, document: Document): Promise<StoredMcp> {
-    const masked = document['mcp_config'] as StoredMcp['masked'] | undefined;
-    if (masked === undefined) return noMcp;
-    const opened = await openSecret(userId, mcpSecretKind, '');
-    return { masked, secrets: opened === undefined ? noMcp.secrets : (JSON.parse(opened) as McpSecrets) };
+  async function openMcpRows(userId: number, { document, sealed }: McpRows): Promise<StoredMcp> {
+    const masked = (JSON.parse(document) as Document)['mcp_config'] as StoredMcp['masked'] | undefined;
+    if (masked === undefined || sealed === null) return { ...noMcp, masked: masked ?? noMcp.masked };
+    const opened = await vault.open(sealed, ownerOf({ table: 'secrets', userId, name: [mcpSecretKind, ''] }));
+    return { masked, secrets: JSON.parse(opened) as McpSecrets };
   }
 
-  /** The tool servers with their secrets, for those who connect to them. Undefined where none are stored. */
-  async function openMcp(userId: number) {
-    const { document } = await database.run(findSettings, userId);
-    const stored = await storedMcp(userId, JSON.parse(document) as Document);
+  async function storedMcp(userId: number): Promise<StoredMcp> {
+    const rows = await database.run(findMcp, { userId, kind: mcpSecretKind, name: '' });
+    return rows === undefined ? noMcp : openMcpRows(userId, rows);
+  }
+
+  /** The stored tool servers with their secrets, for those who connect to them. */
+  async function openMcp(userId: number): Promise<McpConfig> {
+    const stored = await storedMcp(userId);
     return restoreMasks(stored.masked, stored).config;
   }
 
-  async function mcpWrites(userId: number, stored: Document, mcp: Plan['mcp']) {
+  async function mcpWrites(userId: number, mcp: Plan['mcp']) {
     if (mcp === undefined) return { member: {}, secrets: [] };
     const remove: SecretWrite = { kind: mcpSecretKind, name: '', sealed: null };
     if (mcp === null) return { member: { mcp_config: undefined }, secrets: [remove] };
-    const { config, faults } = restoreMasks(mcp, await storedMcp(userId, stored));
+    // What was stored is opened only where a mask stands for it.
+    const stored = JSON.stringify(mcp).includes(mask) ? await storedMcp(userId) : noMcp;
+    const { config, faults } = restoreMasks(mcp, stored);
+    const whole = mcpFault(config);
+    if (whole !== undefined) throw invalid([{ path: 'mcp_config', message: whole }]);
     if (faults.length > 0) throw invalid(faults);
     const { masked, secrets } = splitMcp(config);
     const keep = (value: McpSecrets): SecretWrite => ({
@@ -171,7 +190,8 @@ export function createSettings({ database, vault }: { database: Database; vault:
       async (rows) => {
         const stored = JSON.parse(rows.document) as Document;
         const plan = planChange(mode, stored, sent, writableNames);
-        const mcp = await mcpWrites(userId, stored, plan.mcp);
+        if (plan.changed.length === 0) return undefined;
+        const mcp = await mcpWrites(userId, plan.mcp);
         const keys = [...plan.secrets].map(
           ([kind, value]): SecretWrite =>
             value === null

@@ -24,15 +24,15 @@ const selectSecrets = prepared((q: Queries, input: { userId: number }) =>
   q.build
     .selectFrom('secrets')
     .select(['kind', 'name', 'host', 'description'])
-    .where('user_id', '=', input.userId)
-    .orderBy('kind')
-    .orderBy('name'),
+    .where('user_id', '=', input.userId),
 );
 
 /** The rows of a user; one who never stored anything has an empty document of version 0. */
 export const findSettings = read('settings.find', function* (q, userId: number): Steps<SettingsRows> {
   const stored = yield* one(selectSettings(q, { userId }));
   const secrets = yield* rows(selectSecrets(q, { userId }));
+  // By code units, which no locale of a database changes.
+  secrets.sort((a, b) => (a.kind + a.name < b.kind + b.name ? -1 : 1));
   return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets };
 });
 
@@ -52,6 +52,29 @@ export const findSealed = read('settings.findSealed', function* (q, place: Secre
       .where('name', '=', place.name),
   );
   return found?.sealed;
+});
+
+export interface McpRows {
+  readonly document: string;
+  readonly sealed: string | null;
+}
+
+/** The document and the sealed secrets of its tool servers, of one moment: they are matched by their places. */
+export const findMcp = read('settings.findMcp', function* (q, input: SecretPlace): Steps<
+  McpRows | undefined
+> {
+  return yield* one(
+    q.build
+      .selectFrom('settings')
+      .leftJoin('secrets', (join) =>
+        join
+          .onRef('secrets.user_id', '=', 'settings.user_id')
+          .on('secrets.kind', '=', input.kind)
+          .on('secrets.name', '=', input.name),
+      )
+      .select(['settings.document', 'secrets.sealed'])
+      .where('settings.user_id', '=', input.userId),
+  );
 });
 
 /** A secret to put in place of what is there. */
@@ -123,4 +146,4 @@ export const storeSettings = write(
   },
 );
 
-export const settingsTransactions = [findSettings, findSealed, storeSettings];
+export const settingsTransactions = [findSettings, findSealed, findMcp, storeSettings];

@@ -149,6 +149,40 @@ for (const kind of databaseKinds) {
       assert.deepEqual((await user.get()).mcp_config, reordered);
     });
 
+    it('tells servers of the same URL apart by their order, and refuses a mask that could mean either', async () => {
+      const user = await newUser();
+      const url = 'https://a.example';
+      await user.post({ mcp_config: { sse_servers: [{ url, api_key: 'k1' }, url, { url, api_key: 'k2' }] } });
+      const all = await user.post({
+        mcp_config: {
+          sse_servers: [
+            { url, api_key: mask },
+            { url, api_key: mask },
+          ],
+        },
+      });
+      assert.equal(all.status, 200);
+      const one = await user.post({ mcp_config: { sse_servers: [{ url, api_key: mask }] } });
+      assert.deepEqual([one.status, one.body.details[0].path], [422, 'mcp_config.sse_servers[0].api_key']);
+    });
+
+    it('keeps the bound of 50 servers over several patches, 422', async () => {
+      const user = await newUser();
+      const many = Array.from({ length: 30 }, (_, i) => `https://h${i}.example`);
+      assert.equal((await user.patch({ mcp_config: { sse_servers: many } })).status, 200);
+      const over = await user.patch({ mcp_config: { shttp_servers: many } });
+      assert.deepEqual([over.status, over.body.details[0].path], [422, 'mcp_config']);
+    });
+
+    it('does not move the version by a write that changes nothing', async () => {
+      const user = await newUser();
+      await user.post({ language: 'de' });
+      const etag = (await user.read()).headers.get('etag');
+      await user.post({ language: 'de' });
+      await user.patch({});
+      assert.equal((await user.read()).headers.get('etag'), etag);
+    });
+
     it('refuses a mask that matches nothing, 422, and names it', async () => {
       const user = await newUser();
       const remote = await user.post({

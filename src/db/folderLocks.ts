@@ -1,0 +1,41 @@
+// Locks on a folder. Each is a transaction held open on a file of its own: the operating system frees it with the
+// process, however that ends, so that a killed one never blocks the next.
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { RefusalError } from '../errors.ts';
+
+const sqliteBusy = 5;
+
+/** Takes the lock of that name for this process. Returns how to give it back. */
+function lockFolder(folder: string, name: string, busy: string): () => void {
+  const file = join(folder, name);
+  let lock: DatabaseSync | undefined;
+  try {
+    lock = new DatabaseSync(file, { timeout: 0 });
+    lock.exec('begin exclusive');
+  } catch (error) {
+    lock?.close();
+    const { errcode, message } = error as { errcode?: number; message: string };
+    throw new RefusalError(
+      errcode === sqliteBusy
+        ? busy
+        : `The lock file ${file} cannot be used: ${message}. Remove it if no other Parley uses this folder.`,
+    );
+  }
+  const held = lock;
+  return () => held.close();
+}
+
+/** One service per SQLite folder. */
+export function lockDataDir(dataDir: string): () => void {
+  return lockFolder(
+    dataDir,
+    'service.lock',
+    `Another Parley already serves the data folder ${dataDir}. Stop it, or give this one its own with PARLEY_DATA_DIR.`,
+  );
+}
+
+/** One rotation at a time: two would each make a key of their own. */
+export function lockRotation(dataDir: string): () => void {
+  return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the sealing key is under way.');
+}
