@@ -53,9 +53,12 @@ export function openFastLane(server: Server, route: FastRoute, options: FastLane
     if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
     const sent = sentCredential(headers, true);
     const principal = sent && authenticate(sent.text, sent.via);
-    if (principal === undefined || principal instanceof Promise || !principal.scopes.has(route.scope))
+    if (principal instanceof Promise) {
+      // The usual way waits for the same look-up, and answers where it fails.
+      principal.catch(() => {});
       return undefined;
-    return route.find(principal);
+    }
+    return principal?.scopes.has(route.scope) ? route.find(principal) : undefined;
   }
 
   server.removeAllListeners('request');

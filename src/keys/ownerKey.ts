@@ -31,6 +31,7 @@ function readCredential(file: string): Credential | undefined {
 /** Makes the owner's key where nobody could sign in otherwise. */
 export async function ensureOwnerKey(database: Database, dataDir: string): Promise<OwnerKey> {
   const file = join(dataDir, 'owner.key');
+  const existed = existsSync(file);
   const kept = readCredential(file);
   const known = kept && (await database.run(findKey, kept.id));
   if (await database.run(hasUsableSessionKey, null))
@@ -38,7 +39,7 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   const unused = kept !== undefined && known === undefined;
   const fresh = unused ? kept : createCredential('session');
   // A file that holds anything else, such as a key that was revoked, is of no use.
-  const made = !unused && writeKey(file, fresh, existsSync(file));
+  const made = !unused && writeKey(file, fresh, existed);
   // Another process in this folder may have made the file meanwhile: its key is as good.
   const credential = unused || made ? fresh : (readCredential(file) ?? fresh);
   const grant = {
