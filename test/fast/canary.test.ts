@@ -44,7 +44,7 @@ async function plantInSettings(service: TestService) {
       json: { provider_tokens: { github: { token: canary('git') } } },
     }),
     await service.ask('/api/add-git-providers', {
-      json: { provider_tokens: { gitlab: { token: canary('git'), host: canary('host of') + ' x' } } },
+      json: { provider_tokens: { gitlab: { token: canary('git'), host: `${canary('host of')} x` } } },
     }),
     await service.ask(s),
     await service.ask('/api/options/models'),
