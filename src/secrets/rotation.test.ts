@@ -169,6 +169,16 @@ for (const kind of databaseKinds) {
       }
     });
 
+    it('seals all others anew where a conversation in their midst is damaged, and keeps both keys', async (t) => {
+      const { place } = await prepared(t);
+      const [oldKey = ''] = await keysInUse(place);
+      await inspect(place, `update conversations set sealed = 'v1.${oldKey}.AAAA' where id = 'c50'`);
+      await assert.rejects(rotateBeside(place), /^RefusalError: 1 sealed texts .*conversation 1 c50/);
+      const stale = (await sealedTexts(place)).filter((text) => sealedKeyId(text) === oldKey);
+      assert.deepEqual([stale.length, keyFile(place).length], [1, 2]);
+      assert.deepEqual(await openAll(place), expected);
+    });
+
     it('refuses a second one that runs at the same time', async (t) => {
       const { place } = await prepared(t);
       const both = await Promise.allSettled([rotateBeside(place), rotateBeside(place)]);

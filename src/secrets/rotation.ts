@@ -97,15 +97,18 @@ async function rotateLocked(
   const ring = createKeyring(keys);
   await database.run(activateKey, { keyId, by: 'command-line' });
   let resealed = 0;
-  for (;;) {
-    const stale = await database.run(listStale, { keyId, max: batchMax });
-    if (stale.length === 0) break;
+  for (let after = 0; ; ) {
+    const stale = await database.run(listStale, { keyId, max: batchMax, after });
     const opened = stale.flatMap((place) => reseal(ring, keyId, place));
-    if (opened.length === 0) throw damaged(stale);
+    const reached = Math.max(after, ...stale.map(({ key }) => key));
+    if (opened.length === 0 && reached === after) break;
+    after = reached;
     await database.run(resealAll, opened);
     resealed += opened.length;
     progress(resealed);
   }
+  const left = await database.run(listStale, { keyId, max: batchMax, after: 0 });
+  if (left.length > 0) throw damaged(left);
   const inFile = secretKeys.length === 0;
   if (inFile) openKeyFile(dataDir).finish(target);
   return { keyId, resealed, inFile };

@@ -54,11 +54,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
     await settings.change(writer, async (rows) => {
       const stored = listCustom(rows);
       if (stored.some((secret) => secret.name === name)) throw exists();
-      if (stored.length >= customSecretsMax)
-        throw new AppError(
-          'limit_reached',
-          `At most ${customSecretsMax} secrets can be kept; delete one first.`,
-        );
+      refuseTooMany(stored.length);
       const sealed = settings.sealSecret(writer.userId, custom, name, value);
       return changeOf(rows, [{ kind: custom, name, sealed, host: null, description: description || null }]);
     });

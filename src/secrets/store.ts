@@ -65,10 +65,16 @@ export interface SealedPlace {
   /** Kind and name of a secret, id of a conversation, name of a fact. */
   readonly name: readonly string[];
   readonly sealed: string;
+  /** The internal key of a conversation; 0 elsewhere. */
+  readonly key: number;
 }
 
 /** Whom a sealed text is bound to. */
-export function ownerOf({ table, userId, name }: Omit<SealedPlace, 'sealed'>): readonly string[] {
+export function ownerOf({
+  table,
+  userId,
+  name,
+}: Pick<SealedPlace, 'table' | 'userId' | 'name'>): readonly string[] {
   if (table === 'facts') return ['fact', ...name];
   return [table === 'secrets' ? 'secret' : 'conversation', String(userId), ...name];
 }
@@ -76,10 +82,12 @@ export function ownerOf({ table, userId, name }: Omit<SealedPlace, 'sealed'>): r
 interface StaleInput {
   readonly keyId: string;
   readonly max: number;
+  /** Conversations up to this key have been seen: a million of them are walked once. */
+  readonly after: number;
 }
 
-/** Some of the texts that another key has sealed; none when a rotation is done. */
-export const listStale = read('secrets.listStale', function* (q, { keyId, max }: StaleInput): Steps<
+/** Some of the texts that another key has sealed; from the start, none when a rotation is done. */
+export const listStale = read('secrets.listStale', function* (q, { keyId, max, after }: StaleInput): Steps<
   SealedPlace[]
 > {
   const current = `v1.${keyId}.%`;
@@ -100,24 +108,28 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max }:
   const conversations = yield* rows(
     q.build
       .selectFrom('conversations')
-      .select(['user_id', 'id', 'sealed'])
+      .select(['key', 'user_id', 'id', 'sealed'])
+      .where('key', '>', after)
       .where('sealed', 'is not', null)
       .where('sealed', 'not like', current)
+      .orderBy('key')
       .limit(max),
   );
   return [
-    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], sealed: f.value })),
+    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], sealed: f.value, key: 0 })),
     ...secrets.map((s) => ({
       table: 'secrets' as const,
       userId: s.user_id,
       name: [s.kind, s.name],
       sealed: s.sealed,
+      key: 0,
     })),
     ...conversations.map((c) => ({
       table: 'conversations' as const,
       userId: c.user_id,
       name: [c.id],
       sealed: c.sealed ?? '',
+      key: c.key,
     })),
   ];
 });
