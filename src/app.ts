@@ -63,10 +63,7 @@ function createRates({ rateLimit, createLimit }: Config) {
     perMs: 60_000,
     what: `${createLimit} conversations a minute`,
   });
-  return {
-    requests,
-    creations,
-  };
+  return { requests, creations };
 }
 
 async function listen(app: Server, { host, port }: Config): Promise<string> {

@@ -69,14 +69,10 @@ const frameworkCodes: Readonly<Record<string, AppError>> = {
   FST_ERR_MAX_PARAM_LENGTH: new AppError('not_found', 'There is nothing at this path.'),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: new AppError('unsupported_media_type', jsonOnly),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError('unsupported_media_type', jsonOnly),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new AppError(
-    'malformed_request',
-    'The body is not as long as its Content-Length says.',
-  ),
 };
 
 /** Turns anything thrown into an error that may be shown; what nobody expected becomes "internal". */
-export function toAppError(error: unknown): AppError {
+function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const known = frameworkCodes[(error as Partial<FastifyError>).code ?? ''];
   return known ?? new AppError('internal', 'Something went wrong on our side.', { cause: error });

@@ -132,10 +132,10 @@ function okResponses({ schema, document }: DeclaredRoute, place: (schema: unknow
     ],
   );
   const documented = Object.entries(document.responses ?? {}).map(
-    ([status, { description, anyOf, examples, mediaType = 'application/json' }]) => {
+    ([status, { description, anyOf, examples }]) => {
       const bodies = anyOf.map(place);
       const body = bodies.length > 1 ? { anyOf: bodies } : bodies[0];
-      const content = body && { content: { [mediaType]: { schema: body, ...examplesOf(examples) } } };
+      const content = body && { content: { 'application/json': { schema: body, ...examplesOf(examples) } } };
       return [status, { description, ...content }];
     },
   );

@@ -9,7 +9,6 @@ export interface DocumentedResponse {
   readonly description: string;
   readonly anyOf: readonly TSchema[];
   readonly examples?: Readonly<Record<string, unknown>>;
-  readonly mediaType?: string;
 }
 
 /** What the reference shows of a route beyond its schemas. */

@@ -23,7 +23,7 @@ interface Catalogue {
 let catalogue: Catalogue | undefined;
 
 /** Read once, when somebody first asks. */
-export function getCatalogue(): Catalogue {
+function getCatalogue(): Catalogue {
   catalogue ??= JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8')) as Catalogue;
   return catalogue;
 }

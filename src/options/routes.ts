@@ -1,6 +1,5 @@
 // /api/options/*: the values that clients offer in their forms. Settings take other values too.
 import Type from 'typebox';
-import { AppError } from '../errors.ts';
 import { needs, open } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
 import { listModelNames } from '../models/catalogue.ts';
@@ -58,24 +57,5 @@ export function optionRoutes(app: Server): void {
       },
     },
     async () => ({ APP_MODE: 'oss', GITHUB_CLIENT_ID: null, POSTHOG_CLIENT_KEY: '', FEATURE_FLAGS: {} }),
-  );
-
-  app.post(
-    '/api/reset-settings',
-    {
-      config: { access: needs('settings:write'), document: { errors: ['gone'] } },
-      schema: {
-        tags: ['Settings'],
-        operationId: 'resetSettings',
-        summary: 'No longer offered',
-        description: 'Always 410. PATCH /api/settings with null clears members one by one.',
-      },
-    },
-    async () => {
-      throw new AppError(
-        'gone',
-        'Settings cannot be reset as a whole; clear members with PATCH /api/settings.',
-      );
-    },
   );
 }

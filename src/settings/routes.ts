@@ -1,6 +1,7 @@
 // /api/settings: read it, in the shape for the credential; write it, as existing clients do or as a merge patch.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import { AppError } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { etagMatches } from '../http/conditional.ts';
 import type { FastRoute } from '../http/fastLane.ts';
@@ -123,6 +124,25 @@ export function settingsRoutes(app: Server, settings: Settings): void {
       await settings.update(request.principal, 'patch', request.body, request.headers['if-match']);
       const { text, etag } = await settings.get(userId, via);
       return reply.headers(headers).header('etag', etag).send(text);
+    },
+  );
+
+  app.post(
+    '/api/reset-settings',
+    {
+      config: { access: needs('settings:write'), document: { errors: ['gone'] } },
+      schema: {
+        tags: ['Settings'],
+        operationId: 'resetSettings',
+        summary: 'No longer offered',
+        description: 'Always 410. PATCH /api/settings with null clears members one by one.',
+      },
+    },
+    async () => {
+      throw new AppError(
+        'gone',
+        'Settings cannot be reset as a whole; clear members with PATCH /api/settings.',
+      );
     },
   );
 }

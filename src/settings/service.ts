@@ -29,7 +29,7 @@ const etagDigits = 16;
 /** Each lost race means that another writer has won one. */
 const attemptsMax = 100;
 
-export const mcpSecretKind = 'mcp';
+const mcpSecretKind = 'mcp';
 
 export interface Rendered {
   /** As text, which Node sends in one piece with the head. */
@@ -107,7 +107,10 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
-  /** Stores what `make` makes of the newest rows, or nothing where it makes nothing; again where another writer was faster. Throws 412 on If-Match. */
+  /**
+   * Stores what `make` makes of the newest rows, or nothing where it makes nothing; again where another writer
+   * was faster. Throws `precondition_failed` where If-Match names another version.
+   */
   async function change(
     writer: Writer,
     make: (rows: SettingsRows) => Promise<Change | undefined>,

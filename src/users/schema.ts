@@ -1,7 +1,7 @@
 // Names of users, as commands and the API accept them.
 import { text } from '../schema.ts';
 
-export const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
+const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
 
 export const UserName = text({
   bytesMax: 128,
