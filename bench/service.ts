@@ -7,7 +7,7 @@ import type { Lifetime } from './lifetime.ts';
 import { type Program, startProgram } from './program.ts';
 import { bearerToken, sendOnce, sessionKey } from './requests.ts';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 export interface Service extends Program {
   /** From the spawn to the first 200 of /ready. */

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { conversationRoutes } from './conversations/routes.ts';
+import { conversationRoutes, fastCreation } from './conversations/routes.ts';
 import { createConversations } from './conversations/service.ts';
 import { openConfiguredDatabase } from './database.ts';
 import { lockDataDir } from './db/folderLocks.ts';
@@ -135,7 +135,7 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       authenticate: keys.authenticate,
       requestRates: rates.requests,
       isStopping,
-      fastRoute: fastSettingsRoute(settings),
+      fastRoutes: [fastSettingsRoute(settings), fastCreation(conversations, logger)],
     });
     settingsRoutes(app, settings);
     secretRoutes(app, createSecrets({ settings }));

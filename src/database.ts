@@ -2,8 +2,9 @@
 import type { Config } from './config.ts';
 import { ensureDataDir, openDatabase } from './db/open.ts';
 import type { Database } from './db/transaction.ts';
+import { programFile } from './program.ts';
 
-const transactionsUrl = new URL('./transactions.ts', import.meta.url).href;
+const transactionsUrl = programFile('transactions.ts').href;
 
 export function openConfiguredDatabase(
   { databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>,

@@ -111,10 +111,19 @@ export function describeFaults(errors: readonly ValidationError[]): Detail[] {
   return withoutOtherBranches(errors).flatMap(toDetails).slice(0, detailsMax);
 }
 
-/** A check that returns the faults of a value, or undefined when there are none. */
-export function compileCheck(schema: TSchema): (value: unknown) => AppError | undefined {
+type Check = (value: unknown) => AppError | undefined;
+
+const checks = new WeakMap<TSchema, Check>();
+
+/** A check that returns the faults of a value, or undefined when there are none. Made once for each schema. */
+export function compileCheck(schema: TSchema): Check {
+  const known = checks.get(schema);
+  if (known !== undefined) return known;
   const compiled = Compile(schema);
-  return (value) => (compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value))));
+  const check: Check = (value) =>
+    compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value)));
+  checks.set(schema, check);
+  return check;
 }
 
 /** Fastify's validator: nothing is coerced or removed. */

@@ -103,7 +103,9 @@ export function firstEvents(
 
 /** The first words of the message, or the start of the id where there is no message yet. */
 export function titleOf(message: string, id: string): string {
-  if (message.length <= titleCharsMax && plainWords.test(message)) return message;
+  const start = message.slice(0, titleCharsMax + 1);
+  if (plainWords.test(start))
+    return start.length <= titleCharsMax ? start : `${start.slice(0, titleCharsMax)}...`;
   const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
   if (line === '') return `Conversation ${id.slice(0, titleIdChars)}`;
   if (line.length <= titleCharsMax) return line;

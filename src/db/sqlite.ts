@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { AppError, RefusalError } from '../errors.ts';
+import { programFile } from '../program.ts';
 import { newerDatabaseMessage } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createSqliteDriver } from './sqliteDriver.ts';
@@ -12,8 +13,10 @@ import type { Database, Transaction } from './transaction.ts';
 const pendingWritesMax = 8_192;
 /** Calls that share a commit at most. */
 const groupMax = 512;
-/** Groups that the thread has and has not answered: one that commits, one that waits so that it never idles. */
-const groupsInFlightMax = 2;
+/** So many calls leave at once: the thread commits them while this one reads the next requests. */
+const groupEager = 24;
+/** Groups that the thread has and has not answered: one that commits, the others so that it never idles. */
+const groupsInFlightMax = 3;
 const readBusyTimeoutMs = 5_000;
 /** The thread's garbage is short-lived rows; the default room for it is many times what it needs. */
 const threadYoungGenerationMb = 8;
@@ -47,7 +50,7 @@ function failure(error: NonNullable<Answer['error']> | (Error & { errcode?: numb
 /** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
 export async function openSqlite(options: SqliteOptions): Promise<Database & { readonly ready: Ready }> {
   const workerData: ThreadInput = { file: options.file, transactionsUrl: options.transactionsUrl };
-  const thread = new Worker(new URL('./sqliteThread.ts', import.meta.url), {
+  const thread = new Worker(programFile('db/sqliteThread.ts'), {
     workerData,
     resourceLimits: { maxYoungGenerationSizeMb: threadYoungGenerationMb },
   });
@@ -118,6 +121,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       waiting.set(call, { resolve, reject });
       outbox.push({ call, name, input });
       if (outbox.length === 1) setImmediate(flush);
+      else if (outbox.length === groupEager) flush();
     });
   }
 

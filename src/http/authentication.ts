@@ -25,11 +25,16 @@ export const unauthorized = new AppError(
   { headers: { 'www-authenticate': 'X-Session-API-Key realm="parley", Bearer realm="parley"' } },
 );
 
+export interface SentCredential {
+  readonly text: string;
+  readonly via: KeyKind;
+}
+
 /** `X-Session-API-Key` decides where it is present. */
 export function sentCredential(
   headers: IncomingHttpHeaders,
   bearerCounts: boolean,
-): { text: string; via: KeyKind } | undefined {
+): SentCredential | undefined {
   const session = headers['x-session-api-key'];
   if (session !== undefined) return { text: String(session), via: 'session' };
   const [, token] = /^Bearer +([^\s]+) *$/i.exec(headers.authorization ?? '') ?? [];

@@ -34,7 +34,8 @@ function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'metho
   );
 }
 
-function parse(bytes: Buffer): unknown {
+/** Throws what callers are told. */
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
   const crowd = crowdFault(bytes, bodyValuesMax);
   if (crowd !== undefined) throw invalid([{ path: 'body', message: crowd }]);
@@ -44,6 +45,13 @@ function parse(bytes: Buffer): unknown {
     // The engine's message quotes the input, so it goes no further.
     throw new AppError('malformed_json', 'The body is not valid JSON.');
   }
+}
+
+const readAlready = new WeakMap<IncomingMessage, Buffer>();
+
+/** For a body that was read before its request came here. */
+export function rememberBody(message: IncomingMessage, bytes: Buffer): void {
+  readAlready.set(message, bytes);
 }
 
 /** Makes the parser for every content type. Zero bytes of any type are an empty object. */
@@ -58,6 +66,8 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
     let chunks: Buffer[] = [];
     let bytes = 0;
     let finished = false;
+    const read = readAlready.get(payload);
+    if (read !== undefined) return parseAll(read);
 
     function release(): void {
       reading -= bytes;
@@ -76,6 +86,14 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
       done(error, body);
     }
 
+    function parseAll(whole: Buffer): void {
+      try {
+        finish(null, parseJson(whole));
+      } catch (error) {
+        finish(error as Error);
+      }
+    }
+
     function take(chunk: Buffer): void {
       bytes += chunk.length;
       reading += chunk.length;
@@ -91,13 +109,8 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
     payload.on('end', () => {
       if (bytes === 0) return finish(null, {});
       if (fault !== undefined) return finish(fault);
-      try {
-        const [only] = chunks;
-        const whole = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
-        finish(null, parse(whole));
-      } catch (error) {
-        finish(error as Error);
-      }
+      const [only] = chunks;
+      parseAll(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks));
     });
     payload.on('error', () => finish(cutShort));
     payload.on('close', () => finish(cutShort));

@@ -62,6 +62,13 @@ export function errorBody(error: AppError, requestId: string): ErrorBody {
   return statuses[error.code].repeatsMessage ? { ...body, message: error.message } : body;
 }
 
+export const jsonType = 'application/json; charset=utf-8';
+
+export interface ErrorLog {
+  error(what: object, message: string): void;
+  warn(what: object, message: string): void;
+}
+
 const jsonOnly = 'Send the body as JSON with the header Content-Type: application/json.';
 
 const frameworkCodes: Readonly<Record<string, AppError>> = {
@@ -83,16 +90,22 @@ function causeOf({ cause }: AppError): string | undefined {
   return cause instanceof Error ? cause.message : undefined;
 }
 
-export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/** What callers get of anything thrown; what is our fault goes to the log. */
+export function renderError(thrown: unknown, requestId: string, log: ErrorLog) {
   const error = toAppError(thrown);
   const { status } = statuses[error.code];
-  const logged = { request_id: request.id, code: error.code };
-  if (status === 500) request.log.error({ ...logged, err: error.cause ?? error }, 'request failed');
-  else if (status > 500) request.log.warn({ ...logged, why: causeOf(error) }, 'request refused');
-  if (error.retryAfterS !== undefined) reply.header('retry-after', String(error.retryAfterS));
-  reply
-    .code(status)
-    .headers(error.headers)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(errorBody(error, request.id)));
+  const logged = { request_id: requestId, code: error.code };
+  if (status === 500) log.error({ ...logged, err: error.cause ?? error }, 'request failed');
+  else if (status > 500) log.warn({ ...logged, why: causeOf(error) }, 'request refused');
+  const retry = error.retryAfterS === undefined ? {} : { 'retry-after': String(error.retryAfterS) };
+  return {
+    status,
+    headers: { ...retry, ...error.headers },
+    text: JSON.stringify(errorBody(error, requestId)),
+  };
+}
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers, text } = renderError(thrown, request.id, request.log);
+  reply.code(status).headers(headers).header('content-type', jsonType).send(text);
 }

@@ -1,23 +1,30 @@
-// The shortest way to an answer that is ready: one path, asked a million times, skips the framework. Whatever is
-// not plain (another origin, a condition, an unknown key, a limit) takes the usual way, where all rules are.
+// The shortest way for the two requests that are asked a million times: they skip the framework. Whatever is not
+// plain (another origin, a condition, an unknown key, a limit) takes the usual way, where all rules are.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
-import { type Authenticate, sentCredential } from './authentication.ts';
+import { type Authenticate, type SentCredential, sentCredential } from './authentication.ts';
 import type { Guard } from './guard.ts';
 
-/** A ready answer; the same object as long as it stays the same. */
-export interface ReadyAnswer {
-  readonly text: string;
-  readonly etag: string;
-}
-
+/** One method of one URL. */
 export interface FastRoute {
+  readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly scope: Scope;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The answer, where it can be given at once. */
-  readonly find: (principal: Principal) => ReadyAnswer | undefined;
+  readonly bearer: boolean;
+  /** Takes the request over, or returns false and has not touched it. */
+  readonly take: (
+    principal: Principal,
+    request: IncomingMessage,
+    response: ServerResponse,
+    lane: Lane,
+  ) => boolean;
+}
+
+export interface Lane {
+  readonly nextId: () => string;
+  /** For a request that turns out to be less plain than it looked. */
+  readonly answerUsually: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
 interface FastLaneOptions {
@@ -25,50 +32,71 @@ interface FastLaneOptions {
   readonly authenticate: Authenticate;
   readonly isStopping: () => boolean;
   readonly nextId: () => string;
-  readonly commonHeaders: Readonly<Record<string, string>>;
+}
+
+/** What a connection sent with its last plain request. */
+interface Plain {
+  readonly rawHeaders: readonly string[];
+  readonly sent: SentCredential;
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** Puts the lane in front of what answers requests now. */
-export function openFastLane(server: Server, route: FastRoute, options: FastLaneOptions): void {
-  const { guard, authenticate, isStopping, nextId, commonHeaders } = options;
-  const heads = new WeakMap<ReadyAnswer, readonly string[]>();
-  const usualWay = server.listeners('request') as ((
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) => void)[];
+export function openFastLane(
+  server: Server,
+  routes: readonly FastRoute[],
+  { guard, authenticate, isStopping, nextId }: FastLaneOptions,
+): void {
+  const lastOf = new WeakMap<object, Plain>();
+  const usualWay = server.listeners('request') as Lane['answerUsually'][];
+  const lane: Lane = {
+    nextId,
+    answerUsually: (request, response) => {
+      for (const listener of usualWay) listener.call(server, request, response);
+    },
+  };
 
-  function headOf(answer: ReadyAnswer): readonly string[] {
-    let head = heads.get(answer);
-    if (head === undefined) {
-      const headers = { ...commonHeaders, ...route.headers, etag: answer.etag };
-      head = [...Object.entries(headers).flat(), 'content-length', String(Buffer.byteLength(answer.text))];
-      heads.set(answer, head);
-    }
-    return head;
+  /** The credential of a request that is plain. Clients repeat themselves, and reading headers costs time. */
+  function plainCredential(request: IncomingMessage): SentCredential | undefined {
+    const { rawHeaders, socket } = request;
+    const last = lastOf.get(socket);
+    if (last !== undefined && same(last.rawHeaders, rawHeaders)) return last.sent;
+    const { host, origin, 'if-none-match': condition } = request.headers;
+    if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
+    const sent = sentCredential(request.headers, true);
+    if (sent !== undefined) lastOf.set(socket, { rawHeaders, sent });
+    return sent;
   }
 
-  function find({ url, method, headers }: IncomingMessage): ReadyAnswer | undefined {
-    if (url !== route.url || method !== 'GET' || isStopping()) return undefined;
-    const { host, origin, 'if-none-match': condition } = headers;
-    if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
-    const sent = sentCredential(headers, true);
-    const principal = sent && authenticate(sent.text, sent.via);
+  function findPrincipal(request: IncomingMessage, route: FastRoute): Principal | undefined {
+    const sent = plainCredential(request);
+    if (sent === undefined || (sent.via === 'bearer' && !route.bearer)) return undefined;
+    const principal = authenticate(sent.text, sent.via);
     if (principal instanceof Promise) {
       // The usual way waits for the same look-up, and answers where it fails.
       principal.catch(() => {});
       return undefined;
     }
-    return principal?.scopes.has(route.scope) ? route.find(principal) : undefined;
+    return principal?.scopes.has(route.scope) ? principal : undefined;
+  }
+
+  function tryFast(request: IncomingMessage, response: ServerResponse): boolean {
+    const { method, url } = request;
+    for (const route of routes) {
+      if (url !== route.url || method !== route.method || isStopping()) continue;
+      const principal = findPrincipal(request, route);
+      return principal !== undefined && route.take(principal, request, response, lane);
+    }
+    return false;
   }
 
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    const answer = find(request);
-    if (answer === undefined) {
-      for (const answerUsually of usualWay) answerUsually.call(server, request, response);
-      return;
-    }
-    response.writeHead(200, [...headOf(answer), 'x-request-id', nextId()]);
-    response.end(answer.text);
+    if (!tryFast(request, response)) lane.answerUsually(request, response);
   });
 }

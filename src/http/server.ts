@@ -21,6 +21,7 @@ import { validatorCompiler } from '../validation.ts';
 import type { Access } from './access.ts';
 import { type Authenticate, createAuthentication } from './authentication.ts';
 import { createBodyParser } from './body.ts';
+import { commonHeaders } from './commonHeaders.ts';
 import { errorBody, sendError, statuses } from './errors.ts';
 import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
@@ -42,22 +43,13 @@ const keepAliveTimeoutMs = 65_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
 
-/** On every answer. What may be kept by a cache says so itself. */
-export const commonHeaders: Readonly<Record<string, string>> = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-};
-
 interface ServerOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly authenticate: Authenticate;
   readonly requestRates: RateLimiter;
   readonly isStopping: () => boolean;
-  readonly fastRoute?: FastRoute;
+  readonly fastRoutes?: readonly FastRoute[];
 }
 
 function createRequestIds(): () => string {
@@ -156,8 +148,8 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   }
 
   // What counts or logs each request must see each one.
-  if (config.rateLimit === 0 && trusted === false && !logger.isLevelEnabled('debug') && options.fastRoute)
-    openFastLane(app.server, options.fastRoute, { ...options, guard, nextId, commonHeaders });
+  if (config.rateLimit === 0 && trusted === false && !logger.isLevelEnabled('debug') && options.fastRoutes)
+    openFastLane(app.server, options.fastRoutes, { ...options, guard, nextId });
   return { app, routes };
 }
 

@@ -25,6 +25,8 @@ import { createKey, findKey, type KeyRow, listKeys, recordUses, revokeKey } from
 
 const cachedKeysMax = 10_000;
 const flushUsesMs = 5_000;
+/** Credentials that were accepted, with their hashes: making one costs more than all else of a read. */
+const rememberedHashesMax = 1_000;
 
 interface KeysOptions {
   readonly database: Database;
@@ -86,6 +88,7 @@ export function createKeys(options: KeysOptions) {
   const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
+  const hashes = new Map<string, Buffer>();
   const preset = presetKeys(options);
   const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
   flushTimer.unref();
@@ -140,30 +143,41 @@ export function createKeys(options: KeysOptions) {
   }
 
   function accept(key: CachedKey, hash: Buffer, via: KeyKind, at: number): Principal | undefined {
-    if (!sameHash(key.hash, hash) || key.revoked || key.expiresAt <= at) return undefined;
+    const same = key.hash === hash || sameHash(key.hash, hash);
+    if (!same || key.revoked || key.expiresAt <= at) return undefined;
     // A token is not a session key; a session key sent as Bearer counts as a token.
     return via === 'session' && key.kind === 'bearer' ? undefined : key.principals[via];
   }
 
   /** The principal of a credential, at once where it is known; undefined where it must be refused. */
   function authenticate(text: string, via: KeyKind): Principal | undefined | Promise<Principal | undefined> {
-    const hash = hashBytes(text);
+    const hash = hashes.get(text) ?? hashBytes(text);
     const at = now();
     for (const key of preset) {
       const principal = accept(key, hash, via, at);
-      if (principal !== undefined) return principal;
+      if (principal === undefined) continue;
+      remember(text, key.hash);
+      return principal;
     }
     const id = credentialId(text);
     if (id === undefined) return undefined;
     const known = cache.find(id);
-    if (known === undefined) return loadKey(id).then((key) => key && use(id, key, hash, via, at));
-    return use(id, known, hash, via, at);
+    if (known === undefined) return loadKey(id).then((key) => key && use(id, key));
+    return use(id, known);
+
+    function use(id: string, key: CachedKey): Principal | undefined {
+      const principal = accept(key, hash, via, at);
+      if (principal === undefined) return undefined;
+      uses.set(id, at);
+      remember(text, key.hash);
+      return principal;
+    }
   }
 
-  function use(id: string, key: CachedKey, hash: Buffer, via: KeyKind, at: number): Principal | undefined {
-    const principal = accept(key, hash, via, at);
-    if (principal !== undefined) uses.set(id, at);
-    return principal;
+  function remember(text: string, hash: Buffer): void {
+    if (hashes.has(text)) return;
+    if (hashes.size >= rememberedHashesMax) hashes.clear();
+    hashes.set(text, hash);
   }
 
   function loadKey(id: string): Promise<CachedKey | undefined> {

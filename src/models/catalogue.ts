@@ -1,5 +1,6 @@
 // The models that are known by name, with prices and limits, from the file beside this one.
 import { readFileSync } from 'node:fs';
+import { programFile } from '../program.ts';
 
 export interface Model {
   /** US dollars per million tokens. */
@@ -24,7 +25,7 @@ let catalogue: Catalogue | undefined;
 
 /** Read once, when somebody first asks. */
 function getCatalogue(): Catalogue {
-  catalogue ??= JSON.parse(readFileSync(new URL('./models.json', import.meta.url), 'utf8')) as Catalogue;
+  catalogue ??= JSON.parse(readFileSync(programFile('models/models.json'), 'utf8')) as Catalogue;
   return catalogue;
 }
 

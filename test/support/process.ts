@@ -10,7 +10,6 @@ import { type Answer, type Ask, ask } from './service.ts';
 import { until } from './until.ts';
 
 export const projectDir = fileURLToPath(new URL('../..', import.meta.url));
-const mainFile = join(projectDir, 'src/main.ts');
 /** Halves the time of a start. Keyed by content, so that it may outlive a run. */
 const compileCacheDir = join(projectDir, 'node_modules/.cache/parley-test');
 const faultsUrl = new URL('./sqliteFaults.ts', import.meta.url).href;
@@ -142,7 +141,9 @@ export async function untilListening(program: Program): Promise<string> {
 export async function createSite(
   kind: DatabaseKind,
   t: { after(fn: () => Promise<void>): void },
+  { main = 'src/main.ts' } = {},
 ): Promise<Site> {
+  const mainFile = join(projectDir, main);
   const place = await createPlace(kind);
   const dirs: string[] = [];
   const started: ReturnType<typeof startProgram>[] = [];

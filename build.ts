@@ -1,0 +1,38 @@
+// `npm run build`: puts the service in few files under dist, for a thousand small ones take longer to find than to
+// run. `./parley` takes them as long as no source is newer; nothing else knows of them.
+import { cpSync, rmSync } from 'node:fs';
+
+const out = 'dist';
+/** Loaded when they are needed, if ever. */
+const lazy = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
+
+async function load() {
+  try {
+    return await import('esbuild');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    // Installed without what only developers need.
+    process.stdout.write('Not built, for esbuild is not installed: Parley runs from its sources.\n');
+    return undefined;
+  }
+}
+
+rmSync(out, { recursive: true, force: true });
+const esbuild = await load();
+await esbuild?.build({
+  entryPoints: ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'],
+  outdir: out,
+  outbase: 'src',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node26',
+  external: lazy,
+  logLevel: 'warning',
+  // What was written for CommonJS asks for Node's modules this way.
+  banner: {
+    js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+  },
+});
+if (esbuild !== undefined) cpSync('src/models/models.json', `${out}/models/models.json`);

@@ -1,0 +1,56 @@
+// The fast lane of an answer that is ready.
+import type { Principal } from '../keys/principal.ts';
+import type { Scope } from '../keys/schema.ts';
+import { commonHeaders } from './commonHeaders.ts';
+import type { FastRoute } from './fastLane.ts';
+
+/** A ready answer; the same object as long as it stays the same. */
+export interface ReadyAnswer {
+  readonly text: string;
+  readonly etag: string;
+}
+
+interface FastReadOptions {
+  readonly url: string;
+  readonly scope: Scope;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The answer, where it can be given at once. */
+  readonly find: (principal: Principal) => ReadyAnswer | undefined;
+}
+
+interface Head {
+  readonly headers: readonly string[];
+  readonly encoding: 'latin1' | 'utf8';
+}
+
+export function fastRead({ url, scope, headers: own, find }: FastReadOptions): FastRoute {
+  const heads = new WeakMap<ReadyAnswer, Head>();
+
+  function headOf(answer: ReadyAnswer): Head {
+    let head = heads.get(answer);
+    if (head === undefined) {
+      const { text, etag } = answer;
+      const length = Buffer.byteLength(text);
+      const all = { ...commonHeaders, ...own, etag, 'content-length': String(length) };
+      // Plain ASCII is the same bytes either way, and cheaper to write as Latin-1.
+      head = { headers: Object.entries(all).flat(), encoding: length === text.length ? 'latin1' : 'utf8' };
+      heads.set(answer, head);
+    }
+    return head;
+  }
+
+  return {
+    method: 'GET',
+    url,
+    scope,
+    bearer: true,
+    take: (principal, _request, response, { nextId }) => {
+      const answer = find(principal);
+      if (answer === undefined) return false;
+      const { headers, encoding } = headOf(answer);
+      response.writeHead(200, [...headers, 'x-request-id', nextId()]);
+      response.end(answer.text, encoding);
+      return true;
+    },
+  };
+}

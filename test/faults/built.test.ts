@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { createSite, projectDir } from '../support/process.ts';
+
+const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
+
+describe('the built program', { timeout: 60_000 }, () => {
+  it('serves as the sources do', async (t) => {
+    build();
+    const site = await createSite('sqlite', t, { main: 'dist/main.js' });
+    const service = await site.serve();
+    const made = await service.ask('/api/conversations', { json: { initial_user_msg: 'built' } });
+    assert.equal(made.status, 200, made.text);
+    assert.equal((await service.ask('/api/settings')).status, 200);
+    assert.ok((await service.ask('/api/options/models')).body.length > 10);
+    const { code, stdout } = await site.run(['keys', 'list']);
+    assert.equal(code, 0);
+    assert.match(stdout, /owner/);
+  });
+
+  it('is what ./parley runs, unless a source is newer', (t) => {
+    const dir = mkdtempSync(join(tmpdir(), 'parley-built-'));
+    t.after(() => rmSync(dir, { recursive: true }));
+    copyFileSync(join(projectDir, 'parley'), join(dir, 'parley'));
+    symlinkSync(join(projectDir, 'node_modules'), join(dir, 'node_modules'));
+    for (const folder of ['src', 'dist']) mkdirSync(join(dir, folder));
+    writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(dir, 'src/main.ts'), "console.log('sources')");
+    const run = () => execFileSync(join(dir, 'parley'), { encoding: 'utf8', timeout: 30_000 }).trim();
+    assert.equal(run(), 'sources');
+    writeFileSync(join(dir, 'dist/main.js'), "console.log('built')");
+    const inSeconds = (s: number) => Date.now() / 1_000 + s;
+    utimesSync(join(dir, 'dist/main.js'), inSeconds(10), inSeconds(10));
+    assert.equal(run(), 'built');
+    utimesSync(join(dir, 'src/main.ts'), inSeconds(20), inSeconds(20));
+    assert.equal(run(), 'sources');
+  });
+});
