@@ -16,6 +16,12 @@ function contentLength(bytes: Buffer, headBytes: number): number {
   return length;
 }
 
+/** Throws where an answer that begins with these bytes is not 200. */
+export function checkOk(bytes: Buffer): void {
+  if (bytes.compare(okLine, 0, okLine.length, 0, okLine.length) !== 0)
+    throw new Error(`an answer other than 200: ${bytes.toString('utf8', 0, 600)}`);
+}
+
 /** Calls `done` for each whole answer, however it was cut into pieces. Throws where one is not 200. */
 export function answerReader(done: () => void): (bytes: Buffer) => void {
   let held: Buffer | undefined;
@@ -26,8 +32,7 @@ export function answerReader(done: () => void): (bytes: Buffer) => void {
     // The buffer of a socket is used again for its next read.
     held = whole ? undefined : Buffer.from(bytes);
     if (!whole) return;
-    if (bytes.compare(okLine, 0, okLine.length, 0, okLine.length) !== 0)
-      throw new Error(`an answer other than 200: ${bytes.toString('utf8', 0, 600)}`);
+    checkOk(bytes);
     done();
   };
 }

@@ -5,11 +5,11 @@ import type { DatabaseKind } from '../src/db/transaction.ts';
 import { createPlace } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Turn } from './load.ts';
-import { runLoad } from './loadProcess.ts';
+import { loadTarget, mediansOf, runLoad } from './loadProcess.ts';
 import type { Plan } from './plan.ts';
 import { type Program, startProgram } from './program.ts';
 import { atLeast, decimals, type Figure, type PartReport, whole } from './report.ts';
-import { type Answer, type Ask, sendOnce, wireRequest } from './requests.ts';
+import { type Answer, type Ask, sendOnce } from './requests.ts';
 import { startService } from './service.ts';
 import { median, spread } from './statistics.ts';
 
@@ -60,21 +60,8 @@ async function startBare(lifetime: Lifetime, ask: Ask, answer: Answer): Promise<
   return bare;
 }
 
-function target({ url, pid }: Program, ask: Ask) {
-  return { port: Number(new URL(url).port), pid, request: wireRequest(ask, url) };
-}
-
-function medians(turns: readonly Turn[]) {
-  return {
-    rate: median(turns.map((turn) => turn.requestsPerS)),
-    p50: median(turns.map((turn) => turn.p50Ms)),
-    p99: median(turns.map((turn) => turn.p99Ms)),
-    cpu: median(turns.map((turn) => turn.cpuUs)),
-  };
-}
-
 function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]): Outcome {
-  const [service, bare] = [medians(ours), medians(bares)];
+  const [service, bare] = [mediansOf(ours), mediansOf(bares)];
   const ratios = ours.map((turn, i) => turn.requestsPerS / (bares[i]?.requestsPerS ?? 0));
   const ratio = median(ratios);
   const two = decimals(2);
@@ -101,7 +88,7 @@ async function measure(lifetime: Lifetime, plan: Plan, measured: Case): Promise<
   const service = await startService(lifetime, place);
   const bare = await startBare(lifetime, ask, await sendOnce(service.url, ask));
   const { rounds, roundMs, warmupMs, settleMs } = plan;
-  const targets = [target(service, ask), target(bare, ask)];
+  const targets = [loadTarget(service, [ask]), loadTarget(bare, [ask])];
   const [ours = [], bares = []] = await runLoad(lifetime, {
     targets,
     connections,

@@ -10,7 +10,7 @@ import {
 } from '../src/conversations/request.ts';
 import { createConversation, type NewConversation } from '../src/conversations/store.ts';
 import type { Database } from '../src/db/transaction.ts';
-import { numberEvents } from '../src/events/shapes.ts';
+import { eventText } from '../src/events/shapes.ts';
 import { createIds } from '../src/ids.ts';
 import { ensureUser } from '../src/users/store.ts';
 import { createBody } from './requests.ts';
@@ -29,7 +29,7 @@ export async function createMakers(database: Database): Promise<Makers> {
   const request = normaliseRequest(createBody);
   const message = firstMessage(request);
   const nextId = createIds();
-  const timestamp = new Date().toISOString();
+  const at = new Date().toISOString();
   const make = (id: string): NewConversation => ({
     userId: user.id,
     id,
@@ -38,7 +38,8 @@ export async function createMakers(database: Database): Promise<Makers> {
     ...subjectOf(request, false),
     request: JSON.stringify(request),
     sealed: null,
-    events: numberEvents(firstEvents(message, request, undefined), 0, timestamp),
+    events: firstEvents(message, request, undefined).map((event) => eventText(event, at)),
+    at,
     idempotency: null,
   });
   const model = make(nextId());

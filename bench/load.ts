@@ -1,15 +1,18 @@
 // The load, a process of its own and as cheap as can be: raw sockets that write a ready request, wait for its
 // whole answer, and write it again. Servers are loaded in turns, so that noise of the machine meets all of them.
-import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { answerReader } from './answerReader.ts';
+import { answerParent } from './child.ts';
+import { cpuUs } from './processes.ts';
+import { openSocket } from './sockets.ts';
 import { percentile } from './statistics.ts';
 
 export interface Target {
   readonly port: number;
   /** The process whose processor time is counted. */
   readonly pid: number;
-  readonly request: string;
+  /** Each connection repeats one of them. */
+  readonly requests: readonly string[];
 }
 
 export interface LoadPlan {
@@ -29,51 +32,22 @@ export interface Turn {
   readonly cpuUs: number;
 }
 
-/** Turns of each target, in the order of the targets. */
-export type LoadResult = { readonly turns: readonly (readonly Turn[])[] } | { readonly error: string };
-
 const readBytes = 16_384;
 const latenciesMax = 2_000_000;
-const usPerTick = 10_000;
 
 const latencies = new Float64Array(latenciesMax);
 
-function open(port: number, onBytes: (bytes: Buffer) => void): Promise<Socket> {
-  const buffer = Buffer.allocUnsafe(readBytes);
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const onread = {
-    buffer,
-    callback: (length: number) => {
-      onBytes(buffer.subarray(0, length));
-      return true;
-    },
-  };
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true, onread }, () => resolve(socket));
-  socket.on('error', reject);
-  socket.on('close', () => reject(new Error('the server closed a connection')));
-  return promise;
-}
-
-function cpuUs(pid: number): number {
-  try {
-    // After the name in brackets, which may hold anything: user and system time are the 12th and 13th field.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) * usPerTick;
-  } catch {
-    return Number.NaN;
-  }
-}
-
 /** Loads one server for a while; what is answered in the first `settleMs` is not counted. */
 async function turn(target: Target, connections: number, settleMs: number, ms: number): Promise<Turn> {
-  const request = Buffer.from(target.request);
+  const requests = target.requests.map((request) => Buffer.from(request));
   const ended = Promise.withResolvers<void>();
   let begin = 0;
   let count = 0;
   let answers = 0;
   let busy = connections;
 
-  async function openOne(): Promise<{ socket: Socket; ask: () => void }> {
+  async function openOne(number: number): Promise<{ socket: Socket; ask: () => void }> {
+    const request = requests[number % requests.length] ?? '';
     let askedAt = 0;
     const read = answerReader(() => {
       const now = performance.now();
@@ -82,7 +56,7 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
       if (now < begin + ms) ask();
       else if (--busy === 0) ended.resolve();
     });
-    const socket = await open(target.port, read);
+    const socket = await openSocket(target.port, Buffer.allocUnsafe(readBytes), read);
     socket.on('close', () => ended.reject(new Error('the server closed a connection')));
     function ask(): void {
       askedAt = performance.now();
@@ -91,7 +65,7 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
     return { socket, ask };
   }
 
-  const opened = await Promise.all(Array.from({ length: connections }, openOne));
+  const opened = await Promise.all(Array.from({ length: connections }, (_, number) => openOne(number)));
   const cpuBefore = cpuUs(target.pid);
   begin = performance.now() + settleMs;
   for (const { ask } of opened) ask();
@@ -107,6 +81,7 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
   };
 }
 
+/** Turns of each target, in the order of the targets. */
 async function run(plan: LoadPlan): Promise<Turn[][]> {
   const { targets, connections, rounds, roundMs, warmupMs, settleMs } = plan;
   for (const target of targets) await turn(target, connections, 0, warmupMs);
@@ -117,17 +92,4 @@ async function run(plan: LoadPlan): Promise<Turn[][]> {
   return turns;
 }
 
-function report(result: LoadResult): void {
-  process.send?.(result, () => process.exit());
-}
-
-if (import.meta.main) {
-  process.once('disconnect', () => process.exit(1));
-  process.once('uncaughtException', (error) => report({ error: error.message }));
-  process.once('message', (plan: LoadPlan) => {
-    run(plan).then(
-      (turns) => report({ turns }),
-      (error: Error) => report({ error: error.message }),
-    );
-  });
-}
+if (import.meta.main) answerParent(run);

@@ -1,25 +1,31 @@
 // Starts the load as a child process and waits for what it counted.
-import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { runChild } from './child.ts';
 import type { Lifetime } from './lifetime.ts';
-import type { LoadPlan, LoadResult, Turn } from './load.ts';
+import type { LoadPlan, Target, Turn } from './load.ts';
+import type { Program } from './program.ts';
+import { type Ask, wireRequest } from './requests.ts';
+import { median } from './statistics.ts';
 
 const load = fileURLToPath(new URL('./load.ts', import.meta.url));
 const graceMs = 20_000;
 
+export function loadTarget({ url, pid }: Program, asks: readonly Ask[]): Target {
+  return { port: Number(new URL(url).port), pid, requests: asks.map((ask) => wireRequest(ask, url)) };
+}
+
 /** The turns of each target. Throws where an answer was wrong, a connection broke, or it does not come to an end. */
-export async function runLoad(lifetime: Lifetime, plan: LoadPlan): Promise<readonly (readonly Turn[])[]> {
+export function runLoad(lifetime: Lifetime, plan: LoadPlan): Promise<readonly (readonly Turn[])[]> {
   const { targets, rounds, roundMs, settleMs, warmupMs } = plan;
   const expectedMs = targets.length * (warmupMs + rounds * (roundMs + settleMs));
-  const timeout = expectedMs + graceMs;
-  const child = fork(load, { timeout, killSignal: 'SIGKILL', serialization: 'advanced' });
-  lifetime.adopt(child);
-  const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
-  child.on('message', (result) => resolve(result as LoadResult));
-  child.on('error', reject);
-  child.on('exit', () => reject(new Error('the load ended without a result')));
-  child.send(plan);
-  const result = await promise;
-  if ('error' in result) throw new Error(`the load failed: ${result.error}`);
-  return result.turns;
+  return runChild(lifetime, load, plan, expectedMs + graceMs);
+}
+
+export function mediansOf(turns: readonly Turn[]) {
+  return {
+    rate: median(turns.map((turn) => turn.requestsPerS)),
+    p50: median(turns.map((turn) => turn.p50Ms)),
+    p99: median(turns.map((turn) => turn.p99Ms)),
+    cpu: median(turns.map((turn) => turn.cpuUs)),
+  };
 }

@@ -1,5 +1,11 @@
 // How long and how large each measurement is: in full, and as a quick pass that shows that everything works.
 
+interface Messages {
+  /** Before those that are counted. */
+  readonly warmups: number;
+  readonly counted: number;
+}
+
 export interface Plan {
   readonly connections: readonly number[];
   /** Turns of each server; the figure is their median. */
@@ -12,12 +18,27 @@ export interface Plan {
   /** Creations that wait for the store at the same time. */
   readonly inFlight: number;
   readonly starts: number;
+  /** Conversations of one user, few and many. */
+  readonly sizes: { readonly small: number; readonly large: number };
   readonly flatness: {
-    readonly small: number;
-    readonly large: number;
     readonly rounds: number;
     readonly creations: number;
     readonly lookups: number;
+  };
+  readonly streams: {
+    readonly crowds: readonly { readonly conversations: number; readonly readers: number }[];
+    /** Before memory is looked at. */
+    readonly settleMs: number;
+    /** To a conversation with few readers, and to one with many. */
+    readonly messages: { readonly few: Messages; readonly many: Messages };
+  };
+  readonly append: { readonly connections: number; readonly rounds: number };
+  readonly list: {
+    readonly rounds: number;
+    /** Pages in a round at the store. */
+    readonly pages: number;
+    /** Searches that find nothing. */
+    readonly searches: number;
   };
 }
 
@@ -29,7 +50,20 @@ export const fullPlan: Plan = {
   settleMs: 100,
   inFlight: 256,
   starts: 5,
-  flatness: { small: 1_000, large: 1_000_000, rounds: 7, creations: 1_000, lookups: 5_000 },
+  sizes: { small: 1_000, large: 1_000_000 },
+  flatness: { rounds: 7, creations: 1_000, lookups: 5_000 },
+  streams: {
+    crowds: [
+      { conversations: 1, readers: 1 },
+      { conversations: 1, readers: 100 },
+      { conversations: 1, readers: 10_000 },
+      { conversations: 1_000, readers: 10_000 },
+    ],
+    settleMs: 3_000,
+    messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
+  },
+  append: { connections: 64, rounds: 6 },
+  list: { rounds: 6, pages: 1_000, searches: 10 },
 };
 
 export const quickPlan: Plan = {
@@ -40,5 +74,17 @@ export const quickPlan: Plan = {
   settleMs: 50,
   inFlight: 256,
   starts: 2,
-  flatness: { small: 1_000, large: 10_000, rounds: 3, creations: 500, lookups: 1_000 },
+  sizes: { small: 1_000, large: 10_000 },
+  flatness: { rounds: 3, creations: 500, lookups: 1_000 },
+  streams: {
+    crowds: [
+      { conversations: 1, readers: 1 },
+      { conversations: 1, readers: 10_000 },
+      { conversations: 1_000, readers: 10_000 },
+    ],
+    settleMs: 1_500,
+    messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
+  },
+  append: { connections: 64, rounds: 2 },
+  list: { rounds: 2, pages: 200, searches: 2 },
 };

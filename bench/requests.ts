@@ -46,6 +46,18 @@ export const postConversation: Ask = {
   body: JSON.stringify(createBody),
 };
 
+export const message =
+  'Thank you. Now do the same for the page that asks for a new password, and tell me what you changed.';
+const messageBody = JSON.stringify({ message });
+
+export function sendMessage(id: string): Ask {
+  return { ...postConversation, path: `/api/conversations/${id}/message`, body: messageBody };
+}
+
+export function followConversation(id: string): Ask {
+  return { ...getFull, path: `/api/conversations/${id}/events/stream` };
+}
+
 const addedByNode = new Set(['date', 'connection', 'keep-alive']);
 const commonHeaders = { Accept: 'application/json', 'User-Agent': 'parley-bench' };
 

@@ -2,19 +2,23 @@
 // its progress on standard error. Loopback only, bounded in time, and nothing is left behind.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgresServer.ts';
+import { measureAppend } from './append.ts';
+import { createFilledOnce, type FilledOnce } from './filled.ts';
 import { measureFlatness } from './flatness.ts';
 import { measureConversations, measureSettings } from './http.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
+import { measureList } from './list.ts';
 import { describeMachine } from './machine.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
 import { measureStartup } from './startup.ts';
 import { measureStore } from './store.ts';
+import { measureStreams } from './streams.ts';
 
 interface Part {
   readonly name: string;
   readonly needsPostgres: boolean;
-  readonly measure: (lifetime: Lifetime, plan: Plan) => Promise<PartReport>;
+  readonly measure: (lifetime: Lifetime, plan: Plan, filledOnce: FilledOnce) => Promise<PartReport>;
 }
 
 const parts: readonly Part[] = [
@@ -22,12 +26,14 @@ const parts: readonly Part[] = [
   { name: 'settings', needsPostgres: false, measure: measureSettings },
   { name: 'conversations', needsPostgres: true, measure: measureConversations },
   { name: 'store', needsPostgres: true, measure: measureStore },
+  { name: 'append', needsPostgres: true, measure: measureAppend },
+  { name: 'streams', needsPostgres: false, measure: measureStreams },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
+  { name: 'list', needsPostgres: false, measure: measureList },
 ];
 
 /** Promised as well, and proven elsewhere or not built yet. */
 const elsewhere: readonly Figure[] = [
-  notMeasured('Open streams', '10,000', 'there are no streams yet'),
   notMeasured('Acknowledged work lost by kill -9', 'none', 'proven by npm run test:faults'),
   notMeasured('Takeover of a dead worker', '≤ 10 s', 'there are no workers yet'),
   notMeasured('Creation to RUNNING, p50', '≤ 300 ms, sandboxed ≤ 500 ms', 'there are no workers yet'),
@@ -57,9 +63,10 @@ async function run(lifetime: Lifetime): Promise<void> {
     lifetime.atEnd(() => postgres.stop());
     process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
   }
+  const filledOnce = createFilledOnce(plan);
   const figures: Figure[] = [];
   for (const { measure } of chosen) {
-    const report = await measure(lifetime, plan);
+    const report = await measure(lifetime, plan, filledOnce);
     process.stdout.write(report.tables.map(printTable).join(''));
     figures.push(...report.figures);
   }

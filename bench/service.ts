@@ -1,6 +1,4 @@
 // The real service as a child process, as an operator starts it, on a place of its own.
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Place } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -30,13 +28,4 @@ export async function startService(lifetime: Lifetime, place: Place): Promise<Se
   });
   await sendOnce(program.url, { method: 'GET', path: '/ready', headers: {} });
   return { ...program, readyMs: performance.now() - program.spawnedAt };
-}
-
-/** Resident memory of a process, in bytes. */
-export function residentBytes(pid: number): number {
-  const status = `/proc/${pid}/status`;
-  const text = existsSync(status)
-    ? (/^VmRSS:\s+(\d+)/m.exec(readFileSync(status, 'utf8'))?.[1] ?? '')
-    : spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
-  return Number(text) * 1_024;
 }

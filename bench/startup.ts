@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPlace } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
-import { runLoad } from './loadProcess.ts';
+import { loadTarget, runLoad } from './loadProcess.ts';
 import type { Plan } from './plan.ts';
+import { residentBytes } from './processes.ts';
 import { atMost, megabytes, type PartReport, whole } from './report.ts';
-import { getFull, postConversation, sendOnce, wireRequest } from './requests.ts';
-import { residentBytes, type Service, startService } from './service.ts';
+import { getFull, postConversation, sendOnce } from './requests.ts';
+import { type Service, startService } from './service.ts';
 import { median, spread } from './statistics.ts';
 
 const readyMsTarget = 500;
@@ -15,9 +16,8 @@ const idleBytesTarget = 120e6;
 const idleMs = 5_000;
 const connections = 64;
 
-async function loadOnce(lifetime: Lifetime, plan: Plan, { url, pid }: Service): Promise<void> {
-  const port = Number(new URL(url).port);
-  const targets = [getFull, postConversation].map((ask) => ({ port, pid, request: wireRequest(ask, url) }));
+async function loadOnce(lifetime: Lifetime, plan: Plan, service: Service): Promise<void> {
+  const targets = [getFull, postConversation].map((ask) => loadTarget(service, [ask]));
   const { roundMs, warmupMs } = plan;
   await runLoad(lifetime, { targets, connections, rounds: 1, roundMs, warmupMs, settleMs: 0 });
 }

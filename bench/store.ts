@@ -9,7 +9,10 @@ import { atLeast, type PartReport, whole } from './report.ts';
 import { median, spread } from './statistics.ts';
 
 const sqliteTarget = 20_000;
-const names: Readonly<Record<DatabaseKind, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+export const databaseNames: Readonly<Record<DatabaseKind, string>> = {
+  sqlite: 'SQLite',
+  postgres: 'PostgreSQL',
+};
 
 interface Store {
   readonly kind: DatabaseKind;
@@ -55,7 +58,7 @@ export async function measureStore(_lifetime: Lifetime, plan: Plan): Promise<Par
   const rows = stores.map(({ kind, rates }) => {
     const figure = kind === 'sqlite' ? figures[0] : undefined;
     const verdict = [figure?.target ?? '–', figure?.verdict ?? '–'];
-    return [names[kind], whole(median(rates)), spread(rates, whole), ...verdict];
+    return [databaseNames[kind], whole(median(rates)), spread(rates, whole), ...verdict];
   });
   const heads = ['database', 'creations/s', 'rounds', 'target', 'verdict'];
   return { tables: [{ title: `The store alone, ${inFlight} in flight`, heads, rows }], figures };

@@ -1,6 +1,7 @@
 // The composition root: the only file that knows every room.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { createChangePurge } from './changes/service.ts';
 import type { Config } from './config.ts';
 import { conversationRoutes, fastCreation } from './conversations/routes.ts';
 import { createConversations } from './conversations/service.ts';
@@ -10,6 +11,9 @@ import { ensureDataDir } from './db/open.ts';
 import { ping, touch } from './db/ping.ts';
 import type { Database } from './db/transaction.ts';
 import { RefusalError } from './errors.ts';
+import { createHub } from './events/hub.ts';
+import { eventRoutes } from './events/routes.ts';
+import { createEvents } from './events/service.ts';
 import { healthRoutes } from './http/health.ts';
 import { createRateLimiter } from './http/rates.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
@@ -18,6 +22,10 @@ import { createIds } from './ids.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { createKeys } from './keys/service.ts';
+import { lifecycleRoutes } from './lifecycle/routes.ts';
+import { createLifecycle } from './lifecycle/service.ts';
+import { listingRoutes } from './listing/routes.ts';
+import { createListing } from './listing/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
@@ -28,9 +36,13 @@ import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
 import { createSettings } from './settings/service.ts';
+import { createSweep } from './sweep/service.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser, hasOneUser } from './users/store.ts';
 import { version } from './version.ts';
+import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+import { createWebhooks } from './webhooks/service.ts';
 
 const stopGraceMs = 10_000;
 const stopPollMs = 50;
@@ -115,6 +127,22 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     let stopping = false;
     const isStopping = () => stopping;
     const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
+    const allowPrivate = createPrivateAddressRule({
+      config,
+      hasOneUser: () => database.run(hasOneUser, null),
+    });
+    const deliveries = createDeliveries({
+      database,
+      vault,
+      fetch: createOutgoingFetch({
+        allowPrivate,
+        timeoutMs: deliveryTimeoutMs,
+        responseBytesMax: deliveryResponseBytesMax,
+      }),
+      onBackgroundError,
+    });
+    // Before all that can make something to send: it ends after that.
+    closers.push(deliveries.close);
     const rates = createRates(config);
     const { sessionApiKey, authToken, acceptBearer } = config;
     const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
@@ -127,6 +155,10 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       onBackgroundError,
     });
     closers.push(conversations.close);
+    closers.push(createSweep({ database, onBackgroundError }).close);
+    closers.push(createChangePurge({ database, onBackgroundError }).close);
+    const hub = createHub({ onBackgroundError });
+    const events = createEvents({ database, hub, keys, onBackgroundError });
 
     const settings = createSettings({ database, vault });
     const { app, routes } = createServer({
@@ -139,10 +171,6 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     });
     settingsRoutes(app, settings);
     secretRoutes(app, createSecrets({ settings }));
-    const allowPrivate = createPrivateAddressRule({
-      config,
-      hasOneUser: () => database.run(hasOneUser, null),
-    });
     const fetch = createOutgoingFetch({
       allowPrivate,
       timeoutMs: checkTimeoutMs,
@@ -151,7 +179,12 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     mcpRoutes(app, createMcpCheck({ settings, fetch }));
     optionRoutes(app);
     conversationRoutes(app, conversations);
+    lifecycleRoutes(app, createLifecycle({ database }));
+    listingRoutes(app, createListing({ database, followers: hub.followers }));
+    eventRoutes(app, events);
     keyRoutes(app, keys);
+    const { wake } = deliveries;
+    webhookRoutes(app, createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake }));
     healthRoutes(app, {
       version,
       databaseKind: database.kind,
@@ -162,6 +195,7 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     referenceRoutes(app, routes, { version, address: () => config.publicUrl ?? url });
     closers.push(async () => {
       stopping = true;
+      events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
       // A kept-alive connection becomes idle when its answer is out.
       const idle = setInterval(() => app.server.closeIdleConnections(), stopPollMs);

@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'invalid'
   | 'limit_reached'
+  | 'bad_limit'
   | 'rate_limited'
   | 'headers_too_large'
   | 'internal'

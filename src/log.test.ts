@@ -23,16 +23,18 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void): strin
 describe('the log', () => {
   it('strikes out credentials wherever they stand in a line', () => {
     const key = `pk_${'0'.repeat(16)}_${'A'.repeat(43)}`;
+    const webhookSecret = `whsec_${Buffer.alloc(32, 251).toString('base64')}`;
     const text = logged((logger) => {
       logger.info({ deep: { key } }, `saw ${key} and preset-token`);
+      logger.info({ webhookSecret }, 'x');
       logger.error({ err: new Error('refused preset"key\\with-odd-signs') }, 'x');
       logger.error(
         { err: new Error(`connect postgres://user:hunter2@db.example/x ${'01'.repeat(32)}`) },
         'x',
       );
     });
-    assert.equal(text.trim().split('\n').length, 3);
-    for (const secret of [key, 'preset-token', 'odd-signs', 'hunter2', '01'.repeat(32)])
+    assert.equal(text.trim().split('\n').length, 4);
+    for (const secret of [key, webhookSecret, 'preset-token', 'odd-signs', 'hunter2', '01'.repeat(32)])
       assert.ok(!text.includes(secret), text);
     for (const line of text.trim().split('\n')) JSON.parse(line);
   });

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino';
 import type { Config } from './config.ts';
 
 const struckOut = '[secret]';
-const credentialText = /p[kt]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}/g;
+const credentialText = /p[kt]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}|whsec_[A-Za-z0-9+/]{43}=/g;
 const urlPassword = /(\w+:\/\/[^\s:/@"]*):[^\s@"]+@/g;
 const causesMax = 3;
 

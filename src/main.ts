@@ -29,6 +29,11 @@ const commands: readonly Entry[] = [
     load: async () => (await import('./cli/secrets.ts')).secrets,
   },
   {
+    name: 'webhooks',
+    summary: 'Show webhooks and send failed messages again',
+    load: async () => (await import('./cli/webhooks.ts')).webhooks,
+  },
+  {
     name: 'audit',
     summary: 'Show who changed what',
     load: async () => (await import('./cli/audit.ts')).audit,

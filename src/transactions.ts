@@ -1,12 +1,20 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
 import { auditTransactions } from './audit/store.ts';
+import { changeTransactions } from './changes/store.ts';
 import { conversationTransactions } from './conversations/store.ts';
 import { ping, touch } from './db/ping.ts';
 import type { AnyTransaction } from './db/transaction.ts';
+import { eventTransactions } from './events/store.ts';
 import { keyTransactions } from './keys/store.ts';
+import { lifecycleTransactions } from './lifecycle/store.ts';
+import { listingTransactions } from './listing/store.ts';
 import { secretTransactions } from './secrets/store.ts';
 import { settingsTransactions } from './settings/store.ts';
+import { sweepTransactions } from './sweep/store.ts';
 import { userTransactions } from './users/store.ts';
+import { deliveryTransactions } from './webhooks/deliveryStore.ts';
+import { outboxTransactions } from './webhooks/outboxStore.ts';
+import { webhookTransactions } from './webhooks/store.ts';
 
 export const transactions: readonly AnyTransaction[] = [
   ping,
@@ -17,4 +25,12 @@ export const transactions: readonly AnyTransaction[] = [
   ...auditTransactions,
   ...settingsTransactions,
   ...conversationTransactions,
+  ...lifecycleTransactions,
+  ...listingTransactions,
+  ...eventTransactions,
+  ...changeTransactions,
+  ...sweepTransactions,
+  ...webhookTransactions,
+  ...deliveryTransactions,
+  ...outboxTransactions,
 ];

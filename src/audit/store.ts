@@ -9,6 +9,8 @@ export const auditActions = [
   'key.use',
   'key.revoke',
   'sealing-key.rotate',
+  'webhook.create',
+  'webhook.delete',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 

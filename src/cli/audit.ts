@@ -11,7 +11,8 @@ const entriesMax = 100_000;
 
 const help = `Usage: parley audit [--user NAME] [--last ${defaultMax}] [--json]
 
-Shows who changed what, newest last: settings and secrets by name, keys made, used (once a day) and revoked.
+Shows who changed what, newest last: settings and secrets by name, keys made, used (once a day) and revoked,
+webhooks made and deleted.
 Never a value. Where the key column says command-line or service, no key was needed.
 `;
 

@@ -1,5 +1,6 @@
 // The request that creates a conversation, and its answer of exactly four members.
 import Type from 'typebox';
+import { conversationStatuses } from '../lifecycle/states.ts';
 import { NullableMcpConfig } from '../mcp/schema.ts';
 import { gitProviders } from '../providers.ts';
 import {
@@ -16,7 +17,7 @@ import {
 
 const imageUrlsMax = 100;
 const imageLinkBytesMax = 4 * kib;
-const messageBytesMax = 256 * kib;
+export const messageBytesMax = 256 * kib;
 export const replayBytesMax = 8 * mib;
 const shortBytesMax = kib;
 
@@ -30,9 +31,6 @@ export const taskTypes = [
 ] as const;
 export type TaskType = (typeof taskTypes)[number];
 
-export const conversationStatuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
-export type ConversationStatus = (typeof conversationStatuses)[number];
-
 function imageUrlFault(value: string): string | undefined {
   if (/^data:image\/[a-z0-9.+-]+[;,]/i.test(value)) return undefined;
   if (Buffer.byteLength(value) > imageLinkBytesMax) return `must be at most ${imageLinkBytesMax} bytes`;
@@ -44,10 +42,12 @@ function conversationIdFault(value: string): string | undefined {
   return value === '.' || value === '..' ? 'must not be made of dots alone' : undefined;
 }
 
+export const conversationIdPattern = '^[A-Za-z0-9._:-]{1,128}$';
+
 export const ConversationId = checked(
   text({
     bytesMax: 128,
-    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+    pattern: conversationIdPattern,
     description: 'An id of your choice. Sending the same request twice with it creates one conversation.',
   }),
   conversationIdFault,
@@ -75,6 +75,11 @@ export const CreateMicroagent = Type.Object(
 );
 export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
 
+export const NullableImageUrls = orNull(
+  Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
+  { description: 'http or https URLs, or data URLs of images.' },
+);
+
 export const CreateConversation = Type.Object(
   {
     repository: Type.Optional(nullableText({ bytesMax: shortBytesMax, description: 'Such as owner/name.' })),
@@ -83,14 +88,7 @@ export const CreateConversation = Type.Object(
     initial_user_msg: Type.Optional(
       nullableText({ bytesMax: messageBytesMax, description: 'The first message to the agent.' }),
     ),
-    image_urls: Type.Optional(
-      orNull(
-        Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
-        {
-          description: 'http or https URLs, or data URLs of images.',
-        },
-      ),
-    ),
+    image_urls: Type.Optional(NullableImageUrls),
     replay_json: Type.Optional(
       nullableText({
         bytesMax: replayBytesMax,

@@ -1,11 +1,13 @@
 // Creating conversations: never lost once answered, never made twice by a retry.
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
-import { numberEvents } from '../events/shapes.ts';
+import { eventText } from '../events/shapes.ts';
 import type { Principal } from '../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../mcp/secrets.ts';
 import { ownerOf } from '../secrets/store.ts';
 import type { Vault } from '../secrets/vault.ts';
+import { conversationTopic, userTopic } from '../topics.ts';
+import { answerStatus } from './answer.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -29,9 +31,6 @@ const idempotencyKeyMax = 255;
 const sealAttemptsMax = 5;
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
-
-const waitsMessage =
-  'Stored. This version of Parley has no worker that runs agents yet, so the conversation stays in STARTING.';
 
 /** How many conversations a key may create. A safe retry passes even where none is left. */
 export interface CreateLimits {
@@ -68,14 +67,9 @@ function checkIdempotencyKey(key: string): void {
 function answer(id: string, outcome: CreateOutcome): ConversationResponse {
   switch (outcome.outcome) {
     case 'created':
-      return { status: 'ok', conversation_id: id, message: waitsMessage, conversation_status: 'STARTING' };
+      return answerStatus(id, 'STARTING');
     case 'existing':
-      return {
-        status: 'ok',
-        conversation_id: outcome.id,
-        message: outcome.status === 'STARTING' ? waitsMessage : null,
-        conversation_status: outcome.status,
-      };
+      return answerStatus(outcome.id, outcome.status);
     case 'stale_seal':
       throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
     case 'id_taken':
@@ -137,6 +131,7 @@ export function createConversations(options: ConversationsOptions) {
     const message = firstMessage(request);
     const events = firstEvents(message, request, sent.replay_json);
     const { stored, sealed } = sealSecrets(request, principal.userId, id);
+    const at = timestamp();
     return {
       userId: principal.userId,
       id,
@@ -145,7 +140,8 @@ export function createConversations(options: ConversationsOptions) {
       ...subjectOf(request, principal.via === 'bearer'),
       request: JSON.stringify(stored),
       sealed,
-      events: numberEvents(events, 0, timestamp()),
+      events: events.map((event) => eventText(event, at)),
+      at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };
   }
@@ -155,6 +151,8 @@ export function createConversations(options: ConversationsOptions) {
     for (let attempt = 1; ; attempt++) {
       const conversation = make();
       const outcome = await database.run(createConversation, conversation);
+      if (outcome.outcome === 'created')
+        database.ring([conversationTopic(outcome.key), userTopic(conversation.userId)]);
       if (outcome.outcome !== 'stale_seal' || attempt === sealAttemptsMax)
         return { id: conversation.id, outcome };
       await vault.refresh();

@@ -1,8 +1,12 @@
 // Rows of conversations. Creation is one transaction: idempotency key, conversation and first events, or nothing.
 import { sql } from 'kysely';
-import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import { changeText } from '../changes/shape.ts';
+import { recordChange } from '../changes/store.ts';
+import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { type EventText, insertEvents } from '../events/store.ts';
+import type { ConversationStatus } from '../lifecycle/states.ts';
 import { sealedWithActiveKey } from '../secrets/store.ts';
-import type { ConversationStatus } from './schema.ts';
+import { recordDeliveries } from '../webhooks/store.ts';
 
 export interface NewConversation {
   readonly userId: number;
@@ -15,7 +19,9 @@ export interface NewConversation {
   readonly gitProvider: string | null;
   readonly request: string;
   readonly sealed: string | null;
-  readonly events: readonly string[];
+  readonly events: readonly EventText[];
+  /** When, as text for those who read it. */
+  readonly at: string;
   readonly idempotency: IdempotencyClaim | null;
 }
 
@@ -25,7 +31,7 @@ export interface IdempotencyClaim {
 }
 
 export type CreateOutcome =
-  | { readonly outcome: 'created' }
+  | { readonly outcome: 'created'; readonly key: number }
   | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
   | { readonly outcome: 'id_taken' }
   | { readonly outcome: 'key_reused' }
@@ -38,8 +44,6 @@ export interface Lookup {
   readonly id: string | null;
   readonly keyHash: string | null;
 }
-
-const batchSizes = [100, 2, 1] as const;
 
 const insertConversation = prepared((q: Queries, c: NewConversation & { count: number }) =>
   q.build
@@ -71,42 +75,6 @@ const selectConversation = prepared((q: Queries, c: { userId: number; id: string
     .where('user_id', '=', c.userId)
     .where('id', '=', c.id),
 );
-
-type Batch = Record<string, number | string>;
-
-function insertBatch(size: number): (q: Queries, batch: Batch) => Query<unknown> {
-  const place = Array.from({ length: size }, (_, i) => i);
-  return prepared((q: Queries, batch: Batch) =>
-    q.build.insertInto('events').values(
-      place.map((i) => ({
-        conversation_key: batch['conversation'] as number,
-        id: batch[`id${i}`] as number,
-        json: batch[`json${i}`] as string,
-      })),
-    ),
-  );
-}
-
-const batches = batchSizes.map((size) => ({ size, insert: insertBatch(size) }));
-
-function* insertEvents(
-  q: Queries,
-  conversation: number,
-  firstId: number,
-  events: readonly string[],
-): Steps<void> {
-  let done = 0;
-  for (const { size, insert } of batches) {
-    for (; events.length - done >= size; done += size) {
-      const batch: Batch = { conversation };
-      for (let i = 0; i < size; i++) {
-        batch[`id${i}`] = firstId + done + i;
-        batch[`json${i}`] = events[done + i] as string;
-      }
-      yield* rows(insert(q, batch));
-    }
-  }
-}
 
 function* findById(
   q: Queries,
@@ -155,6 +123,24 @@ function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
     .returning('conversation_id');
 }
 
+function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
+  const status = changeText({
+    conversation_id: c.id,
+    status: 'STARTING',
+    title: c.title,
+    stop_reason: null,
+    at: c.at,
+  });
+  yield* recordChange(q, c.userId, status);
+  yield* recordDeliveries(q, {
+    userId: c.userId,
+    conversationKey: key,
+    conversationId: c.id,
+    status,
+    events: { first: 0, count: c.events.length },
+  });
+}
+
 /**
  * Creates the conversation, or finds the one that the same request made before. In this order: the idempotency
  * key, which also makes concurrent repeats wait for each other, the row, its events.
@@ -176,7 +162,8 @@ export const createConversation = write(
       return found;
     }
     yield* insertEvents(q, made.key, 0, c.events);
-    return { outcome: 'created' };
+    yield* tellOfCreation(q, c, made.key);
+    return { outcome: 'created', key: made.key };
   },
 );
 

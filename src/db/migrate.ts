@@ -2,6 +2,8 @@
 import { sql } from 'kysely';
 import { foundation } from './migrations/0001-foundation.ts';
 import { audit } from './migrations/0002-audit.ts';
+import { lifecycle } from './migrations/0003-lifecycle.ts';
+import { webhooks } from './migrations/0004-webhooks.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -9,7 +11,7 @@ export interface Migration {
   readonly statements: (kind: DatabaseKind) => readonly string[];
 }
 
-export const migrations: readonly Migration[] = [foundation, audit];
+export const migrations: readonly Migration[] = [foundation, audit, lifecycle, webhooks];
 
 const advisoryLock = 7_265_108;
 

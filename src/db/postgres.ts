@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { AppError, RefusalError } from '../errors.ts';
 import { migrate, newerDatabaseMessage } from './migrate.ts';
+import { openPostgresBell } from './postgresBell.ts';
 import { createPostgresQueries } from './queries.ts';
 import type { Database, Steps, Transaction } from './transaction.ts';
 
@@ -143,9 +144,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   }
 
   const listeners: (() => void)[] = [];
-  const bell = setInterval(() => {
+  const ringListeners: ((topics: readonly string[]) => void)[] = [];
+  const tellForeign = () => {
     for (const listener of listeners) listener();
-  }, foreignChangeMs);
+  };
+  const tellRung = (topics: readonly string[]) => {
+    for (const listener of ringListeners) listener(topics);
+  };
+  const poll = setInterval(tellForeign, foreignChangeMs);
+  const bell = openPostgresBell({
+    url: options.url,
+    query: (text, values) => withClient((client) => client.query(text, values)),
+    onRung: tellRung,
+    onMissed: tellForeign,
+  });
 
   return {
     kind: 'postgres',
@@ -153,8 +165,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     onForeignChange: (listener) => {
       listeners.push(listener);
     },
+    ring: (topics) => {
+      tellRung(topics);
+      bell.ring(topics);
+    },
+    onRing: (listener) => {
+      ringListeners.push(listener);
+    },
     close: async () => {
-      clearInterval(bell);
+      clearInterval(poll);
+      await bell.close();
       // Clients on a dead network never say goodbye.
       await Promise.race([pool.end(), new Promise((done) => setTimeout(done, endTimeoutMs).unref())]);
     },

@@ -56,6 +56,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   });
   const waiting = new Map<number, Waiting>();
   const listeners: (() => void)[] = [];
+  const ringListeners: ((topics: readonly string[]) => void)[] = [];
   const started = Promise.withResolvers<Ready>();
   let outbox: Call[] = [];
   let groupsInFlight = 0;
@@ -178,6 +179,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     },
     onForeignChange: (listener) => {
       listeners.push(listener);
+    },
+    ring: (topics) => {
+      for (const listener of ringListeners) listener(topics);
+    },
+    onRing: (listener) => {
+      ringListeners.push(listener);
     },
     close,
   };

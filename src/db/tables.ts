@@ -41,6 +41,21 @@ export interface Tables {
     next_event: number;
     created_at: number;
     updated_at: number;
+    /** What goes on while it starts, or why it waits. */
+    runtime_status: string | null;
+    stop_code: string | null;
+    stop_sentence: string | null;
+    /** The run that has it now; what it writes carries this. */
+    run_id: string | null;
+    /** The process of that run. */
+    owner: string | null;
+    lease_until: number | null;
+    /** `stop`: the run is to end, and gives the conversation free. */
+    wanted: string | null;
+    /** When the run took it. */
+    claimed_at: number | null;
+    /** Last progress of the run. */
+    active_at: number | null;
   };
   events: { conversation_key: number; id: number; json: string };
   idempotency: {
@@ -49,6 +64,38 @@ export interface Tables {
     fingerprint: string;
     conversation_id: string;
     expires_at: number;
+  };
+  /** What happened to conversations of a user, for those who follow. The engines number it in their own ways. */
+  changes: { user_id: number; id: Generated<number>; at: number; json: string };
+  webhooks: {
+    id: string;
+    user_id: number;
+    url: string;
+    events: string;
+    sealed: string;
+    description: string | null;
+    created_at: number;
+  };
+  /** Messages that were not delivered yet, or were given up. */
+  deliveries: {
+    id: string;
+    webhook_id: string;
+    user_id: number;
+    conversation_key: number;
+    conversation_id: string;
+    type: string;
+    /** Of a status; events are read when they are sent. */
+    payload: string | null;
+    event_id: number | null;
+    created_at: number;
+    state: string;
+    /** When it came into this state, or was asked for again. */
+    since: number;
+    attempts: number;
+    /** When to send it; for one that is being sent, when that is held to have failed. */
+    next_at: number;
+    last_status: number | null;
+    last_error: string | null;
   };
   facts: { name: string; value: string };
   audit: {

@@ -30,6 +30,10 @@ export interface Database {
   run<In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out>;
   /** Calls back whenever another process may have changed the data: at most a second late. */
   onForeignChange(listener: () => void): void;
+  /** Says that what these topics stand for has changed and is committed: here at once, soon in other processes. */
+  ring(topics: readonly string[]): void;
+  /** Calls back for rings. One that is lost shows as a foreign change. */
+  onRing(listener: (topics: readonly string[]) => void): void;
   close(): Promise<void>;
 }
 

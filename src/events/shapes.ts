@@ -45,18 +45,12 @@ export function agentStateChanged(agentState: AgentState, reason = ''): NewEvent
   };
 }
 
-/** Every conversation begins with it. */
+/** Every start begins with it. */
 export const loading = agentStateChanged('loading');
 const loadingText = JSON.stringify(loading);
 
-function textOf(event: NewEvent): string {
-  return event === loading ? loadingText : JSON.stringify(event);
-}
-
-/** The stored text of events, numbered from `firstId`; those without a time of their own get `timestamp`. */
-export function numberEvents(events: readonly NewEvent[], firstId: number, timestamp: string): string[] {
-  return events.map((event, i) => {
-    const time = event.timestamp === undefined ? `"timestamp":"${timestamp}",` : '';
-    return `{"id":${firstId + i},${time}${textOf(event).slice(1)}`;
-  });
+/** The text of an event, as stored but for its number; without a time of its own it gets `timestamp`. */
+export function eventText(event: NewEvent, timestamp: string): string {
+  const text = event === loading ? loadingText : JSON.stringify(event);
+  return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }

@@ -13,6 +13,7 @@ interface Status {
 export const statuses: Readonly<Record<ErrorCode, Status>> = {
   malformed_request: { status: 400, when: 'the request is not proper HTTP, or its URL cannot be decoded' },
   malformed_json: { status: 400, when: 'the body is not valid JSON in UTF-8' },
+  bad_limit: { status: 400, when: 'the limit of a page of events is not 1 to 100' },
   unauthorized: { status: 401, when: 'the credential is missing, malformed, unknown, expired or revoked' },
   forbidden: { status: 403, when: 'the credential is good but lacks the scope' },
   host_not_allowed: { status: 403, when: 'the Host header names a host that this service does not serve' },

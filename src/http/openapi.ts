@@ -21,7 +21,12 @@ const tags = [
   { name: 'Conversations', description: 'Work for an agent.' },
   { name: 'Secrets', description: 'Custom secrets and git provider tokens: stored sealed, never shown.' },
   { name: 'Options', description: 'Values that clients offer in their forms.' },
+  {
+    name: 'Events',
+    description: 'What happened in a conversation: read in pages, or followed as it happens.',
+  },
   { name: 'Keys', description: 'Credentials, made and revoked.' },
+  { name: 'Webhooks', description: 'Messages to your own server, signed, until they arrive.' },
   { name: 'Service', description: 'Health and description. No key needed.' },
 ];
 

@@ -90,6 +90,7 @@ export function createKeys(options: KeysOptions) {
   const uses = new Map<string, number>();
   const hashes = new Map<string, Buffer>();
   const preset = presetKeys(options);
+  const presetIds = new Set(preset.map(({ principals }) => principals.session.keyId));
   const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
   flushTimer.unref();
 
@@ -187,6 +188,13 @@ export function createKeys(options: KeysOptions) {
     });
   }
 
+  /** Whether a key that was let in would be let in still. */
+  async function isGood(keyId: string): Promise<boolean> {
+    if (presetIds.has(keyId)) return true;
+    const key = cache.find(keyId) ?? (await loadKey(keyId));
+    return key !== undefined && !key.revoked && key.expiresAt > now();
+  }
+
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return;
     const batch = [...uses].map(([id, at]) => ({ id, at }));
@@ -253,7 +261,7 @@ export function createKeys(options: KeysOptions) {
     await flushUses().catch(onBackgroundError);
   }
 
-  return { authenticate, create, list, revoke, close };
+  return { authenticate, isGood, create, list, revoke, close };
 }
 
 export interface KeyGrant {

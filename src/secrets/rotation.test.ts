@@ -28,12 +28,16 @@ async function fill(service: TestService): Promise<void> {
     await service.ask('/api/conversations', {
       json: { conversation_id: `c${i}`, mcp_config: mcp(`key-${i}`) },
     });
+  // Last, for nothing is to be sent.
+  const hook = { url: 'https://bot.invalid/', events: ['conversation.status'] };
+  await service.ask('/api/webhooks', { json: hook });
 }
 
 async function sealedTexts(place: Place): Promise<string[]> {
   const rows = await inspect(
     place,
     `select sealed from secrets union all select sealed from conversations where sealed is not null
+     union all select sealed from webhooks
      union all select value from facts where name = 'fingerprint-key'`,
   );
   return rows.map((row) => String(row['sealed']));
@@ -101,7 +105,7 @@ for (const kind of databaseKinds) {
     it('seals everything anew while the service runs, which then uses the new key', async (t) => {
       const { place, service } = await prepared(t);
       const [oldKey] = await keysInUse(place);
-      assert.equal(await rotateBeside(place), 115);
+      assert.equal(await rotateBeside(place), 116);
       const [newKey, ...others] = await keysInUse(place);
       assert.deepEqual([others, newKey === oldKey, keyFile(place).length], [[], false, 1]);
       assert.deepEqual(await openAll(place), expected);

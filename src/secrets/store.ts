@@ -60,14 +60,16 @@ export function* sealedWithActiveKey(q: Queries, sealed: readonly string[]): Ste
 
 /** A sealed text, where it is and whom it belongs to. */
 export interface SealedPlace {
-  readonly table: 'secrets' | 'conversations' | 'facts';
+  readonly table: 'secrets' | 'conversations' | 'webhooks' | 'facts';
   readonly userId: number;
-  /** Kind and name of a secret, id of a conversation, name of a fact. */
+  /** Kind and name of a secret, id of a conversation or webhook, name of a fact. */
   readonly name: readonly string[];
   readonly sealed: string;
   /** The internal key of a conversation; 0 elsewhere. */
   readonly key: number;
 }
+
+const ownerWords = { secrets: 'secret', conversations: 'conversation', webhooks: 'webhook' } as const;
 
 /** Whom a sealed text is bound to. */
 export function ownerOf({
@@ -76,7 +78,7 @@ export function ownerOf({
   name,
 }: Pick<SealedPlace, 'table' | 'userId' | 'name'>): readonly string[] {
   if (table === 'facts') return ['fact', ...name];
-  return [table === 'secrets' ? 'secret' : 'conversation', String(userId), ...name];
+  return [ownerWords[table], String(userId), ...name];
 }
 
 interface StaleInput {
@@ -105,6 +107,13 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       .where('sealed', 'not like', current)
       .limit(max),
   );
+  const webhooks = yield* rows(
+    q.build
+      .selectFrom('webhooks')
+      .select(['user_id', 'id', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
   const conversations = yield* rows(
     q.build
       .selectFrom('conversations')
@@ -122,6 +131,13 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       userId: s.user_id,
       name: [s.kind, s.name],
       sealed: s.sealed,
+      key: 0,
+    })),
+    ...webhooks.map((w) => ({
+      table: 'webhooks' as const,
+      userId: w.user_id,
+      name: [w.id],
+      sealed: w.sealed,
       key: 0,
     })),
     ...conversations.map((c) => ({
@@ -156,6 +172,12 @@ function resealQuery(
         .where('user_id', '=', userId)
         .where('kind', '=', first)
         .where('name', '=', second)
+        .where('sealed', '=', sealed);
+    case 'webhooks':
+      return q.build
+        .updateTable('webhooks')
+        .set({ sealed: resealed })
+        .where('id', '=', first)
         .where('sealed', '=', sealed);
     case 'conversations':
       return q.build

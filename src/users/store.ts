@@ -44,4 +44,8 @@ export const listUsers = read('users.list', function* (q, _: null) {
   );
 });
 
-export const userTransactions = [ensureUser, findUser, hasOneUser, listUsers];
+export const listUserIds = read('users.listIds', function* (q, _: null): Steps<number[]> {
+  return (yield* rows(q.build.selectFrom('users').select('id'))).map(({ id }) => id);
+});
+
+export const userTransactions = [ensureUser, findUser, hasOneUser, listUsers, listUserIds];

@@ -331,9 +331,9 @@ describe('paths and methods', () => {
   it('answers a wrong method with 405 and names the right ones', async () => {
     const wrong = [
       ['DELETE', '/api/settings', 'GET, HEAD, POST, PATCH'],
-      ['PUT', '/api/conversations', 'POST'],
+      ['PUT', '/api/conversations', 'POST, GET, HEAD'],
       ['POST', '/api/keys/abc', 'DELETE'],
-      ['OPTIONS', '/api/conversations', 'POST'],
+      ['OPTIONS', '/api/conversations', 'POST, GET, HEAD'],
       ['PROPFIND', '/api/settings', 'GET, HEAD, POST, PATCH'],
       ['POST', '/alive', 'GET, HEAD'],
     ] as const;

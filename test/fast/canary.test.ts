@@ -115,6 +115,8 @@ for (const kind of databaseKinds) {
         'idempotency',
         'facts',
         'audit',
+        'webhooks',
+        'deliveries',
       ];
       for (const table of tables) {
         const rows = JSON.stringify(await inspect(service.place, `select * from ${table}`));

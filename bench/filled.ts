@@ -1,0 +1,83 @@
+// A small and a large database for all parts that ask how size tells: filled once, and measured in turns.
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { openConfiguredDatabase } from '../src/database.ts';
+import type { Database } from '../src/db/transaction.ts';
+import { createPlace, type Place } from '../test/support/databases.ts';
+import { createMakers, type Makers } from './creations.ts';
+import { databaseFile, fillSqlite } from './fill.ts';
+import type { Plan } from './plan.ts';
+import { whole } from './report.ts';
+import { median } from './statistics.ts';
+import { fail } from './store.ts';
+
+/** A filled database at rest: a service can be started on it, or it can be opened. */
+export interface Filled {
+  readonly count: number;
+  readonly place: Place;
+  /** When it was filled. */
+  readonly fileBytes: number;
+}
+
+/** A filled database that was opened by this process. */
+export interface Opened extends Filled {
+  readonly database: Database;
+  readonly makers: Makers;
+}
+
+export interface Both<Of> {
+  readonly small: Of;
+  readonly large: Of;
+}
+
+export type FilledOnce = () => Promise<Both<Filled>>;
+
+async function fill(count: number): Promise<Filled> {
+  process.stderr.write(`filling ${whole(count)} conversations …\n`);
+  const place = await createPlace('sqlite');
+  await fillSqlite(place, count);
+  return { count, place, fileBytes: statSync(databaseFile(place)).size };
+}
+
+/** They lie in the temp folder of the run, and go with it. */
+export function createFilledOnce({ sizes }: Plan): FilledOnce {
+  let both: Promise<Both<Filled>> | undefined;
+  async function fillBoth(): Promise<Both<Filled>> {
+    return { small: await fill(sizes.small), large: await fill(sizes.large) };
+  }
+  return () => {
+    both ??= fillBoth();
+    return both;
+  };
+}
+
+export async function openFilled(filled: Filled): Promise<Opened> {
+  const database = await openConfiguredDatabase(filled.place, fail);
+  return { ...filled, database, makers: await createMakers(database) };
+}
+
+/** Looks at the file without the store. */
+export function lookInto<Out>({ place }: Filled, look: (connection: DatabaseSync) => Out): Out {
+  const connection = new DatabaseSync(databaseFile(place), { readOnly: true });
+  try {
+    return look(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Medians of what the probe returns, after a turn of each that is not counted. */
+export async function inTurns(
+  probe: (opened: Opened) => Promise<number>,
+  rounds: number,
+  { small, large }: Both<Opened>,
+): Promise<Both<number>> {
+  await probe(small);
+  await probe(large);
+  const times: { small: number[]; large: number[] } = { small: [], large: [] };
+  for (let round = 0; round < rounds; round++) {
+    times.small.push(await probe(small));
+    times.large.push(await probe(large));
+  }
+  return { small: median(times.small), large: median(times.large) };
+}

@@ -1,0 +1,32 @@
+// What the operating system tells about a process.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+const usPerTick = 10_000;
+
+/** Resident memory of a process, in bytes. */
+export function residentBytes(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  const text = existsSync(status)
+    ? (/^VmRSS:\s+(\d+)/m.exec(readFileSync(status, 'utf8'))?.[1] ?? '')
+    : spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
+  return Number(text) * 1_024;
+}
+
+/** Processor time of a process so far, all its threads; NaN where the system does not tell. */
+export function cpuUs(pid: number): number {
+  try {
+    // After the name in brackets, which may hold anything: user and system time are the 12th and 13th field.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * usPerTick;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Files and connections that a process may have open: Node takes all that it may have by itself. */
+export function openFilesMax(): number {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { hard?: unknown } } };
+  const hard = report.userLimits?.open_files?.hard;
+  return typeof hard === 'number' ? hard : Number.POSITIVE_INFINITY;
+}

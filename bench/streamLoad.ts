@@ -1,0 +1,166 @@
+// Readers of streams and the one who writes, in one process, so that one clock measures both: many raw sockets that
+// follow conversations, and one more that sends messages to them, each after all readers have the one before.
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { answerReader } from './answerReader.ts';
+import { answerParent } from './child.ts';
+import { eventReader } from './eventReader.ts';
+import { cpuUs, residentBytes } from './processes.ts';
+import { openSocket } from './sockets.ts';
+import { median, percentile } from './statistics.ts';
+
+export interface StreamPlan {
+  readonly port: number;
+  /** The service, whose memory and processor time are looked at. */
+  readonly pid: number;
+  /** To follow a conversation, one for each. Readers are spread over them evenly. */
+  readonly follows: readonly string[];
+  /** To send a message to the same conversations. */
+  readonly messages: readonly string[];
+  /** The last event that each of them has when it begins. */
+  readonly lastEvent: number;
+  readonly readers: number;
+  /** Messages at the start, which are not counted. */
+  readonly warmups: number;
+  readonly counted: number;
+  readonly settleMs: number;
+}
+
+export interface Delivery {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface StreamResult {
+  readonly openMs: number;
+  /** Memory of the service without readers, with them, and after the messages. */
+  readonly bytes: { readonly before: number; readonly open: number; readonly after: number };
+  /** Until the answer to the message is there. */
+  readonly answerMs: number;
+  readonly fromSend: Delivery;
+  readonly fromAnswer: Delivery;
+  /** Until the last reader of a message has it. */
+  readonly lastMs: number;
+  /** Processor time of the service, all its threads, for one message to one reader. */
+  readonly cpuUs: number;
+}
+
+const readBytes = 65_536;
+/** Connections that are being opened at the same time. */
+const openingMax = 128;
+
+interface Message {
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  readonly deliveredAt: Float64Array;
+}
+
+/** Where deliveries of the message under way are noted. */
+function createArrivals(readers: number) {
+  const times = new Float64Array(readers);
+  let due = 0;
+  let count = 0;
+  let all = Promise.withResolvers<void>();
+  return {
+    expect: (number: number): Promise<void> => {
+      [due, count, all] = [number, 0, Promise.withResolvers()];
+      return all.promise;
+    },
+    note: (): void => {
+      if (count >= due) throw new Error('more came than was sent');
+      times[count++] = performance.now();
+      if (count === due) all.resolve();
+    },
+    times: (): Float64Array => times.slice(0, count),
+  };
+}
+
+function failOnClose(socket: Socket): void {
+  socket.on('close', () => {
+    throw new Error('the server closed a connection');
+  });
+}
+
+/** Opens the readers, a bounded number at a time. Each is open once it has what the conversation holds so far. */
+async function openReaders(plan: StreamPlan, note: () => void): Promise<void> {
+  // Used by one callback at a time.
+  const buffer = Buffer.allocUnsafe(readBytes);
+  const follows = plan.follows.map((request) => Buffer.from(request));
+  let begun = 0;
+  async function openOne(number: number): Promise<void> {
+    const caughtUp = Promise.withResolvers<void>();
+    const read = eventReader((id) => {
+      if (id > plan.lastEvent) note();
+      else if (id === plan.lastEvent) caughtUp.resolve();
+    });
+    const socket = await openSocket(plan.port, buffer, read);
+    failOnClose(socket);
+    socket.write(follows[number % follows.length] ?? '');
+    await caughtUp.promise;
+  }
+  async function repeat(): Promise<void> {
+    while (begun < plan.readers) await openOne(begun++);
+  }
+  await Promise.all(Array.from({ length: openingMax }, repeat));
+}
+
+async function openWriter({ port, messages }: StreamPlan) {
+  const requests = messages.map((message) => Buffer.from(message));
+  let answered = Promise.withResolvers<number>();
+  const read = answerReader(() => answered.resolve(performance.now()));
+  const socket = await openSocket(port, Buffer.allocUnsafe(readBytes), read);
+  failOnClose(socket);
+  /** Resolves with the time of the answer. */
+  return (number: number): Promise<number> => {
+    answered = Promise.withResolvers();
+    socket.write(requests[number % requests.length] ?? '');
+    return answered.promise;
+  };
+}
+
+function describe(values: Float64Array): Delivery {
+  values.sort();
+  return { p50Ms: percentile(values, 0.5), p99Ms: percentile(values, 0.99) };
+}
+
+function since(messages: readonly Message[], begin: (message: Message) => number): Delivery {
+  const all = messages.flatMap((message) => [...message.deliveredAt].map((at) => at - begin(message)));
+  return describe(Float64Array.from(all));
+}
+
+async function run(plan: StreamPlan): Promise<StreamResult> {
+  const { pid, readers, warmups, counted, settleMs } = plan;
+  const arrivals = createArrivals(readers);
+  const before = residentBytes(pid);
+  const openAt = performance.now();
+  await openReaders(plan, arrivals.note);
+  const openMs = performance.now() - openAt;
+  await sleep(settleMs);
+  const open = residentBytes(pid);
+  // Only now: the service closes a connection that says nothing.
+  const write = await openWriter(plan);
+
+  async function sendOne(number: number): Promise<Message> {
+    const all = arrivals.expect(readers / plan.follows.length);
+    const sentAt = performance.now();
+    const [answeredAt] = await Promise.all([write(number), all]);
+    return { sentAt, answeredAt, deliveredAt: arrivals.times() };
+  }
+  for (let number = 0; number < warmups; number++) await sendOne(number);
+  const messages: Message[] = [];
+  const cpuBefore = cpuUs(pid);
+  for (let number = 0; number < counted; number++) messages.push(await sendOne(number));
+  const cpu = cpuUs(pid) - cpuBefore;
+  const deliveries = messages.reduce((sum, { deliveredAt }) => sum + deliveredAt.length, 0);
+  return {
+    openMs,
+    bytes: { before, open, after: residentBytes(pid) },
+    answerMs: median(messages.map(({ sentAt, answeredAt }) => answeredAt - sentAt)),
+    fromSend: since(messages, ({ sentAt }) => sentAt),
+    fromAnswer: since(messages, ({ answeredAt }) => answeredAt),
+    lastMs: median(messages.map(({ sentAt, deliveredAt }) => Math.max(...deliveredAt) - sentAt)),
+    cpuUs: cpu / deliveries,
+  };
+}
+
+if (import.meta.main) answerParent(run);

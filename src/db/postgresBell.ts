@@ -1,0 +1,99 @@
+// The bell between processes on one PostgreSQL. It only says that it is worth looking: a lost ring costs the time
+// until the next look that happens anyway.
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+const channel = 'parley';
+/** PostgreSQL refuses more than 8,000. */
+const payloadMax = 7_000;
+/** Rings of so long travel together. */
+const gatherMs = 5;
+/** Topics that wait to travel; what is beyond them is found by looking. */
+const topicsMax = 10_000;
+const retryMs = 1_000;
+const connectTimeoutMs = 5_000;
+
+export interface PostgresBell {
+  ring(topics: readonly string[]): void;
+  close(): Promise<void>;
+}
+
+interface BellOptions {
+  readonly url: string;
+  /** Runs a query on the pool. */
+  readonly query: (text: string, values: unknown[]) => Promise<unknown>;
+  /** Called with the topics that another process has rung. */
+  readonly onRung: (topics: readonly string[]) => void;
+  /** Called when rings may have been missed. */
+  readonly onMissed: () => void;
+}
+
+export function openPostgresBell({ url, query, onRung, onMissed }: BellOptions): PostgresBell {
+  const self = randomBytes(6).toString('hex');
+  const outgoing = new Set<string>();
+  let client: pg.Client | undefined;
+  let gather: NodeJS.Timeout | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  function listen(): void {
+    const fresh = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      application_name: 'parley bell',
+    });
+    client = fresh;
+    let lost = false;
+    const lose = () => {
+      if (lost) return;
+      lost = true;
+      void fresh.end().catch(() => {});
+      if (!closed) retry = setTimeout(listen, retryMs).unref();
+    };
+    fresh.on('error', lose);
+    fresh.on('end', lose);
+    fresh.on('notification', ({ payload = '' }) => {
+      const [from, ...topics] = payload.split(',');
+      if (from !== self) onRung(topics);
+    });
+    fresh
+      .connect()
+      .then(() => fresh.query(`listen ${channel}`))
+      .then(onMissed, lose);
+  }
+
+  function* payloads(topics: readonly string[]): Generator<string> {
+    let payload = self;
+    for (const topic of topics) {
+      if (payload.length + topic.length >= payloadMax) {
+        yield payload;
+        payload = self;
+      }
+      payload += `,${topic}`;
+    }
+    yield payload;
+  }
+
+  function send(): void {
+    gather = undefined;
+    const topics = [...outgoing];
+    outgoing.clear();
+    for (const payload of payloads(topics))
+      query('select pg_notify($1, $2)', [channel, payload]).catch(() => {});
+  }
+
+  listen();
+  return {
+    ring: (topics) => {
+      for (const topic of topics) if (outgoing.size < topicsMax) outgoing.add(topic);
+      gather ??= setTimeout(send, gatherMs).unref();
+    },
+    close: async () => {
+      closed = true;
+      clearTimeout(gather);
+      clearTimeout(retry);
+      await client?.end().catch(() => {});
+    },
+  };
+}

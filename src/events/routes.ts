@@ -1,0 +1,139 @@
+// GET …/events, …/events/stream, …/trajectory of a conversation, and GET /api/events/stream of them all.
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { needs } from '../http/access.ts';
+import type { Server } from '../http/server.ts';
+import { changeExample, eventsExample } from './examples.ts';
+import {
+  ConversationParams,
+  EventsPage,
+  EventsQuery,
+  StreamHeaders,
+  StreamQuery,
+  Trajectory,
+} from './schema.ts';
+import type { Events, Stream } from './service.ts';
+
+const access = needs('conversations:read');
+const json = 'application/json; charset=utf-8';
+const reconnectMs = 1_000;
+const streamAnswer = { description: 'Server-sent events that do not end.', anyOf: [] };
+
+function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>): string | undefined {
+  // Browsers repeat the first URL when they come again: what they saw last counts more.
+  return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
+}
+
+/** Sends the head, so that the log can be written after it. */
+function beginStream(reply: FastifyReply, { reset, cursor }: Stream): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    // Proxies must pass on what they get.
+    'x-accel-buffering': 'no',
+  });
+  // With the place, so that one who has seen nothing yet can come again too.
+  reply.raw.write(`retry: ${reconnectMs}\nid: ${cursor}\n${reset ? 'event: reset\ndata: {}\n' : ''}\n`);
+}
+
+export function eventRoutes(app: Server, events: Events): void {
+  app.get(
+    '/api/conversations/:id/events',
+    {
+      config: {
+        access,
+        document: {
+          errors: ['bad_limit'],
+          responses: {
+            200: { description: 'A page of events.', anyOf: [EventsPage], examples: { page: eventsExample } },
+          },
+        },
+      },
+      schema: {
+        tags: ['Events'],
+        operationId: 'listEvents',
+        summary: 'Read events',
+        description:
+          'Ids count from 0 in each conversation, without gaps. A page may hold fewer than asked for where events are large; `has_more` tells.',
+        params: ConversationParams,
+        querystring: EventsQuery,
+      },
+    },
+    async (request, reply) => {
+      const text = await events.page(request.principal, request.params.id, request.query);
+      return reply.type(json).send(text);
+    },
+  );
+
+  app.get(
+    '/api/conversations/:id/trajectory',
+    {
+      config: {
+        access,
+        document: { responses: { 200: { description: 'The whole log.', anyOf: [Trajectory] } } },
+      },
+      schema: {
+        tags: ['Events'],
+        operationId: 'getTrajectory',
+        summary: 'Read the whole log',
+        params: ConversationParams,
+      },
+    },
+    async (request, reply) => {
+      const pieces = await events.trajectory(request.principal, request.params.id);
+      return reply.type(json).send(Readable.from(pieces, { objectMode: false }));
+    },
+  );
+
+  app.get(
+    '/api/conversations/:id/events/stream',
+    {
+      exposeHeadRoute: false,
+      config: { access, document: { headers: StreamHeaders, responses: { 200: streamAnswer } } },
+      schema: {
+        tags: ['Events'],
+        operationId: 'streamEvents',
+        summary: 'Follow events',
+        description:
+          'Server-sent events: what there is after the cursor, then what comes, each event once and in order. `id:` is the id of the event. Come again with `Last-Event-ID` or `?after=` and go on where you were. It ends when the conversation is deleted or the key is revoked.',
+        params: ConversationParams,
+        querystring: StreamQuery,
+      },
+    },
+    async (request, reply) => {
+      events.checkRoom();
+      const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
+      beginStream(reply, stream);
+      events.follow(request.principal, stream, reply.raw);
+    },
+  );
+
+  app.get(
+    '/api/events/stream',
+    {
+      exposeHeadRoute: false,
+      config: {
+        access,
+        document: {
+          headers: StreamHeaders,
+          responses: { 200: { ...streamAnswer, examples: { change: changeExample } } },
+        },
+      },
+      schema: {
+        tags: ['Events'],
+        operationId: 'streamChanges',
+        summary: 'Follow your conversations',
+        description:
+          'Server-sent events: each change of status or title of one of your conversations, from now on or after the cursor. A status of null says that it was deleted. An event named `reset` says that what you asked for is older than 7 days and no longer kept: read the list again.',
+        querystring: StreamQuery,
+      },
+    },
+    async (request, reply) => {
+      events.checkRoom();
+      const stream = await events.openChanges(request.principal, lastSeen(request));
+      beginStream(reply, stream);
+      events.follow(request.principal, stream, reply.raw);
+    },
+  );
+}

@@ -1,0 +1,72 @@
+// What a caller sends to read events, and what comes back.
+import Type from 'typebox';
+
+export const eventsPageMax = 100;
+
+const Whole = (description: string) => Type.String({ pattern: '^\\d{1,15}$', description });
+
+export const ConversationParams = Type.Object({
+  id: Type.String({ maxLength: 512, description: 'Id of the conversation.' }),
+});
+
+export const EventsQuery = Type.Object(
+  {
+    start_id: Type.Optional(Whole('The first id that may be in the page. Default: 0.')),
+    end_id: Type.Optional(Whole('The last id that may be in the page. Default: the newest.')),
+    reverse: Type.Optional(
+      Type.Unsafe<'true' | 'false'>({
+        type: 'string',
+        enum: ['true', 'false'],
+        description: 'true: newest first.',
+      }),
+    ),
+    limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${eventsPageMax}. Default: 20.` })),
+  },
+  { additionalProperties: false },
+);
+export type EventsQuery = Type.Static<typeof EventsQuery>;
+
+/** An event in any of its shapes; docs/events.md tells them all. */
+export const Event = Type.Object(
+  {
+    id: Type.Integer(),
+    timestamp: Type.Optional(Type.String()),
+    source: Type.String(),
+    message: Type.String(),
+    action: Type.Optional(Type.String()),
+    args: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    observation: Type.Optional(Type.String()),
+    content: Type.Optional(Type.String()),
+    extras: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { $id: 'Event', additionalProperties: true },
+);
+
+export const EventsPage = Type.Object(
+  { events: Type.Array(Event), has_more: Type.Boolean() },
+  { $id: 'EventsPage', additionalProperties: false },
+);
+
+export const Trajectory = Type.Object(
+  { trajectory: Type.Array(Event) },
+  { $id: 'Trajectory', additionalProperties: false },
+);
+
+export const StreamQuery = Type.Object(
+  {
+    after: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'Begin after this one: the id of the last that you have seen. `Last-Event-ID` counts more.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const StreamHeaders = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.String({ description: 'The id of the last that you have seen; browsers send it by themselves.' }),
+  ),
+});

@@ -1,0 +1,131 @@
+// The log of a conversation: appended to in the transaction of what happened, read in bounded pieces.
+import { sql } from 'kysely';
+import { one, prepared, type Queries, type Query, read, rows, type Steps } from '../db/transaction.ts';
+
+/** An event as stored text, but for its number, which it gets in the transaction. */
+export type EventText = string;
+
+/** Where a log is: known by the owner and the name that the owner gave it. */
+export interface LogName {
+  readonly userId: number;
+  readonly id: string;
+}
+
+export interface Piece {
+  readonly conversation: number;
+  /** The first id that may be in it. */
+  readonly from: number;
+  /** The first id that may not. */
+  readonly below: number;
+  readonly newestFirst: boolean;
+  readonly max: number;
+  readonly bytesMax: number;
+}
+
+export interface StoredEvent {
+  readonly id: number;
+  readonly json: string;
+}
+
+const batchSizes = [100, 2, 1] as const;
+
+type Batch = Record<string, number | string>;
+
+function insertBatch(size: number): (q: Queries, batch: Batch) => Query<unknown> {
+  const place = Array.from({ length: size }, (_, i) => i);
+  return prepared((q: Queries, batch: Batch) =>
+    q.build.insertInto('events').values(
+      place.map((i) => ({
+        conversation_key: batch['conversation'] as number,
+        id: batch[`id${i}`] as number,
+        json: batch[`json${i}`] as string,
+      })),
+    ),
+  );
+}
+
+const batches = batchSizes.map((size) => ({ size, insert: insertBatch(size) }));
+
+/** Writes events under ids that the caller has reserved by moving `next_event`. */
+export function* insertEvents(
+  q: Queries,
+  conversation: number,
+  firstId: number,
+  events: readonly EventText[],
+): Steps<void> {
+  let done = 0;
+  for (const { size, insert } of batches) {
+    for (; events.length - done >= size; done += size) {
+      const batch: Batch = { conversation };
+      for (let i = 0; i < size; i++) {
+        const id = firstId + done + i;
+        batch[`id${i}`] = id;
+        batch[`json${i}`] = `{"id":${id},${(events[done + i] as string).slice(1)}`;
+      }
+      yield* rows(insert(q, batch));
+    }
+  }
+}
+
+export function deleteEvents(q: Queries, conversation: number): Query<unknown> {
+  return q.build.deleteFrom('events').where('conversation_key', '=', conversation);
+}
+
+const selectLog = prepared((q: Queries, { userId, id }: LogName) =>
+  q.build
+    .selectFrom('conversations')
+    .select(['key', 'next_event'])
+    .where('user_id', '=', userId)
+    .where('id', '=', id),
+);
+
+/** The number of the log and the next id; undefined where the user has no such conversation. */
+export const findLog = read('events.findLog', function* (q, name: LogName) {
+  return yield* one(selectLog(q, name));
+});
+
+/** Which of the logs have grown: number and next id of each that still exists. */
+export const findEnds = read('events.findEnds', function* (q, conversations: readonly number[]) {
+  return yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'next_event'])
+      .where('key', 'in', [...conversations]),
+  );
+});
+
+/** Finds by their lengths alone how many fit, so that no large event is read in vain. */
+function selectPiece(order: 'asc' | 'desc') {
+  return prepared((q: Queries, piece: Piece) => {
+    const within = q.build
+      .selectFrom('events')
+      .where('conversation_key', '=', piece.conversation)
+      .where('id', '>=', piece.from)
+      .where('id', '<', piece.below)
+      .orderBy('id', order);
+    const few = within
+      .select(['id', sql<number>`octet_length(json)`.as('bytes')])
+      .limit(piece.max)
+      .as('few');
+    const before = sql<number>`sum(bytes) over (order by id ${sql.raw(order)}) - bytes`;
+    const counted = q.build
+      .selectFrom(few)
+      .select(['id', before.as('before')])
+      .as('counted');
+    const last = q.build
+      .selectFrom(counted)
+      .select((e) => (order === 'asc' ? e.fn.max('id') : e.fn.min('id')).as('id'))
+      .where('before', '<', piece.bytesMax);
+    return within.select(['id', 'json']).where('id', order === 'asc' ? '<=' : '>=', last);
+  });
+}
+
+const selectOldest = selectPiece('asc');
+const selectNewest = selectPiece('desc');
+
+/** A piece of a log, at most so many events and bytes; always one where there is one. */
+export const readEvents = read('events.read', function* (q, piece: Piece): Steps<StoredEvent[]> {
+  return yield* rows((piece.newestFirst ? selectNewest : selectOldest)(q, piece));
+});
+
+export const eventTransactions = [findLog, findEnds, readEvents];

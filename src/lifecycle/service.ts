@@ -1,0 +1,105 @@
+// Naming, starting, stopping, deleting and talking to conversations.
+import Type from 'typebox';
+import { answerStatus } from '../conversations/answer.ts';
+import { conversationName, noConversation } from '../conversations/name.ts';
+import type { ConversationResponse } from '../conversations/schema.ts';
+import type { Database } from '../db/transaction.ts';
+import { invalid } from '../errors.ts';
+import { agentStateChanged, eventText, loading, userMessage } from '../events/shapes.ts';
+import type { Principal } from '../keys/principal.ts';
+import { conversationTopic, userTopic } from '../topics.ts';
+import { compileCheck } from '../validation.ts';
+import { MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
+import { stopReason } from './states.ts';
+import {
+  deleteConversation,
+  type Outcome,
+  renameConversation,
+  startConversation,
+  stopConversation,
+} from './store.ts';
+
+export type Lifecycle = ReturnType<typeof createLifecycle>;
+
+const messageFault = compileCheck(Type.Object({ args: MessageArgs }));
+const stateFault = compileCheck(Type.Object({ args: StateArgs }));
+
+export function createLifecycle({ database }: { readonly database: Database }) {
+  const now = () => new Date().toISOString();
+
+  function ring(userId: number, key: number): void {
+    database.ring([conversationTopic(key), userTopic(userId)]);
+  }
+
+  function settle({ userId }: Principal, outcome: Outcome | undefined): Outcome {
+    if (outcome === undefined) throw noConversation();
+    if (outcome.changed) ring(userId, outcome.key);
+    return outcome;
+  }
+
+  async function stop(principal: Principal, id: string): Promise<ConversationResponse> {
+    const at = now();
+    const reason = stopReason('user');
+    const events = [eventText(agentStateChanged('stopped', reason.message), at)];
+    const outcome = await database.run(stopConversation, {
+      ...conversationName(principal, id),
+      reason,
+      events,
+      at,
+    });
+    return answerStatus(id, settle(principal, outcome).status);
+  }
+
+  async function wake(principal: Principal, id: string, message: readonly string[], at: string) {
+    const waking = [eventText(loading, at)];
+    return database.run(startConversation, { ...conversationName(principal, id), message, waking, at });
+  }
+
+  async function start(principal: Principal, id: string): Promise<ConversationResponse> {
+    const outcome = await wake(principal, id, [], now());
+    return answerStatus(id, settle(principal, outcome).status);
+  }
+
+  /** Adds a message of the user; one that has stopped starts again. */
+  async function say(
+    principal: Principal,
+    id: string,
+    { message, image_urls }: NewMessage,
+    path = 'message',
+  ): Promise<void> {
+    const images = image_urls ?? [];
+    if (message.trim() === '' && images.length === 0)
+      throw invalid([{ path, message: 'must not be empty where there is no image' }]);
+    const at = now();
+    const outcome = await wake(principal, id, [eventText(userMessage(message, images), at)], at);
+    settle(principal, outcome);
+  }
+
+  /** What old clients send as an event. */
+  async function act(principal: Principal, id: string, { action, args }: UserAction): Promise<void> {
+    const fault = (action === 'message' ? messageFault : stateFault)({ args });
+    if (fault !== undefined) throw fault;
+    if (action === 'message') {
+      const { content, image_urls = null } = args as MessageArgs;
+      return say(principal, id, { message: content, image_urls }, 'args.content');
+    }
+    const { agent_state: wanted } = args as StateArgs;
+    await (wanted === 'running' ? start(principal, id) : stop(principal, id));
+  }
+
+  async function rename(principal: Principal, id: string, title: string): Promise<void> {
+    const name = conversationName(principal, id);
+    const found = await database.run(renameConversation, { ...name, title: title.trim(), at: now() });
+    if (!found) throw noConversation();
+    database.ring([userTopic(principal.userId)]);
+  }
+
+  /** Whether there was one. */
+  async function remove(principal: Principal, id: string): Promise<boolean> {
+    const key = await database.run(deleteConversation, { ...conversationName(principal, id), at: now() });
+    if (key !== undefined) ring(principal.userId, key);
+    return key !== undefined;
+  }
+
+  return { stop, start, say, act, rename, remove };
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conversationStatuses, mayFollow, stopCodes, stopReasons, transitions } from './states.ts';
+
+describe('the states of a conversation', () => {
+  it('follow each other as the table says, and in no other way', () => {
+    const allowed = conversationStatuses.flatMap((from) =>
+      conversationStatuses.filter((to) => mayFollow(from, to)).map((to) => `${from} → ${to}`),
+    );
+    assert.deepEqual(allowed, [
+      'STARTING → RUNNING',
+      'STARTING → STOPPED',
+      'RUNNING → STOPPED',
+      'STOPPED → STARTING',
+    ]);
+  });
+
+  it('begin with STARTING', () => {
+    assert.deepEqual(
+      transitions.filter(({ from }) => from === null).map(({ to }) => to),
+      ['STARTING'],
+    );
+  });
+
+  it('end for one of eleven reasons, each with a sentence', () => {
+    assert.deepEqual(stopCodes.toSorted(), [
+      'agent_error',
+      'agent_missing',
+      'finished',
+      'idle',
+      'max_budget',
+      'max_iterations',
+      'no_sandbox',
+      'shutdown',
+      'start_timeout',
+      'user',
+      'workspace_error',
+    ]);
+    for (const sentence of Object.values(stopReasons)) assert.match(sentence, /^[A-Z].+\.$/);
+  });
+});

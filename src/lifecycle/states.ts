@@ -1,0 +1,52 @@
+// The states of a conversation, as data: what may follow what, when, and every reason to stop.
+
+export const conversationStatuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
+export type ConversationStatus = (typeof conversationStatuses)[number];
+
+interface Transition {
+  readonly from: ConversationStatus | null;
+  readonly to: ConversationStatus;
+  readonly when: string;
+}
+
+export const transitions: readonly Transition[] = [
+  { from: null, to: 'STARTING', when: 'it is created; it may wait for a free worker' },
+  { from: 'STARTING', to: 'RUNNING', when: "the agent's session is open" },
+  { from: 'STARTING', to: 'STOPPED', when: 'its user stops it, it fails, or its deadline passes' },
+  {
+    from: 'RUNNING',
+    to: 'STOPPED',
+    when: 'its user stops it, it is idle, a limit is reached, the agent fails',
+  },
+  { from: 'STOPPED', to: 'STARTING', when: 'it is started again, or gets a message' },
+];
+
+export function mayFollow(from: ConversationStatus, to: ConversationStatus): boolean {
+  return transitions.some((t) => t.from === from && t.to === to);
+}
+
+/** Why a conversation stopped, with the sentence that people read. */
+export const stopReasons = {
+  user: 'You stopped it.',
+  finished: 'The agent has finished.',
+  idle: 'Nothing happened for a while. A message starts it again.',
+  max_iterations: 'It reached the number of model requests that your settings allow for a message.',
+  max_budget: 'It reached the budget that your settings allow for a conversation.',
+  agent_error: 'The agent failed.',
+  agent_missing: 'The agent is not installed.',
+  no_sandbox: 'There is no sandbox to run it in.',
+  workspace_error: 'Its workspace could not be made ready.',
+  start_timeout: 'It did not start in time.',
+  shutdown: 'The service was shut down.',
+} as const;
+export type StopCode = keyof typeof stopReasons;
+export const stopCodes = Object.keys(stopReasons) as StopCode[];
+
+export interface StopReason {
+  readonly code: StopCode;
+  readonly message: string;
+}
+
+export function stopReason(code: StopCode, message: string = stopReasons[code]): StopReason {
+  return { code, message };
+}

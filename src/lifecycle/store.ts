@@ -1,0 +1,225 @@
+// What happens to a conversation after its creation. Each transaction takes the row first, so that two that meet
+// wait for each other, and leaves the status, the log, the user's changes and the webhooks in step.
+import { sql } from 'kysely';
+import { type Change, changeText } from '../changes/shape.ts';
+import { recordChange } from '../changes/store.ts';
+import type { ConversationName } from '../conversations/name.ts';
+import { one, prepared, type Queries, rows, type Steps, write } from '../db/transaction.ts';
+import { deleteEvents, type EventText, insertEvents } from '../events/store.ts';
+import { forgetEventDeliveries, recordDeliveries } from '../webhooks/store.ts';
+import { type ConversationStatus, mayFollow, type StopReason } from './states.ts';
+
+/** When it happens, as text for those who read it. */
+interface Moment {
+  readonly at: string;
+}
+
+export interface Held {
+  readonly key: number;
+  readonly user_id: number;
+  readonly id: string;
+  readonly status: ConversationStatus;
+  readonly title: string;
+  readonly run_id: string | null;
+  readonly next_event: number;
+  readonly stop_code: string | null;
+  readonly stop_sentence: string | null;
+}
+
+export const heldColumns = [
+  'key',
+  'user_id',
+  'id',
+  'status',
+  'title',
+  'run_id',
+  'next_event',
+  'stop_code',
+  'stop_sentence',
+] as const;
+
+/** Takes the row until the transaction ends. */
+const takeRow = prepared((q: Queries, { userId, id }: ConversationName) =>
+  q.build
+    .updateTable('conversations')
+    .set((e) => ({ next_event: e.ref('next_event') }))
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .returning([...heldColumns]),
+);
+
+/** The same, with ids for events where it lives. */
+const takeRowAndIds = prepared((q: Queries, { userId, id, count }: ConversationName & { count: number }) => {
+  const lives = sql<boolean>`status <> 'STOPPED'`;
+  return q.build
+    .updateTable('conversations')
+    .set({
+      next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
+      updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
+    })
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .returning([...heldColumns]);
+});
+
+const takeIds = prepared((q: Queries, { key, count }: { key: number; count: number }) =>
+  q.build
+    .updateTable('conversations')
+    .set((e) => ({ next_event: e('next_event', '+', count), updated_at: q.now }))
+    .where('key', '=', key)
+    .returning('next_event'),
+);
+
+function* hold(q: Queries, name: ConversationName): Steps<Held | undefined> {
+  return (yield* one(takeRow(q, name))) as Held | undefined;
+}
+
+interface EventIds {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Adds to the log of a held conversation. Returns the ids that the events got. */
+function* append(q: Queries, held: Held, events: readonly EventText[]): Steps<EventIds | undefined> {
+  const count = events.length;
+  if (count === 0) return undefined;
+  const moved = yield* one(takeIds(q, { key: held.key, count }));
+  if (moved === undefined) throw new Error('a conversation went away while it was held');
+  const first = moved.next_event - count;
+  yield* insertEvents(q, held.key, first, events);
+  return { first, count };
+}
+
+interface Turn extends Moment {
+  readonly to: ConversationStatus;
+  readonly reason: StopReason | null;
+  readonly events: readonly EventText[];
+}
+
+/** Moves a held conversation to another state. */
+export function* turn(q: Queries, held: Held, { to, reason, events, at }: Turn): Steps<void> {
+  if (!mayFollow(held.status, to)) throw new Error(`a conversation cannot go from ${held.status} to ${to}`);
+  yield* rows(
+    q.build
+      .updateTable('conversations')
+      .set({
+        status: to,
+        stop_code: reason?.code ?? null,
+        stop_sentence: reason?.message ?? null,
+        runtime_status: null,
+        updated_at: q.now,
+        // A run that still lives is told to end; it gives the conversation free when it has.
+        wanted: to === 'STOPPED' && held.run_id !== null ? 'stop' : sql.ref('wanted'),
+      })
+      .where('key', '=', held.key),
+  );
+  const added = yield* append(q, held, events);
+  const status = changeOf(held, to, reason, at);
+  yield* recordChange(q, held.user_id, status);
+  yield* recordDeliveries(q, { ...happeningTo(held), status, events: added });
+}
+
+function changeOf(held: Held, status: Change['status'], stop_reason: StopReason | null, at: string): string {
+  return changeText({ conversation_id: held.id, status, title: held.title, stop_reason, at });
+}
+
+function happeningTo(held: Held) {
+  return { userId: held.user_id, conversationKey: held.key, conversationId: held.id };
+}
+
+/** What a transaction found, and the log whose readers must hear of it where it changed something. */
+export interface Outcome {
+  readonly key: number;
+  readonly status: ConversationStatus;
+  readonly changed: boolean;
+}
+
+interface Stop extends ConversationName, Moment {
+  readonly reason: StopReason;
+  readonly events: readonly EventText[];
+}
+
+/** Undefined where there is no such conversation; nothing is changed where it has stopped already. */
+export const stopConversation = write('lifecycle.stop', function* (q, input: Stop): Steps<
+  Outcome | undefined
+> {
+  const held = yield* hold(q, input);
+  if (held === undefined) return undefined;
+  if (held.status === 'STOPPED') return { key: held.key, status: 'STOPPED', changed: false };
+  yield* turn(q, held, { ...input, to: 'STOPPED' });
+  return { key: held.key, status: 'STOPPED', changed: true };
+});
+
+interface Start extends ConversationName, Moment {
+  /** What the log says when it starts again. */
+  readonly waking: readonly EventText[];
+  /** What it gets first, whether it starts or runs. */
+  readonly message: readonly EventText[];
+}
+
+/** Starts one that has stopped, and adds a message to it where there is one. */
+export const startConversation = write('lifecycle.start', function* (q, input: Start): Steps<
+  Outcome | undefined
+> {
+  const { userId, id, message, waking, at } = input;
+  const count = message.length;
+  const held = (count === 0 ? yield* hold(q, input) : yield* one(takeRowAndIds(q, { userId, id, count }))) as
+    | Held
+    | undefined;
+  if (held === undefined) return undefined;
+  if (held.status !== 'STOPPED') {
+    const events = { first: held.next_event - count, count };
+    yield* insertEvents(q, held.key, events.first, message);
+    if (count > 0) yield* recordDeliveries(q, { ...happeningTo(held), events });
+    return { key: held.key, status: held.status, changed: count > 0 };
+  }
+  yield* turn(q, held, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
+  return { key: held.key, status: 'STARTING', changed: true };
+});
+
+interface Rename extends ConversationName, Moment {
+  readonly title: string;
+}
+
+export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
+  const held = yield* hold(q, input);
+  if (held === undefined) return false;
+  const { title, at } = input;
+  if (title === held.title) return true;
+  yield* rows(
+    q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
+  );
+  const { stop_code: code, stop_sentence: message } = held;
+  const reason = code === null ? null : ({ code, message } as StopReason);
+  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reason, at));
+  return true;
+});
+
+/** Removes it with its log and its idempotency keys: the id is free again. Returns the number of the log. */
+export const deleteConversation = write(
+  'lifecycle.delete',
+  function* (q, input: ConversationName & Moment): Steps<number | undefined> {
+    const held = yield* hold(q, input);
+    if (held === undefined) return undefined;
+    yield* rows(q.build.deleteFrom('conversations').where('key', '=', held.key));
+    yield* rows(deleteEvents(q, held.key));
+    yield* rows(
+      q.build
+        .deleteFrom('idempotency')
+        .where('user_id', '=', held.user_id)
+        .where('conversation_id', '=', held.id),
+    );
+    yield* forgetEventDeliveries(q, held.key);
+    const gone = changeOf(held, null, null, input.at);
+    yield* recordChange(q, held.user_id, gone);
+    yield* recordDeliveries(q, { ...happeningTo(held), status: gone });
+    return held.key;
+  },
+);
+
+export const lifecycleTransactions = [
+  stopConversation,
+  startConversation,
+  renameConversation,
+  deleteConversation,
+];

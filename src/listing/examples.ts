@@ -1,0 +1,20 @@
+// An example of a conversation, for the reference.
+import type { ConversationInfo } from './schema.ts';
+
+export const infoExample: ConversationInfo = {
+  conversation_id: '01990f3c5a7b7c1e9d2f4b6a8c0e1f23',
+  title: 'Fix the failing test.',
+  last_updated_at: '2026-01-31T12:05:00.000Z',
+  status: 'STOPPED',
+  runtime_status: null,
+  selected_repository: 'acme/shop',
+  selected_branch: 'main',
+  git_provider: 'github',
+  trigger: 'gui',
+  num_connections: 0,
+  url: null,
+  session_api_key: null,
+  created_at: '2026-01-31T12:00:00.000Z',
+  pr_number: [],
+  stop_reason: { code: 'user', message: 'You stopped it.' },
+};

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
+import { inspect, type Row } from '../../test/support/inspect.ts';
+import { createConversation } from '../conversations/store.ts';
+import type { DatabaseKind } from '../db/transaction.ts';
+import { ensureUser } from '../users/store.ts';
+import { createSweep, defaultTimes } from './service.ts';
+import type { SweepTimes } from './store.ts';
+
+const hourMs = 60 * 60_000;
+const long = 24 * hourMs;
+/** Nothing is overdue by these but what a test makes so. */
+const patient: SweepTimes = { startStalledMs: long, startMs: long, idleMs: long, crowdedIdleMs: long };
+/** Whatever happened is too long ago. */
+const overdueMs = -hourMs;
+
+type State = Readonly<Record<string, string | number | null>>;
+
+/** A conversation that a run holds, whose lease is good. */
+function running(more: State = {}): State {
+  const now = Date.now();
+  return {
+    status: 'RUNNING',
+    run_id: 'run',
+    owner: 'worker',
+    lease_until: now + long,
+    claimed_at: now,
+    active_at: now,
+    ...more,
+  };
+}
+
+function literal(value: string | number | null): string {
+  return typeof value === 'string' ? `'${value}'` : String(value);
+}
+
+async function openSwept(kind: DatabaseKind, t: TestContext) {
+  const database = await openTestDatabase(kind, t);
+  const rung: string[] = [];
+  database.onRing((topics) => rung.push(...topics));
+
+  async function create(user: string, id: string): Promise<void> {
+    const { id: userId } = await database.run(ensureUser, user);
+    await database.run(createConversation, {
+      userId,
+      id,
+      fingerprint: 'f',
+      title: id,
+      trigger: 'gui',
+      repository: null,
+      branch: null,
+      gitProvider: null,
+      request: '{}',
+      sealed: null,
+      events: ['{"source":"environment"}'],
+      at: '2026-01-31T12:00:00.000Z',
+      idempotency: null,
+    });
+  }
+
+  async function change(where: string, state: State): Promise<void> {
+    const set = Object.entries(state).map(([column, value]) => `${column} = ${literal(value)}`);
+    await inspect(database, `update conversations set ${set.join(', ')} where ${where}`);
+  }
+
+  async function put(user: string, id: string, state?: State): Promise<void> {
+    await create(user, id);
+    if (state !== undefined) await change(`id = '${id}'`, state);
+  }
+
+  /** So many that run, of one user. */
+  async function putMany(count: number): Promise<void> {
+    await Promise.all(Array.from({ length: count }, (_, i) => create('ada', `idle ${i}`)));
+    await change('true', running());
+  }
+
+  const stored = () => inspect(database, 'select * from conversations order by id');
+  const statuses = async () =>
+    Object.fromEntries((await stored()).map((row) => [row['id'], row['stop_code'] ?? row['status']]));
+
+  async function sweep(times: Partial<SweepTimes>): Promise<void> {
+    const one = createSweep({ database, onBackgroundError: assert.ifError, times: { ...patient, ...times } });
+    await one.sweep();
+    await one.close();
+  }
+
+  return { database, rung, put, putMany, stored, statuses, sweep };
+}
+
+async function rowOf(stored: () => Promise<Row[]>, id: string): Promise<Row | undefined> {
+  return (await stored()).find((row) => row['id'] === id);
+}
+
+for (const kind of databaseKinds) {
+  describe(`the sweep on ${kind}`, () => {
+    it('touches nothing that is in time', async (t) => {
+      const { put, stored, sweep, rung } = await openSwept(kind, t);
+      await put('ada', 'runs', running());
+      await put('ada', 'starts', running({ status: 'STARTING' }));
+      await put('ada', 'ends', running({ status: 'STOPPED', wanted: 'stop' }));
+      await put('ada', 'waits');
+      await put('ada', 'stopped', { status: 'STOPPED', stop_code: 'user' });
+      const before = await stored();
+      await sweep(defaultTimes);
+      assert.deepEqual(await stored(), before);
+      assert.deepEqual(rung, []);
+    });
+
+    it('frees what a dead run held, keeps its status and forgets that it was to end', async (t) => {
+      const { put, stored, sweep } = await openSwept(kind, t);
+      const past = { lease_until: Date.now() - 1 };
+      await put('ada', 'died', running(past));
+      await put('ada', 'died starting', running({ ...past, status: 'STARTING' }));
+      await put('ada', 'died ending', running({ ...past, status: 'STOPPED', wanted: 'stop' }));
+      await put('ada', 'lives', running());
+      const before = await rowOf(stored, 'lives');
+      await sweep({});
+      const free = { run_id: null, owner: null, lease_until: null, claimed_at: null, active_at: null };
+      for (const [id, status] of [
+        ['died', 'RUNNING'],
+        ['died starting', 'STARTING'],
+        ['died ending', 'STOPPED'],
+      ] as const) {
+        const row = await rowOf(stored, id);
+        assert.deepEqual({ ...row, ...free, wanted: null, status }, { ...row }, id);
+        assert.equal(Number(row?.['next_event']), 1);
+      }
+      assert.deepEqual(await rowOf(stored, 'lives'), before);
+    });
+
+    it('stops what does not get on while it starts, or takes too long in all', async (t) => {
+      const { put, statuses, sweep } = await openSwept(kind, t);
+      const old = Date.now() - 2 * hourMs;
+      const starting = (more: State) => running({ status: 'STARTING', ...more });
+      await put('ada', 'stalled', starting({ active_at: old }));
+      await put('ada', 'slow', starting({ claimed_at: old }));
+      await put('ada', 'told to end', starting({ active_at: old, claimed_at: old, wanted: 'stop' }));
+      await put('ada', 'runs', running({ active_at: old, claimed_at: old }));
+      await put('ada', 'in time', starting({}));
+      await put('ada', 'waits');
+      const all = {
+        'in time': 'STARTING',
+        runs: 'RUNNING',
+        slow: 'STARTING',
+        stalled: 'STARTING',
+        'told to end': 'STARTING',
+        waits: 'STARTING',
+      };
+      await sweep({ startStalledMs: hourMs });
+      assert.deepEqual(await statuses(), { ...all, stalled: 'start_timeout' });
+      await sweep({ startMs: hourMs });
+      assert.deepEqual(await statuses(), { ...all, stalled: 'start_timeout', slow: 'start_timeout' });
+    });
+
+    it('stops what has been idle, earlier where others of the same user wait', async (t) => {
+      const { put, statuses, sweep } = await openSwept(kind, t);
+      const old = Date.now() - 2 * hourMs;
+      await put('ada', 'ada idle', running({ active_at: old }));
+      await put('ada', 'ada busy', running());
+      await put('bob', 'bob idle', running({ active_at: old }));
+      await put('bob', 'bob busy', running());
+      await put('bob', 'bob waits');
+      await put('eve', 'eve idle', running({ active_at: old }));
+      await put('eve', 'eve stopped', { status: 'STOPPED', stop_code: 'user' });
+      await put('eve', 'eve starts', running({ status: 'STARTING' }));
+      const all = {
+        'ada busy': 'RUNNING',
+        'ada idle': 'RUNNING',
+        'bob busy': 'RUNNING',
+        'bob idle': 'RUNNING',
+        'bob waits': 'STARTING',
+        'eve idle': 'RUNNING',
+        'eve starts': 'STARTING',
+        'eve stopped': 'user',
+      };
+      await sweep({ crowdedIdleMs: hourMs });
+      assert.deepEqual(await statuses(), { ...all, 'bob idle': 'idle' });
+      await sweep({ idleMs: hourMs });
+      assert.deepEqual(await statuses(), {
+        ...all,
+        'ada idle': 'idle',
+        'bob idle': 'idle',
+        'eve idle': 'idle',
+      });
+    });
+
+    it('tells the log, the followers and the run that it stopped it', async (t) => {
+      const { database, put, stored, sweep, rung } = await openSwept(kind, t);
+      await put('ada', 'idle', running());
+      const { id: userId } = await database.run(ensureUser, 'ada');
+      await sweep({ idleMs: overdueMs });
+      const row = await rowOf(stored, 'idle');
+      assert.deepEqual(
+        [row?.['status'], row?.['stop_code'], row?.['wanted'], row?.['run_id']],
+        ['STOPPED', 'idle', 'stop', 'run'],
+      );
+      const [event] = await inspect(database, 'select json from events where id = 1');
+      const { id, extras } = JSON.parse(String(event?.['json']));
+      assert.deepEqual([id, extras], [1, { agent_state: 'stopped', reason: row?.['stop_sentence'] }]);
+      const changes = await inspect(database, 'select json from changes order by id');
+      const { status, stop_reason } = JSON.parse(String(changes.at(-1)?.['json']));
+      assert.deepEqual([status, stop_reason.code], ['STOPPED', 'idle']);
+      assert.deepEqual(rung.toSorted(), [`c${row?.['key']}`, `u${userId}`]);
+    });
+
+    it('stops each once, however many sweep at the same moment', async (t) => {
+      const { database, putMany, sweep, rung } = await openSwept(kind, t);
+      await putMany(20);
+      await Promise.all(Array.from({ length: 4 }, () => sweep({ idleMs: overdueMs })));
+      const events = await inspect(database, 'select id from events where id > 0');
+      const changes = await inspect(database, `select id from changes where json like '%"idle"%'`);
+      assert.deepEqual([events.length, changes.length], [20, 20]);
+      assert.equal(rung.filter((topic) => topic.startsWith('c')).length, 20);
+    });
+
+    it('stops more than one look finds, look after look', async (t) => {
+      const { putMany, statuses, sweep } = await openSwept(kind, t);
+      await putMany(110);
+      const left = async () =>
+        Object.values(await statuses()).filter((status) => status === 'RUNNING').length;
+      await sweep({ idleMs: overdueMs });
+      assert.equal(await left(), 10);
+      await sweep({ idleMs: overdueMs });
+      assert.equal(await left(), 0);
+    });
+  });
+}

@@ -1,0 +1,60 @@
+// Looks once a second for conversations that should have left their state, in every process: whoever is alive
+// enforces the deadlines.
+import type { Database } from '../db/transaction.ts';
+import { agentStateChanged, eventText } from '../events/shapes.ts';
+import { stopReason } from '../lifecycle/states.ts';
+import { conversationTopic, userTopic } from '../topics.ts';
+import { findOverdue, releaseRun, type SweepTimes, stopOverdue } from './store.ts';
+
+const everyMs = 1_000;
+/** Of each kind, in one look; the rest has its turn a second later. */
+const sweptMax = 100;
+
+export const defaultTimes: SweepTimes = {
+  startStalledMs: 120_000,
+  startMs: 15 * 60_000,
+  idleMs: 60 * 60_000,
+  crowdedIdleMs: 60_000,
+};
+
+interface SweepOptions {
+  readonly database: Database;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly times?: SweepTimes;
+}
+
+export function createSweep({ database, onBackgroundError, times = defaultTimes }: SweepOptions) {
+  let sweeping: Promise<void> | undefined;
+
+  async function stopKind(kind: 'start' | 'idle'): Promise<void> {
+    const reason = stopReason(kind === 'start' ? 'start_timeout' : 'idle');
+    for (const key of await database.run(findOverdue, { kind, times, max: sweptMax })) {
+      const at = new Date().toISOString();
+      const events = [eventText(agentStateChanged('stopped', reason.message), at)];
+      const userId = await database.run(stopOverdue, { key, kind, times, reason, events, at });
+      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
+    }
+  }
+
+  async function sweepOnce(): Promise<void> {
+    for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax }))
+      await database.run(releaseRun, { key, times });
+    await stopKind('start');
+    await stopKind('idle');
+  }
+
+  function sweep(): Promise<void> {
+    sweeping ??= sweepOnce().finally(() => (sweeping = undefined));
+    return sweeping;
+  }
+
+  const timer = setInterval(() => void sweep().catch(onBackgroundError), everyMs);
+  timer.unref();
+  return {
+    sweep,
+    close: async () => {
+      clearInterval(timer);
+      await sweeping?.catch(() => {});
+    },
+  };
+}

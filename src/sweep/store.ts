@@ -1,0 +1,125 @@
+// Conversations that should have left their state: whose run has died, does not get on, or has nothing to do.
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { Tables } from '../db/tables.ts';
+import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import type { EventText } from '../events/store.ts';
+import type { StopReason } from '../lifecycle/states.ts';
+import { type Held, heldColumns, turn } from '../lifecycle/store.ts';
+
+export interface SweepTimes {
+  /** Without progress while it starts. */
+  readonly startStalledMs: number;
+  /** From the claim until it runs. */
+  readonly startMs: number;
+  readonly idleMs: number;
+  /** The same where others of its user wait for a free worker. */
+  readonly crowdedIdleMs: number;
+}
+
+export const overdueKinds = ['lease', 'start', 'idle'] as const;
+export type OverdueKind = (typeof overdueKinds)[number];
+
+type Where = ExpressionBuilder<Tables, 'conversations'>;
+
+function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
+  const before = (ms: number) => sql<number>`${q.now} - ${ms}`;
+  const running = e('conversations.run_id', 'is not', null);
+  switch (kind) {
+    case 'lease':
+      return e.and([running, e('conversations.lease_until', '<', q.now)]);
+    case 'start':
+      return e.and([
+        running,
+        e('conversations.status', '=', 'STARTING'),
+        e('conversations.wanted', 'is', null),
+        e.or([
+          e('conversations.active_at', '<', before(times.startStalledMs)),
+          e('conversations.claimed_at', '<', before(times.startMs)),
+        ]),
+      ]);
+    case 'idle': {
+      const waiting = e
+        .selectFrom('conversations as other')
+        .select('other.key')
+        .whereRef('other.user_id', '=', 'conversations.user_id')
+        .where('other.run_id', 'is', null)
+        .where('other.status', '=', 'STARTING');
+      return e.and([
+        running,
+        e('conversations.status', '=', 'RUNNING'),
+        e.or([
+          e('conversations.active_at', '<', before(times.idleMs)),
+          e.and([e('conversations.active_at', '<', before(times.crowdedIdleMs)), e.exists(waiting)]),
+        ]),
+      ]);
+    }
+  }
+}
+
+interface Look {
+  readonly kind: OverdueKind;
+  readonly times: SweepTimes;
+  readonly max: number;
+}
+
+export const findOverdue = read('sweep.find', function* (q, { kind, times, max }: Look): Steps<number[]> {
+  const found = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select('key')
+      .where((e) => overdue(q, e, kind, times))
+      .limit(max),
+  );
+  return found.map(({ key }) => key);
+});
+
+interface Overdue {
+  readonly key: number;
+  readonly times: SweepTimes;
+}
+
+/** The run has died, or does not know that it has: it is fenced off, and another may take the conversation. */
+export const releaseRun = write('sweep.release', function* (q, { key, times }: Overdue): Steps<boolean> {
+  const free = {
+    run_id: null,
+    owner: null,
+    lease_until: null,
+    claimed_at: null,
+    active_at: null,
+    wanted: null,
+  };
+  const released = yield* one(
+    q.build
+      .updateTable('conversations')
+      .set(free)
+      .where('key', '=', key)
+      .where((e) => overdue(q, e, 'lease', times))
+      .returning('key'),
+  );
+  return released !== undefined;
+});
+
+interface StopOverdue extends Overdue {
+  readonly kind: 'start' | 'idle';
+  readonly reason: StopReason;
+  readonly events: readonly EventText[];
+  readonly at: string;
+}
+
+/** Stops it, where it is still overdue. Returns whose it is. */
+export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue): Steps<number | undefined> {
+  const { key, kind, times, reason, events, at } = input;
+  const held = (yield* one(
+    q.build
+      .updateTable('conversations')
+      .set((e) => ({ next_event: e.ref('next_event') }))
+      .where('key', '=', key)
+      .where((e) => overdue(q, e, kind, times))
+      .returning([...heldColumns]),
+  )) as Held | undefined;
+  if (held === undefined) return undefined;
+  yield* turn(q, held, { to: 'STOPPED', reason, events, at });
+  return held.user_id;
+});
+
+export const sweepTransactions = [findOverdue, releaseRun, stopOverdue];

@@ -1,0 +1,94 @@
+// One attempt to deliver a message: read what it tells, sign it, send it, and say how that went.
+import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
+import { OutgoingError } from '../outgoing/errors.ts';
+import type { OutgoingFetch } from '../outgoing/fetch.ts';
+import { SealError } from '../secrets/sealing.ts';
+import { ownerOf } from '../secrets/store.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { version } from '../version.ts';
+import { type ClaimedDelivery, findDeliveredEvent } from './outboxStore.ts';
+import { signedHeaders } from './signing.ts';
+
+const goneStatus = 410;
+
+export type AttemptOutcome =
+  | { readonly outcome: 'delivered' }
+  /** What it was to tell does not exist any more. */
+  | { readonly outcome: 'pointless' }
+  | {
+      readonly outcome: 'failed';
+      readonly status: number | null;
+      /** A sentence without the URL. */
+      readonly error: string;
+      /** Another attempt would end the same. */
+      readonly final: boolean;
+    };
+
+export interface AttemptOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly fetch: OutgoingFetch;
+  readonly now: () => number;
+}
+
+function failed(error: string, { status = null as number | null, final = false } = {}): AttemptOutcome {
+  return { outcome: 'failed', status, error, final };
+}
+
+/** The JSON of `data`, or undefined where it is gone. */
+async function findData(database: Database, delivery: ClaimedDelivery): Promise<string | undefined> {
+  const { user_id, conversation_key, conversation_id, event_id, payload } = delivery;
+  if (event_id === null) return payload ?? undefined;
+  const json = await database.run(findDeliveredEvent, {
+    userId: user_id,
+    conversationKey: conversation_key,
+    conversationId: conversation_id,
+    eventId: event_id,
+  });
+  return json && `{"conversation_id":${JSON.stringify(conversation_id)},"event":${json}}`;
+}
+
+function describeStatus(status: number): AttemptOutcome {
+  if (status >= 200 && status < 300) return { outcome: 'delivered' };
+  if (status === goneStatus)
+    return failed('It answered 410: it wants no more messages.', { status, final: true });
+  return failed(`It answered ${status}.`, { status });
+}
+
+/** Throws where it is our own fault, such as a database that does not answer: then nothing is known. */
+export async function attemptDelivery(
+  { database, vault, fetch, now }: AttemptOptions,
+  delivery: ClaimedDelivery,
+  signal: AbortSignal,
+): Promise<AttemptOutcome> {
+  const { id, type, url, created_at } = delivery;
+  const data = await findData(database, delivery);
+  if (data === undefined) return { outcome: 'pointless' };
+  const timestamp = new Date(created_at).toISOString();
+  const body = `{"type":${JSON.stringify(type)},"timestamp":"${timestamp}","data":${data}}`;
+  try {
+    const owner = ownerOf({ table: 'webhooks', userId: delivery.user_id, name: [delivery.webhook_id] });
+    const secret = await vault.open(delivery.sealed, owner);
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        ...signedHeaders(secret, { id, timestampS: Math.floor(now() / 1_000), body }),
+        'content-type': 'application/json',
+        'user-agent': `Parley/${version}`,
+      },
+      body,
+      signal,
+    });
+    // Only the status counts.
+    await response.body?.cancel();
+    return describeStatus(response.status);
+  } catch (error) {
+    if (signal.aborted) return failed('The service stopped before it answered.');
+    if (error instanceof OutgoingError) return failed(error.message);
+    if (error instanceof SealError)
+      return failed('Its secret cannot be opened; make a new webhook in its place.', { final: true });
+    if (error instanceof AppError && error.code === 'sealing_key_missing') return failed(error.message);
+    throw error;
+  }
+}

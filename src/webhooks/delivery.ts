@@ -1,0 +1,195 @@
+// Sends what waits in the outbox, in every process, each message by one at a time. Nothing is kept in memory that a
+// restart would need.
+import { kib } from '../schema.ts';
+import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DueWebhook,
+  finishDelivery,
+  listDue,
+  purgeFailed,
+  recordFailedAttempt,
+} from './outboxStore.ts';
+
+/** Of one attempt. */
+export const deliveryTimeoutMs = 15_000;
+export const deliveryResponseBytesMax = 64 * kib;
+
+const atOnceMax = 16;
+const perWebhookMax = 4;
+const dueListedMax = 100;
+const purgeMax = 1_000;
+
+const secondMs = 1_000;
+const hourMs = 3_600 * secondMs;
+const dayMs = 24 * hourMs;
+
+export interface DeliveryTimes {
+  /** How often it looks without being woken. */
+  readonly pollMs: number;
+  /** Rings of so long are answered with one look. */
+  readonly gatherMs: number;
+  /** Longer than an attempt and half of itself. */
+  readonly leaseMs: number;
+  readonly firstRetryMs: number;
+  readonly retryMaxMs: number;
+  readonly giveUpAfterMs: number;
+  readonly failedKeptMs: number;
+  readonly purgeEveryMs: number;
+  /** How long an end waits for attempts under way. */
+  readonly closeGraceMs: number;
+}
+
+const usualTimes: DeliveryTimes = {
+  pollMs: secondMs,
+  gatherMs: 50,
+  leaseMs: 60 * secondMs,
+  firstRetryMs: 5 * secondMs,
+  retryMaxMs: 6 * hourMs,
+  giveUpAfterMs: 3 * dayMs,
+  failedKeptMs: 30 * dayMs,
+  purgeEveryMs: hourMs,
+  closeGraceMs: 3 * secondMs,
+};
+
+/** Retries are spread by this part of their delay either way, so that messages which failed together do not stay so. */
+const jitter = 0.2;
+
+export function retryDelayMs(
+  attempts: number,
+  { firstRetryMs, retryMaxMs }: Pick<DeliveryTimes, 'firstRetryMs' | 'retryMaxMs'>,
+  random = Math.random,
+): number {
+  const delayMs = Math.min(firstRetryMs * 2 ** (attempts - 1), retryMaxMs);
+  return delayMs * (1 - jitter + 2 * jitter * random());
+}
+
+export interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
+  readonly onBackgroundError: (error: Error) => void;
+  readonly times?: Partial<DeliveryTimes>;
+  readonly now?: () => number;
+}
+
+export type Deliveries = ReturnType<typeof createDeliveries>;
+
+export function createDeliveries({ times: given, now = Date.now, ...options }: DeliveriesOptions) {
+  const { database, onBackgroundError } = options;
+  const times = { ...usualTimes, ...given };
+  const inFlight = new Map<Promise<void>, string>();
+  const aborted = new AbortController();
+  let looking: Promise<void> | undefined;
+  let lookAgain = false;
+  let closed = false;
+  let failing = false;
+  let gathering: NodeJS.Timeout | undefined;
+
+  database.onRing(wakeSoon);
+  const pollTimer = setInterval(wake, times.pollMs);
+  const purgeTimer = setInterval(() => void purge().catch(onBackgroundError), times.purgeEveryMs);
+  pollTimer.unref();
+  purgeTimer.unref();
+
+  async function purge(): Promise<void> {
+    while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
+  }
+
+  function countOf(webhookId: string): number {
+    return [...inFlight.values()].filter((id) => id === webhookId).length;
+  }
+
+  /** Which webhooks get how many of the free places: first those with the fewest messages under way. */
+  function choose(due: readonly DueWebhook[]): { id: string; max: number }[] {
+    let free = atOnceMax - inFlight.size;
+    return due
+      .map(({ webhook_id: id }) => ({ id, count: countOf(id) }))
+      .sort((a, b) => a.count - b.count)
+      .flatMap(({ id, count }) => {
+        const max = Math.min(perWebhookMax - count, free);
+        free -= max;
+        return max > 0 ? [{ id, max }] : [];
+      });
+  }
+
+  async function look(): Promise<void> {
+    if (inFlight.size >= atOnceMax) return;
+    const webhooks = choose(await database.run(listDue, dueListedMax));
+    if (webhooks.length === 0 || closed) return;
+    const askedAt = performance.now();
+    const claimed = await database.run(claimDeliveries, { webhooks, leaseMs: times.leaseMs });
+    for (const delivery of claimed) start(delivery, askedAt);
+  }
+
+  /** Looks for what is due, now or right after the look that is under way. */
+  function wake(): void {
+    if (closed) return;
+    lookAgain = looking !== undefined;
+    looking ??= look()
+      .then(() => {
+        failing = false;
+      })
+      .catch(report)
+      .finally(() => {
+        looking = undefined;
+        if (lookAgain) wake();
+      });
+  }
+
+  function wakeSoon(): void {
+    if (closed || gathering !== undefined) return;
+    gathering = setTimeout(() => {
+      gathering = undefined;
+      wake();
+    }, times.gatherMs);
+  }
+
+  /** A database that is away for long is told of once. */
+  function report(error: Error): void {
+    if (!failing) onBackgroundError(error);
+    failing = true;
+  }
+
+  function start(delivery: ClaimedDelivery, claimedAt: number): void {
+    const sending: Promise<void> = send(delivery, claimedAt)
+      .catch(onBackgroundError)
+      .finally(() => {
+        inFlight.delete(sending);
+        wake();
+      });
+    inFlight.set(sending, delivery.webhook_id);
+  }
+
+  async function send(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
+    // Too late to be done within the lease: it is left to the next claim.
+    if (performance.now() - claimedAt > times.leaseMs / 2) return;
+    await record(delivery, await attemptDelivery({ ...options, now }, delivery, aborted.signal));
+  }
+
+  async function record(delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<void> {
+    const { id, attempts, leased_until } = delivery;
+    if (outcome.outcome !== 'failed') return database.run(finishDelivery, id);
+    const { status, error, final } = outcome;
+    await database.run(recordFailedAttempt, {
+      id,
+      leasedUntil: leased_until,
+      status,
+      error,
+      retryAfterMs: final ? null : retryDelayMs(attempts, times),
+      giveUpAfterMs: times.giveUpAfterMs,
+    });
+  }
+
+  /** Claims nothing more, lets attempts under way come to their end for a while, then breaks them off. */
+  async function close(): Promise<void> {
+    closed = true;
+    clearInterval(pollTimer);
+    clearInterval(purgeTimer);
+    clearTimeout(gathering);
+    await looking;
+    const late = setTimeout(() => aborted.abort(), times.closeGraceMs);
+    await Promise.all(inFlight.keys());
+    clearTimeout(late);
+  }
+
+  return { wake, close };
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { databaseKinds } from '../../test/support/databases.ts';
+import { inspect } from '../../test/support/inspect.ts';
+import { startReceiver } from '../../test/support/receiver.ts';
+import { createWebhookBench, fail, untilEmpty, untilReceived } from '../../test/support/webhookBench.ts';
+import { openConfiguredDatabase } from '../database.ts';
+import { deleteConversation } from '../lifecycle/store.ts';
+import { claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
+
+for (const kind of databaseKinds) {
+  describe(`deliveries on ${kind}`, () => {
+    it('are sent after the lease of a process that claimed them and died', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      const { id } = await bench.watch(receiver.url, ['conversation.status']);
+      await bench.say('hello');
+      const claim = { webhooks: [{ id, max: 4 }], leaseMs: 200 };
+      assert.equal((await bench.database.run(claimDeliveries, claim)).length, 1);
+      assert.equal((await bench.database.run(claimDeliveries, claim)).length, 0);
+      assert.deepEqual(await bench.database.run(listDue, 10), []);
+      bench.startLoop();
+      await untilEmpty(bench);
+      assert.equal(receiver.received.length, 1);
+    });
+
+    it('stay with who claimed them last, whatever an earlier one says', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const { id } = await bench.watch('https://bot.invalid/', ['conversation.status']);
+      await bench.say('hello');
+      const claim = (leaseMs: number) =>
+        bench.database.run(claimDeliveries, { webhooks: [{ id, max: 1 }], leaseMs });
+      const [early] = await claim(-1);
+      const [late] = await claim(60_000);
+      assert.equal(late?.id, early?.id);
+      assert.equal(late?.attempts, 2);
+      const report = { id: String(late?.id), status: 500, error: 'It answered 500.', giveUpAfterMs: 60_000 };
+      for (const retryAfterMs of [0, null])
+        await bench.database.run(recordFailedAttempt, {
+          ...report,
+          retryAfterMs,
+          leasedUntil: Number(early?.leased_until),
+        });
+      const [row] = await bench.rows();
+      assert.equal(row?.['state'], 'waiting');
+      assert.equal(Number(row?.['next_at']), late?.leased_until);
+      assert.equal(row?.['last_error'], null);
+    });
+
+    it('are never sent by two processes at once', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      const underWay = new Set<string>();
+      const twice: string[] = [];
+      receiver.answer(async ({ id }) => {
+        if (underWay.has(id)) twice.push(id);
+        underWay.add(id);
+        await new Promise((done) => setTimeout(done, 5));
+        underWay.delete(id);
+        return 200;
+      });
+      for (let i = 0; i < 4; i++) await bench.watch(receiver.url, ['conversation.status']);
+      for (let i = 0; i < 20; i++) await bench.say(`message ${i}`);
+      const second = kind === 'sqlite' ? bench.database : await openConfiguredDatabase(bench.place, fail);
+      bench.closers.push(second.close);
+      bench.startLoop();
+      bench.startLoop({ on: second });
+      await untilEmpty(bench);
+      assert.deepEqual(twice, []);
+      assert.equal(receiver.received.length, 80);
+      assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 80);
+    });
+
+    it('of a receiver that hangs do not hold up the others, and are four at a time', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const [hanging, good] = [await startReceiver(t), await startReceiver(t)];
+      const release = Promise.withResolvers<number>();
+      hanging.answer(() => release.promise);
+      await bench.watch(hanging.url, ['conversation.status']);
+      for (let i = 0; i < 30; i++) await bench.say(`message ${i}`);
+      bench.startLoop();
+      await untilReceived(hanging, 4);
+      await bench.watch(good.url, ['conversation.status']);
+      for (let i = 0; i < 10; i++) await bench.say(`more ${i}`);
+      await untilReceived(good, 10);
+      assert.equal(hanging.received.length, 4);
+      release.resolve(200);
+      await untilEmpty(bench);
+      assert.equal(hanging.received.length, 40);
+      assert.equal(good.received.length, 10);
+    });
+
+    it('of events go with a conversation that is deleted, those of its status stay', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      await bench.watch('https://bot.invalid/', ['conversation.status', 'conversation.event']);
+      const kept = await bench.say('kept');
+      const { conversation_id: id } = await bench.say('deleted');
+      const typesOf = async (conversation: string) =>
+        (await bench.rows())
+          .filter((row) => row['conversation_id'] === conversation)
+          .map((row) => String(row['type']));
+      assert.ok((await typesOf(id)).includes('conversation.event'));
+      const { userId } = bench.principal;
+      await bench.database.run(deleteConversation, { userId, id, at: new Date().toISOString() });
+      assert.deepEqual(await typesOf(id), ['conversation.status', 'conversation.status']);
+      assert.ok((await typesOf(kept.conversation_id)).includes('conversation.event'));
+    });
+
+    it('of events whose conversation is gone are dropped unsent', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      await bench.watch(receiver.url, ['conversation.status', 'conversation.event']);
+      await bench.say('hello');
+      await inspect(bench.place, "update conversations set id = 'another one'");
+      bench.startLoop();
+      await untilEmpty(bench);
+      assert.deepEqual(
+        receiver.received.map(({ body }) => body.type),
+        ['conversation.status'],
+      );
+    });
+
+    it('that are under way at the end are broken off and sent again by the next process', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      receiver.answer(() => new Promise(() => {}));
+      const { id } = await bench.watch(receiver.url, ['conversation.status']);
+      const loop = bench.startLoop({ times: { closeGraceMs: 20 } });
+      await bench.say('hello');
+      await untilReceived(receiver, 1);
+      await loop.close();
+      const [left] = await bench.list(id);
+      assert.equal(left?.last_error, 'The service stopped before it answered.');
+      receiver.answer(() => 200);
+      bench.startLoop();
+      await untilEmpty(bench);
+      assert.equal(receiver.received.length, 2);
+    });
+
+    it('that failed are forgotten in the end', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      receiver.answer(() => 410);
+      await bench.watch(receiver.url, ['conversation.status']);
+      bench.startLoop({ times: { failedKeptMs: 100, purgeEveryMs: 20 } });
+      for (let i = 0; i < 3; i++) await bench.say(`message ${i}`);
+      await untilReceived(receiver, 3);
+      await untilEmpty(bench);
+    });
+
+    it('of a webhook that is deleted go with it', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      const gone = await bench.watch(receiver.url, ['conversation.status', 'conversation.event']);
+      const kept = await bench.watch(receiver.url, ['conversation.status']);
+      await bench.say('hello');
+      await bench.webhooks.remove(bench.principal, gone.id);
+      const left = await bench.rows();
+      assert.deepEqual(
+        left.map(({ webhook_id }) => webhook_id),
+        [kept.id],
+      );
+    });
+
+    it('whose webhook is gone, because its deletion was interrupted, are cleared away', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      await bench.watch(receiver.url, ['conversation.status']);
+      for (let i = 0; i < 6; i++) await bench.say(`message ${i}`);
+      await inspect(bench.place, 'delete from webhooks');
+      bench.startLoop();
+      await untilEmpty(bench);
+      assert.equal(receiver.received.length, 0);
+    });
+
+    it('are made for each event and webhook, however many a creation has', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      for (let i = 0; i < 3; i++) await bench.watch('https://bot.example.com', ['conversation.event']);
+      const replay = Array.from({ length: 211 }, (_, i) => ({ action: 'message', message: `event ${i}` }));
+      await bench.say('hello', JSON.stringify(replay));
+      const events = await inspect(bench.place, 'select id from events order by id');
+      assert.ok(events.length > replay.length);
+      for (const { id } of await bench.webhooks.list(bench.principal)) {
+        const made = await inspect(
+          bench.place,
+          `select event_id from deliveries where webhook_id = '${id}' order by id`,
+        );
+        assert.deepEqual(
+          made.map((row) => Number(row['event_id'])),
+          events.map((row) => Number(row['id'])),
+        );
+      }
+    });
+  });
+}

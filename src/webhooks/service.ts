@@ -1,0 +1,191 @@
+// The rules of webhooks: whose they are, how many, to which addresses, and what is sent again.
+import { isIP } from 'node:net';
+import type { Database } from '../db/transaction.ts';
+import { AppError, invalid } from '../errors.ts';
+import type { Principal } from '../keys/principal.ts';
+import { classifyAddress } from '../outgoing/addresses.ts';
+import { ownerOf } from '../secrets/store.ts';
+import type { Vault } from '../secrets/vault.ts';
+import { type DeliveryRow, dropDeliveries, listDeliveries, redeliver } from './deliveryStore.ts';
+import {
+  type CreatedWebhook,
+  type DeliveryList,
+  type DeliveryPage,
+  type DeliveryRecord,
+  type DeliveryState,
+  deliveryStates,
+  type NewWebhook,
+  pageSize,
+  type WebhookEvent,
+  type WebhookRecord,
+} from './schema.ts';
+import { createWebhookSecret } from './signing.ts';
+import {
+  type CreateWebhookOutcome,
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  type WebhookRow,
+  webhooksMax,
+} from './store.ts';
+
+const sealAttemptsMax = 5;
+const batchMax = 1_000;
+
+export interface WebhooksOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly allowPrivate: () => Promise<boolean>;
+  readonly nextId: () => string;
+  /** Called when there is something to send. */
+  readonly wake: () => void;
+}
+
+export type Webhooks = ReturnType<typeof createWebhooks>;
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}
+
+export function toRecord(row: WebhookRow): WebhookRecord {
+  return {
+    id: row.id,
+    url: row.url,
+    events: JSON.parse(row.events) as WebhookEvent[],
+    description: row.description,
+    created_at: iso(row.created_at),
+    waiting: Number(row.waiting),
+    failed: Number(row.failed),
+  };
+}
+
+export function toDelivery(row: DeliveryRow): DeliveryRecord {
+  return {
+    id: row.id,
+    type: row.type as WebhookEvent,
+    conversation_id: row.conversation_id,
+    state: row.state as DeliveryState,
+    created_at: iso(row.created_at),
+    attempts: row.attempts,
+    next_attempt_at: row.state === 'waiting' ? iso(row.next_at) : null,
+    last_status: row.last_status,
+    last_error: row.last_error,
+  };
+}
+
+function notFound(what = 'webhook'): AppError {
+  return new AppError('not_found', `There is no ${what} of that id.`);
+}
+
+/** Sends failed messages again, all of a webhook or one. Returns how many; undefined: there is no such thing. */
+export async function redeliverAll(
+  database: Database,
+  which: { webhookId: string; userId?: number; deliveryId?: string | undefined },
+): Promise<number | undefined> {
+  for (let total = 0; ; ) {
+    const count = await database.run(redeliver, { ...which, max: batchMax });
+    if (count === undefined) return undefined;
+    total += count;
+    if (count < batchMax) return total;
+  }
+}
+
+export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: WebhooksOptions) {
+  /** Names are checked when they are connected to; an address in the URL can be refused at once. */
+  async function refuseAddress(url: string): Promise<void> {
+    const literal = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    if (isIP(literal) === 0) return;
+    const found = classifyAddress(literal);
+    const fault = (message: string) => invalid([{ path: 'url', message }]);
+    if (found === 'never')
+      throw fault('must not be a link-local or reserved address, which this service never connects to');
+    if (found === 'private' && !(await allowPrivate()))
+      throw fault(
+        'must not be a private address here; the operator can allow those with PARLEY_ALLOW_PRIVATE_ADDRESSES=1',
+      );
+  }
+
+  /** Stores it, sealed anew where the key was rotated meanwhile. */
+  async function store(
+    principal: Principal,
+    sent: NewWebhook,
+    secret: string,
+  ): Promise<CreateWebhookOutcome> {
+    const { userId, keyId } = principal;
+    const id = `wh_${nextId()}`;
+    for (let attempt = 1; ; attempt++) {
+      const stored = await database.run(createWebhook, {
+        id,
+        userId,
+        url: sent.url,
+        events: JSON.stringify(sent.events),
+        sealed: vault.seal(secret, ownerOf({ table: 'webhooks', userId, name: [id] })),
+        description: sent.description || null,
+        by: keyId,
+      });
+      if (stored.outcome !== 'stale_seal' || attempt === sealAttemptsMax) return stored;
+      await vault.refresh();
+    }
+  }
+
+  /** The secret is in the answer and, sealed, in the database. */
+  async function create(principal: Principal, sent: NewWebhook): Promise<CreatedWebhook> {
+    await refuseAddress(sent.url);
+    const secret = createWebhookSecret();
+    const stored = await store(principal, sent, secret);
+    switch (stored.outcome) {
+      case 'created':
+        return { ...toRecord(stored.webhook), secret };
+      case 'too_many':
+        throw new AppError('limit_reached', `At most ${webhooksMax} webhooks can be kept; delete one first.`);
+      case 'stale_seal':
+        throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
+    }
+  }
+
+  async function list({ userId }: Principal): Promise<WebhookRecord[]> {
+    return (await database.run(listWebhooks, { userId })).map(toRecord);
+  }
+
+  /** Nothing more is sent to it, but for what is under way; messages that waited are gone with it. */
+  async function remove({ userId, keyId }: Principal, id: string): Promise<void> {
+    if (!(await database.run(deleteWebhook, { id, userId, by: keyId }))) throw notFound();
+    while ((await database.run(dropDeliveries, { webhookId: id, max: batchMax })) === batchMax);
+  }
+
+  async function deliveries(
+    { userId }: Principal,
+    webhookId: string,
+    page: DeliveryPage,
+  ): Promise<DeliveryList> {
+    const size = pageSize(page);
+    const found = await database.run(listDeliveries, {
+      webhookId,
+      userId,
+      states: page.state === undefined ? deliveryStates : [page.state],
+      before: page.page_id,
+      // One more tells whether there is another page.
+      max: size + 1,
+    });
+    if (found === undefined) throw notFound();
+    const shown = found.slice(0, size);
+    return {
+      deliveries: shown.map(toDelivery),
+      next_page_id: found.length > size ? (shown.at(-1)?.id ?? null) : null,
+    };
+  }
+
+  /** All failed messages of the webhook, or the one that is named; 0 where that one has not failed. */
+  async function redeliverFailed(
+    { userId }: Principal,
+    webhookId: string,
+    deliveryId?: string,
+  ): Promise<number> {
+    const count = await redeliverAll(database, { webhookId, userId, deliveryId });
+    if (count === undefined) throw notFound(deliveryId === undefined ? 'webhook' : 'delivery');
+    wake();
+    return count;
+  }
+
+  return { create, list, remove, deliveries, redeliver: redeliverFailed };
+}

@@ -1,0 +1,28 @@
+// Signatures as Standard Webhooks describes them, so that receivers can verify messages with an existing library.
+import { createHmac, randomBytes } from 'node:crypto';
+
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
+
+export function createWebhookSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString('base64');
+}
+
+export interface Message {
+  /** The same at every attempt. */
+  readonly id: string;
+  /** Of the attempt. */
+  readonly timestampS: number;
+  readonly body: string;
+}
+
+/** The headers that prove where a message comes from. */
+export function signedHeaders(secret: string, { id, timestampS, body }: Message) {
+  const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestampS}.${body}`).digest('base64');
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': `v1,${signature}`,
+  };
+}

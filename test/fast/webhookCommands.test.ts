@@ -1,0 +1,121 @@
+// `parley webhooks`, as a person runs it beside a running service and on a stopped one.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { createPlace, databaseKinds } from '../support/databases.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const main = resolve(import.meta.dirname, '../../src/main.ts');
+
+async function createBench(kind: DatabaseKind, t: TestContext) {
+  const place = await createPlace(kind);
+  const receiver = await startReceiver(t);
+  receiver.answer(() => 410);
+  const service = await startService({ place });
+  t.after(async () => {
+    await service.stop();
+    await place.remove();
+  });
+  const hook = { url: receiver.url, events: ['conversation.status'], description: 'chat bot' };
+  const { id, secret } = (await service.ask('/api/webhooks', { json: hook })).body;
+  for (let i = 0; i < 2; i++) await service.ask('/api/conversations', { json: {} });
+  await until('both are given up', async () => {
+    const { body } = await service.ask('/api/webhooks');
+    return body.webhooks[0].failed === 2;
+  });
+
+  // Not in step with this process: the receiver answers meanwhile.
+  const parley = (...words: string[]) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
+      const env = {
+        PATH: process.env['PATH'],
+        PARLEY_DATA_DIR: place.dataDir,
+        ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+      };
+      const child = execFile(process.execPath, [main, 'webhooks', ...words], { env }, (_, stdout, stderr) =>
+        done({ code: child.exitCode ?? 1, stdout, stderr }),
+      );
+    });
+  return { place, receiver, service, id, secret, parley };
+}
+
+for (const kind of databaseKinds) {
+  describe(`parley webhooks on ${kind}`, () => {
+    it('shows webhooks and failed messages, neither the secret nor the URL', async (t) => {
+      const { receiver, id, secret, parley } = await createBench(kind, t);
+      const shown = await Promise.all([
+        parley('list'),
+        parley('list', '--user', 'owner', '--json'),
+        parley('failed'),
+        parley('failed', '--user', 'owner', '--json'),
+      ]);
+      for (const { code, stdout, stderr } of shown) {
+        assert.equal(code, 0, stderr);
+        assert.ok(stdout.includes(id), stdout);
+        assert.ok(!stdout.includes('in-the-url') && !stdout.includes(secret), stdout);
+      }
+      const [listed, asJson, failed, failedAsJson] = shown.map(({ stdout }) => stdout);
+      assert.match(
+        String(listed),
+        new RegExp(
+          `^${id} +owner +${new URL(receiver.url).host} +conversation.status +0 +2 .*chat bot$`,
+          'm',
+        ),
+      );
+      assert.equal(JSON.parse(String(asJson))[0].failed, 2);
+      assert.match(String(failed), /^msg_\S+ +wh_\S+ +owner +conversation\.status .* It answered 410/m);
+      assert.equal(JSON.parse(String(failedAsJson)).length, 2);
+      const help = await parley('--help');
+      for (const word of ['list', 'failed', 'redeliver'])
+        assert.match(help.stdout, new RegExp(`^${word} `, 'm'));
+    });
+
+    it('sends one or all again, beside a running service', async (t) => {
+      const { receiver, service, id, parley } = await createBench(kind, t);
+      receiver.answer(() => 200);
+      const [{ id: delivery }] = JSON.parse((await parley('failed', '--json')).stdout);
+      assert.match((await parley('redeliver', delivery)).stderr, /^1 message is sent again/);
+      await until('one arrives', () => receiver.received.length === 3);
+      assert.equal(receiver.received.at(-1)?.id, delivery);
+      assert.match((await parley('redeliver', id)).stderr, /^1 message is sent again/);
+      await until('the other arrives', () => receiver.received.length === 4);
+      await until('nothing is left', async () => {
+        const { body } = await service.ask(`/api/webhooks/${id}/deliveries`);
+        return body.deliveries.length === 0;
+      });
+    });
+
+    it('works on a stopped service, which sends when it starts', async (t) => {
+      const { place, receiver, service, id, parley } = await createBench(kind, t);
+      await service.stop();
+      receiver.answer(() => 200);
+      assert.match((await parley('redeliver', id)).stderr, /^2 messages are sent again/);
+      const next = await startService({ place });
+      await until('both arrive', () => receiver.received.length === 4);
+      await next.stop();
+    });
+  });
+}
+
+describe('parley webhooks', () => {
+  it('refuses what is unknown or misused, exit code 2', async (t) => {
+    const { parley } = await createBench('sqlite', t);
+    const refused = await Promise.all([
+      parley(),
+      parley('show'),
+      parley('redeliver'),
+      parley('redeliver', 'wh_0'),
+      parley('redeliver', 'a', 'b'),
+      parley('list', '--user', 'nobody'),
+      parley('failed', '--nonsense'),
+    ]);
+    for (const { code, stdout, stderr } of refused) {
+      assert.equal(code, 2, stdout);
+      assert.match(stderr, /^parley: /);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+// A database, a user, webhooks and loops that send, without the rest of the service: times are milliseconds.
+import type { TestContext } from 'node:test';
+import { createConversations } from '../../src/conversations/service.ts';
+import { openConfiguredDatabase } from '../../src/database.ts';
+import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
+import { createIds } from '../../src/ids.ts';
+import type { Principal } from '../../src/keys/principal.ts';
+import { createOutgoingFetch } from '../../src/outgoing/fetch.ts';
+import { openVault } from '../../src/secrets/vault.ts';
+import { ensureUser } from '../../src/users/store.ts';
+import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/delivery.ts';
+import type { WebhookEvent } from '../../src/webhooks/schema.ts';
+import { createWebhooks } from '../../src/webhooks/service.ts';
+import { createPlace } from './databases.ts';
+import { inspect } from './inspect.ts';
+import type { Receiver } from './receiver.ts';
+import { until } from './until.ts';
+
+export function fail(error: Error): void {
+  throw error;
+}
+
+const quick: Partial<DeliveryTimes> = { pollMs: 10, gatherMs: 1, firstRetryMs: 10, closeGraceMs: 50 };
+
+export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
+  const place = await createPlace(kind);
+  const database = await openConfiguredDatabase(place, fail);
+  // In this order, while hooks of a test run in the order of their registration.
+  const closers: (() => unknown)[] = [() => place.remove(), () => database.close()];
+  t.after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const vault = await openVault({ database, dataDir: place.dataDir, secretKeys: [] });
+  const user = await database.run(ensureUser, 'owner');
+  const principal: Principal = {
+    userId: user.id,
+    userName: user.name,
+    keyId: 'test',
+    via: 'session',
+    scopes: new Set(),
+    expiresAt: Number.POSITIVE_INFINITY,
+  };
+  const conversations = createConversations({
+    database,
+    vault,
+    limits: { take: () => undefined, giveBack: () => {} },
+    nextId: createIds(),
+    onBackgroundError: fail,
+  });
+  closers.push(conversations.close);
+  const webhooks = createWebhooks({
+    database,
+    vault,
+    allowPrivate: async () => true,
+    nextId: createIds(),
+    wake: () => {},
+  });
+
+  interface LoopOptions {
+    readonly times?: Partial<DeliveryTimes>;
+    readonly timeoutMs?: number;
+    readonly allowPrivate?: boolean;
+    readonly on?: Database;
+  }
+  function startLoop({ times, timeoutMs = 5_000, allowPrivate = true, on = database }: LoopOptions = {}) {
+    const deliveries = createDeliveries({
+      database: on,
+      vault,
+      fetch: createOutgoingFetch({ allowPrivate: () => allowPrivate, timeoutMs, responseBytesMax: 1_024 }),
+      onBackgroundError: fail,
+      times: { ...quick, ...times },
+    });
+    closers.push(deliveries.close);
+    return deliveries;
+  }
+
+  return {
+    place,
+    database,
+    closers,
+    principal,
+    webhooks,
+    startLoop,
+    watch: (url: string, events: WebhookEvent[]) => webhooks.create(principal, { url, events }),
+    say: (message: string, replay?: string) =>
+      conversations.create(principal, {
+        initial_user_msg: message,
+        ...(replay === undefined ? {} : { replay_json: replay }),
+      }),
+    rows: () => inspect(place, 'select * from deliveries order by id'),
+    list: async (id: string) => (await webhooks.deliveries(principal, id, {})).deliveries,
+  };
+}
+
+export type WebhookBench = Awaited<ReturnType<typeof createWebhookBench>>;
+
+export function untilEmpty(bench: WebhookBench): Promise<true> {
+  return until('everything is delivered', async () => (await bench.rows()).length === 0);
+}
+
+export function untilReceived({ received }: Receiver, count: number): Promise<true> {
+  return until(`${count} messages arrive`, () => received.length >= count);
+}
+
+export async function untilFailed(bench: WebhookBench, id: string) {
+  return until('a message is given up', async () =>
+    (await bench.list(id)).find(({ state }) => state === 'failed'),
+  );
+}
