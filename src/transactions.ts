@@ -8,6 +8,7 @@ import { eventTransactions } from './events/store.ts';
 import { keyTransactions } from './keys/store.ts';
 import { lifecycleTransactions } from './lifecycle/store.ts';
 import { listingTransactions } from './listing/store.ts';
+import { runtimeTransactions } from './runtime/store.ts';
 import { secretTransactions } from './secrets/store.ts';
 import { settingsTransactions } from './settings/store.ts';
 import { sweepTransactions } from './sweep/store.ts';
@@ -30,6 +31,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...eventTransactions,
   ...changeTransactions,
   ...sweepTransactions,
+  ...runtimeTransactions,
   ...webhookTransactions,
   ...deliveryTransactions,
   ...outboxTransactions,

@@ -52,6 +52,8 @@ function createLog(pieceMax = 10) {
       holding = true;
     },
     held: () => held.length,
+    /** Lets the reading go on that began last, and holds the others. */
+    releaseNewest: () => held.pop()?.(),
     release: () => {
       holding = false;
       for (const go of held.splice(0)) go();
@@ -173,6 +175,38 @@ describe('the hub', () => {
       await untilFrames(one.stream, 6);
       assert.deepEqual(idsOf(one), range(0, 5));
     }
+  });
+
+  it('misses nothing for one whose reading is older than what the shared one has sent', async (t) => {
+    const memory = createLog();
+    const { follow, ring } = await startHub(t, memory);
+    const first = await follow(-1);
+    await settle();
+    memory.hold();
+    const second = await follow(-1);
+    await until('the second reads, and finds nothing', () => memory.held() === 1);
+    memory.append(0, 2);
+    ring();
+    await until('the shared reading runs', () => memory.held() === 2);
+    memory.releaseNewest();
+    await untilFrames(first.stream, 3);
+    memory.release();
+    await untilFrames(second.stream, 3);
+    for (const one of [first, second]) assert.deepEqual(idsOf(one), range(0, 2));
+  });
+
+  it('hears a ring that came while the first follower was read for', async (t) => {
+    const memory = createLog();
+    const { follow, ring } = await startHub(t, memory);
+    memory.hold();
+    const one = await follow(-1);
+    await until('it reads, and finds nothing', () => memory.held() === 1);
+    memory.append(0, 2);
+    ring();
+    await settle();
+    memory.release();
+    await untilFrames(one.stream, 3);
+    assert.deepEqual(idsOf(one), range(0, 2));
   });
 
   it('sends nothing twice to one who joins ahead of the shared reading', async (t) => {
@@ -302,6 +336,22 @@ describe('a follower that does not read', () => {
   const entries = 200;
   /** A reading of ten entries, twice over, of the fifty megabytes that wait. */
   const bufferedBytesMax = 20 * entryBytes;
+
+  it('is ended with its log, also where it has never caught up', async (t) => {
+    const memory = createLog();
+    memory.append(0, entries - 1, 'x'.repeat(entryBytes));
+    const { hub, follow, ring } = await startHub(t, memory);
+    const slow = await follow(-1);
+    slow.stream.pause();
+    await until('it is behind', () => slow.response.writableNeedDrain);
+    await settle();
+    memory.remove();
+    ring();
+    await until('it is ended', () => hub.size() === 0);
+    slow.stream.resume();
+    await untilClosed(slow.stream);
+    assert.ok(idsOf(slow).length < entries);
+  });
 
   it('costs no more than a reading, holds up nobody, and gets everything once it reads', async (t) => {
     const memory = createLog();

@@ -90,6 +90,12 @@ function* append(q: Queries, held: Held, events: readonly EventText[]): Steps<Ev
   return { first, count };
 }
 
+/** Adds to the log of a held conversation, and tells the webhooks. */
+export function* tellEvents(q: Queries, held: Held, events: readonly EventText[]): Steps<void> {
+  const added = yield* append(q, held, events);
+  if (added !== undefined) yield* recordDeliveries(q, { ...happeningTo(held), events: added });
+}
+
 interface Turn extends Moment {
   readonly to: ConversationStatus;
   readonly reason: StopReason | null;

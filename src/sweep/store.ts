@@ -43,7 +43,8 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         .select('other.key')
         .whereRef('other.user_id', '=', 'conversations.user_id')
         .where('other.run_id', 'is', null)
-        .where('other.status', '=', 'STARTING');
+        // As the index has it.
+        .where('other.status', '<>', 'STOPPED');
       return e.and([
         running,
         e('conversations.status', '=', 'RUNNING'),

@@ -49,6 +49,6 @@ export const lifecycle: Migration = {
     ...(kind === 'sqlite' ? rebuilt : extended),
     'create index conversations_by_time on conversations (user_id, created_at, key)',
     'create index conversations_with_run on conversations (lease_until) where run_id is not null',
-    "create index conversations_waiting on conversations (user_id, key) where run_id is null and status = 'STARTING'",
+    "create index conversations_waiting on conversations (user_id, key) where run_id is null and status <> 'STOPPED'",
   ],
 };
