@@ -15,6 +15,16 @@ export interface Claim {
   readonly userRunsMax: number;
 }
 
+export interface ClaimedConversation {
+  readonly key: number;
+  readonly user_id: number;
+  readonly id: string;
+  readonly status: ConversationStatus;
+  readonly request: string;
+  readonly sealed: string | null;
+  readonly next_event: number;
+}
+
 /** A conversation with the id of the run that has it. */
 export interface Run {
   readonly key: number;
@@ -91,7 +101,9 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
  * Takes the next conversation: of the user with the fewest runs, the oldest that waits. One that is RUNNING lost the
  * run that it had. Undefined where none waits, or every user who has one has runs enough.
  */
-export const claimConversation = write('runtime.claim', function* (q, claim: Claim) {
+export const claimConversation = write('runtime.claim', function* (q, claim: Claim): Steps<
+  ClaimedConversation | undefined
+> {
   const { userRunsMax } = claim;
   const waiting = yield* rows(listWaiting(q, {}));
   if (waiting.length === 0) return undefined;
