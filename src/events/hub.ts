@@ -68,6 +68,7 @@ export type Hub = ReturnType<typeof createHub>;
 export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
   const channels = new Map<string, Channel>();
   const readers = new Set<Reader>();
+  let closed = false;
 
   function end(channel: Channel, reader: Reader): void {
     readers.delete(reader);
@@ -193,7 +194,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     };
     response.on('drain', goOn);
     response.on('close', finish);
-    goOn();
+    if (closed) finish();
+    else goOn();
     return { end: finish };
   }
 
@@ -227,6 +229,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     size: () => readers.size,
     followers: (topic: string) => channels.get(topic)?.readers.size ?? 0,
     close: () => {
+      closed = true;
       clearInterval(heartbeats);
       for (const channel of channels.values()) endAll(channel);
     },

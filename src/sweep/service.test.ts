@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect, type Row } from '../../test/support/inspect.ts';
 import { createConversation } from '../conversations/store.ts';
-import type { DatabaseKind } from '../db/transaction.ts';
 import { ensureUser } from '../users/store.ts';
 import { createSweep, defaultTimes } from './service.ts';
 import type { SweepTimes } from './store.ts';
@@ -35,8 +34,11 @@ function literal(value: string | number | null): string {
   return typeof value === 'string' ? `'${value}'` : String(value);
 }
 
-async function openSwept(kind: DatabaseKind, t: TestContext) {
-  const database = await openTestDatabase(kind, t);
+type TestDatabase = Awaited<ReturnType<typeof openTestDatabase>>;
+
+/** The database, empty, and what a test does with it. */
+async function clear(database: TestDatabase) {
+  for (const table of ['conversations', 'events', 'changes']) await inspect(database, `delete from ${table}`);
   const rung: string[] = [];
   database.onRing((topics) => rung.push(...topics));
 
@@ -94,8 +96,17 @@ async function rowOf(stored: () => Promise<Row[]>, id: string): Promise<Row | un
 
 for (const kind of databaseKinds) {
   describe(`the sweep on ${kind}`, () => {
-    it('touches nothing that is in time', async (t) => {
-      const { put, stored, sweep, rung } = await openSwept(kind, t);
+    let opened: TestDatabase;
+    const closers: (() => Promise<void>)[] = [];
+    before(async () => {
+      opened = await openTestDatabase(kind, { after: (close) => void closers.push(close) });
+    });
+    after(async () => {
+      for (const close of closers) await close();
+    });
+
+    it('touches nothing that is in time', async () => {
+      const { put, stored, sweep, rung } = await clear(opened);
       await put('ada', 'runs', running());
       await put('ada', 'starts', running({ status: 'STARTING' }));
       await put('ada', 'ends', running({ status: 'STOPPED', wanted: 'stop' }));
@@ -107,8 +118,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(rung, []);
     });
 
-    it('frees what a dead run held, keeps its status and forgets that it was to end', async (t) => {
-      const { put, stored, sweep } = await openSwept(kind, t);
+    it('frees what a dead run held, keeps its status and forgets that it was to end', async () => {
+      const { put, stored, sweep } = await clear(opened);
       const past = { lease_until: Date.now() - 1 };
       await put('ada', 'died', running(past));
       await put('ada', 'died starting', running({ ...past, status: 'STARTING' }));
@@ -129,8 +140,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await rowOf(stored, 'lives'), before);
     });
 
-    it('stops what does not get on while it starts, or takes too long in all', async (t) => {
-      const { put, statuses, sweep } = await openSwept(kind, t);
+    it('stops what does not get on while it starts, or takes too long in all', async () => {
+      const { put, statuses, sweep } = await clear(opened);
       const old = Date.now() - 2 * hourMs;
       const starting = (more: State) => running({ status: 'STARTING', ...more });
       await put('ada', 'stalled', starting({ active_at: old }));
@@ -153,8 +164,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await statuses(), { ...all, stalled: 'start_timeout', slow: 'start_timeout' });
     });
 
-    it('stops what has been idle, earlier where others of the same user wait', async (t) => {
-      const { put, statuses, sweep } = await openSwept(kind, t);
+    it('stops what has been idle, earlier where others of the same user wait', async () => {
+      const { put, statuses, sweep } = await clear(opened);
       const old = Date.now() - 2 * hourMs;
       await put('ada', 'ada idle', running({ active_at: old }));
       await put('ada', 'ada busy', running());
@@ -185,8 +196,8 @@ for (const kind of databaseKinds) {
       });
     });
 
-    it('tells the log, the followers and the run that it stopped it', async (t) => {
-      const { database, put, stored, sweep, rung } = await openSwept(kind, t);
+    it('tells the log, the followers and the run that it stopped it', async () => {
+      const { database, put, stored, sweep, rung } = await clear(opened);
       await put('ada', 'idle', running());
       const { id: userId } = await database.run(ensureUser, 'ada');
       await sweep({ idleMs: overdueMs });
@@ -204,8 +215,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(rung.toSorted(), [`c${row?.['key']}`, `u${userId}`]);
     });
 
-    it('stops each once, however many sweep at the same moment', async (t) => {
-      const { database, putMany, sweep, rung } = await openSwept(kind, t);
+    it('stops each once, however many sweep at the same moment', async () => {
+      const { database, putMany, sweep, rung } = await clear(opened);
       await putMany(20);
       await Promise.all(Array.from({ length: 4 }, () => sweep({ idleMs: overdueMs })));
       const events = await inspect(database, 'select id from events where id > 0');
@@ -214,8 +225,8 @@ for (const kind of databaseKinds) {
       assert.equal(rung.filter((topic) => topic.startsWith('c')).length, 20);
     });
 
-    it('stops more than one look finds, look after look', async (t) => {
-      const { putMany, statuses, sweep } = await openSwept(kind, t);
+    it('stops more than one look finds, look after look', async () => {
+      const { putMany, statuses, sweep } = await clear(opened);
       await putMany(110);
       const left = async () =>
         Object.values(await statuses()).filter((status) => status === 'RUNNING').length;
