@@ -39,6 +39,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     request: JSON.stringify(request),
     sealed: null,
     events: firstEvents(message, request, undefined).map((event) => eventText(event, at)),
+    replayed: 0,
     at,
     idempotency: null,
   });

@@ -91,3 +91,9 @@ export function nullableOneOf<const Value extends string>(
 export function time(options: object = {}) {
   return Type.Unsafe<string>({ type: 'string', format: 'date-time', ...options });
 }
+
+/** A number that came as text: 1 to `max`, or undefined. */
+export function wholeNumber(text: string, max: number): number | undefined {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  return number >= 1 && number <= max ? number : undefined;
+}

@@ -7,3 +7,16 @@ export function conversationTopic(key: number): string {
 export function userTopic(userId: number): string {
   return `u${userId}`;
 }
+
+function numberAfter(letter: string, topic: string): number | undefined {
+  return topic.startsWith(letter) ? Number(topic.slice(letter.length)) : undefined;
+}
+
+/** The conversation of a topic, where it is one of a conversation. */
+export function conversationOf(topic: string): number | undefined {
+  return numberAfter('c', topic);
+}
+
+export function userOf(topic: string): number | undefined {
+  return numberAfter('u', topic);
+}

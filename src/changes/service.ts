@@ -1,5 +1,6 @@
 // Forgets changes that nobody can ask for any more.
 import type { Database } from '../db/transaction.ts';
+import { repeat } from '../repeat.ts';
 import { listUserIds } from '../users/store.ts';
 import { purgeChanges } from './store.ts';
 
@@ -19,7 +20,6 @@ export function createChangePurge({ database, onBackgroundError, keptMs = change
     for (const userId of await database.run(listUserIds, null))
       while ((await database.run(purgeChanges, { userId, ageMs: keptMs, max: purgeMax })) === purgeMax);
   }
-  const timer = setInterval(() => void purge().catch(onBackgroundError), purgeEveryMs);
-  timer.unref();
-  return { purge, close: () => clearInterval(timer) };
+  const { stop } = repeat(purge, purgeEveryMs, onBackgroundError);
+  return { purge, close: stop };
 }

@@ -1,6 +1,6 @@
 // What happened to the conversations of a user, in the order of the commits, for those who follow. Kept for a while.
 import { sql } from 'kysely';
-import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 
 /** A place in the changes of a user. `at` tells whether what follows it is still kept. */
 export interface ChangePlace {
@@ -51,13 +51,13 @@ export const newestPlace = read('changes.newest', function* (q, userId: number):
   return { at: row?.at ?? 0, transaction: '0', id: row?.id ?? 0 };
 });
 
-export interface ChangesAfter {
+interface ChangesAfter {
   readonly userId: number;
   readonly place: ChangePlace;
   readonly max: number;
 }
 
-/** What follows a place. Undefined where it has been forgotten since. */
+/** What follows a place, in order. */
 export const readChanges = read('changes.read', function* (q, { userId, place, max }: ChangesAfter): Steps<
   StoredChange[]
 > {
@@ -82,29 +82,68 @@ export const readChanges = read('changes.read', function* (q, { userId, place, m
   );
 });
 
-export interface ChangePurge {
+interface ChangePurge {
   readonly userId: number;
   readonly ageMs: number;
   readonly max: number;
 }
 
-/** Forgets old changes of a user, oldest first, a bounded number at a time. Returns how many. */
-export const purgeChanges = write(
-  'changes.purge',
-  function* (q, { userId, ageMs, max }: ChangePurge): Steps<number> {
-    const old = sql<number>`${q.now} - ${ageMs}`;
-    const oldest = q.build
-      .selectFrom('changes')
-      .select('id')
-      .where('user_id', '=', userId)
-      .where('at', '<', old)
-      .orderBy('id')
-      .limit(max);
-    const purged = yield* rows(
-      q.build.deleteFrom('changes').where('user_id', '=', userId).where('id', 'in', oldest).returning('id'),
+// On SQLite a number is never below its time; on PostgreSQL the oldest come first in the order of the key.
+function deleteOld(q: Queries, { userId, ageMs, max }: ChangePurge): Query<{ id: number }> {
+  const old = sql<number>`${q.now} - ${ageMs}`;
+  const mine = q.build.selectFrom('changes').where('user_id', '=', userId).limit(max);
+  const deletion = q.build
+    .deleteFrom('changes')
+    .where('changes.user_id', '=', userId)
+    .returning('changes.id');
+  if (q.kind === 'sqlite')
+    return deletion.where(
+      'id',
+      'in',
+      mine.select('id').where('id', '<', old).where('at', '<', old).orderBy('id'),
     );
-    return purged.length;
-  },
-);
+  const oldest = mine
+    .select(['id', 'at', sql.ref('changes.transaction').as('of')])
+    .orderBy(sql.ref('changes.transaction'))
+    .orderBy('id')
+    .as('oldest');
+  return deletion
+    .using(oldest)
+    .whereRef('changes.id', '=', 'oldest.id')
+    .where(sql<boolean>`changes.transaction = oldest.of`)
+    .where('oldest.at', '<', old);
+}
 
-export const changeTransactions = [newestPlace, readChanges, purgeChanges];
+/** Forgets old changes of a user, oldest first, a bounded number at a time. Returns how many. */
+export const purgeChanges = write('changes.purge', function* (q, purge: ChangePurge): Steps<number> {
+  return (yield* rows(deleteOld(q, purge))).length;
+});
+
+export interface NewestChange {
+  readonly userId: number;
+  readonly transaction: string;
+  readonly id: number;
+}
+
+/** The newest change of each of these users that a follower could be sent. */
+export const findNewestChanges = read('changes.findNewest', function* (q, userIds: readonly number[]): Steps<
+  NewestChange[]
+> {
+  if (q.kind === 'sqlite')
+    return yield* rows(
+      q.build
+        .selectFrom('changes')
+        .select((e) => ['user_id as userId', sql<string>`'0'`.as('transaction'), e.fn.max('id').as('id')])
+        .where('user_id', 'in', [...userIds])
+        .groupBy('user_id'),
+    );
+  const query = sql<NewestChange>`
+    select u.id as "userId", newest.transaction::text as transaction, newest.id
+    from unnest(${[...userIds]}::bigint[]) as u (id), lateral (
+      select transaction, id from changes
+      where user_id = u.id and transaction < pg_snapshot_xmin(pg_current_snapshot())
+      order by changes.transaction desc, id desc limit 1) as newest`;
+  return yield* rows({ compile: () => query.compile(q.build) });
+});
+
+export const changeTransactions = [newestPlace, readChanges, purgeChanges, findNewestChanges];

@@ -1,4 +1,4 @@
-// The request that creates a conversation, and its answer of exactly four members.
+// The request that creates a conversation, its answer of exactly four members, and how a path names one.
 import Type from 'typebox';
 import { conversationStatuses } from '../lifecycle/states.ts';
 import { NullableMcpConfig } from '../mcp/schema.ts';
@@ -52,6 +52,10 @@ export const ConversationId = checked(
   }),
   conversationIdFault,
 );
+
+export const ConversationParams = Type.Object({
+  id: Type.String({ maxLength: 512, description: 'Id of the conversation.' }),
+});
 
 export const SuggestedTask = Type.Object(
   {

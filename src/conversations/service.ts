@@ -141,6 +141,7 @@ export function createConversations(options: ConversationsOptions) {
       request: JSON.stringify(stored),
       sealed,
       events: events.map((event) => eventText(event, at)),
+      replayed: events.filter((event) => event['replayed'] === true).length,
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };

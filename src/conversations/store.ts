@@ -1,4 +1,5 @@
-// Rows of conversations. Creation is one transaction: idempotency key, conversation and first events, or nothing.
+// Rows of conversations. Creation is one transaction: idempotency key, conversation, first events, the change and the
+// messages that tell of it, or nothing.
 import { sql } from 'kysely';
 import { changeText } from '../changes/shape.ts';
 import { recordChange } from '../changes/store.ts';
@@ -6,7 +7,7 @@ import { one, prepared, type Queries, read, rows, type Steps, write } from '../d
 import { type EventText, insertEvents } from '../events/store.ts';
 import type { ConversationStatus } from '../lifecycle/states.ts';
 import { sealedWithActiveKey } from '../secrets/store.ts';
-import { recordDeliveries } from '../webhooks/store.ts';
+import { recordDeliveries } from '../webhooks/outboxStore.ts';
 
 export interface NewConversation {
   readonly userId: number;
@@ -20,10 +21,14 @@ export interface NewConversation {
   readonly request: string;
   readonly sealed: string | null;
   readonly events: readonly EventText[];
+  /** How many of them, the first ones, happened elsewhere before. */
+  readonly replayed: number;
   /** When, as text for those who read it. */
   readonly at: string;
   readonly idempotency: IdempotencyClaim | null;
 }
+
+const looksMax = 5;
 
 export interface IdempotencyClaim {
   readonly keyHash: string;
@@ -137,13 +142,14 @@ function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<voi
     conversationKey: key,
     conversationId: c.id,
     status,
-    events: { first: 0, count: c.events.length },
+    // What was replayed did not happen now.
+    events: { first: c.replayed, count: c.events.length - c.replayed },
   });
 }
 
 /**
  * Creates the conversation, or finds the one that the same request made before. In this order: the idempotency
- * key, which also makes concurrent repeats wait for each other, the row, its events.
+ * key, which also makes concurrent repeats wait for each other, the row, its events, who is told.
  */
 export const createConversation = write(
   'conversations.create',
@@ -155,15 +161,18 @@ export const createConversation = write(
       const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
       if (found !== undefined) return found;
     }
-    const made = yield* one(insertConversation(q, { ...c, count: c.events.length }));
-    if (made === undefined) {
+    // Again where the one in the way is deleted before it is looked at.
+    for (let look = 0; look < looksMax; look++) {
+      const made = yield* one(insertConversation(q, { ...c, count: c.events.length }));
+      if (made !== undefined) {
+        yield* insertEvents(q, made.key, 0, c.events);
+        yield* tellOfCreation(q, c, made.key);
+        return { outcome: 'created', key: made.key };
+      }
       const found = yield* findById(q, c.userId, c.id, c.fingerprint);
-      if (found === undefined) throw new Error('a conversation is in the way that cannot be found');
-      return found;
+      if (found !== undefined) return found;
     }
-    yield* insertEvents(q, made.key, 0, c.events);
-    yield* tellOfCreation(q, c, made.key);
-    return { outcome: 'created', key: made.key };
+    throw new Error('a conversation is in the way that cannot be found');
   },
 );
 

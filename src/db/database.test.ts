@@ -27,6 +27,7 @@ function conversation(id: string, userId: number): NewConversation {
     request: '{}',
     sealed: null,
     events: ['{"source":"user"}', '{"source":"agent"}'],
+    replayed: 0,
     at: '2026-01-31T12:00:00.000Z',
     idempotency: null,
   };

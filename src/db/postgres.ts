@@ -174,9 +174,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
     close: async () => {
       clearInterval(poll);
-      await bell.close();
       // Clients on a dead network never say goodbye.
-      await Promise.race([pool.end(), new Promise((done) => setTimeout(done, endTimeoutMs).unref())]);
+      const ended = Promise.all([bell.close(), pool.end()]);
+      await Promise.race([ended, new Promise((done) => setTimeout(done, endTimeoutMs).unref())]);
     },
   };
 }

@@ -5,7 +5,7 @@ import pg from 'pg';
 
 const channel = 'parley';
 /** PostgreSQL refuses more than 8,000. */
-const payloadMax = 7_000;
+const payloadBytesMax = 7_000;
 /** Rings of so long travel together. */
 const gatherMs = 5;
 /** Topics that wait to travel; what is beyond them is found by looking. */
@@ -13,7 +13,7 @@ const topicsMax = 10_000;
 const retryMs = 1_000;
 const connectTimeoutMs = 5_000;
 
-export interface PostgresBell {
+interface PostgresBell {
   ring(topics: readonly string[]): void;
   close(): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function openPostgresBell({ url, query, onRung, onMissed }: BellOptions):
   function* payloads(topics: readonly string[]): Generator<string> {
     let payload = self;
     for (const topic of topics) {
-      if (payload.length + topic.length >= payloadMax) {
+      if (payload.length + topic.length >= payloadBytesMax) {
         yield payload;
         payload = self;
       }

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openStream, type Stream, untilClosed, untilFrames } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
-import { createHub, type Entry, type Follower, type Log } from './hub.ts';
+import { createHub, type Entry, type Following, type Log } from './hub.ts';
 
 const topic = 'c1';
 const turnsToSettle = 50;
@@ -63,7 +63,7 @@ function createLog(pieceMax = 10) {
 
 interface Followed {
   readonly stream: Stream;
-  readonly follower: Follower;
+  readonly follower: Following;
   readonly response: ServerResponse;
 }
 

@@ -26,13 +26,13 @@ export interface Log {
   isGone(): Promise<boolean>;
 }
 
-export interface Follower {
+export interface Following {
   /** Ends it: the connection is closed, and the follower may come again. */
   end(): void;
 }
 
 const heartbeatMs = 15_000;
-/** A connection that takes nothing for so long is closed. */
+/** A connection that takes nothing for so long, though there is something, is closed. */
 const stalledMs = 60_000;
 const heartbeat = ': still here\n\n';
 /** Followers that are written to in one go; then others have their turn. */
@@ -42,22 +42,20 @@ function frame({ cursor, data }: Entry): string {
   return `id: ${cursor}\ndata: ${data}\n\n`;
 }
 
-interface Reader {
+interface Follower {
   readonly response: ServerResponse;
   cursor: string;
   /** Gets new entries as they come; otherwise it reads by itself. */
   live: boolean;
   reading: boolean;
-  /** When its connection last took something while it was full; undefined while it is not. */
-  blockedAt: number | undefined;
-  /** What its connection had not taken then. */
-  waitingBytes: number;
+  /** Its connection is full. */
+  blocked: boolean;
 }
 
 interface Channel {
   readonly log: Log;
-  readonly readers: Set<Reader>;
-  /** Where the shared reading is; undefined while nobody is live. */
+  readonly followers: Set<Follower>;
+  /** Where the shared reading is; undefined until somebody was live. */
   cursor: string | undefined;
   pumping: boolean;
   again: boolean;
@@ -67,67 +65,66 @@ export type Hub = ReturnType<typeof createHub>;
 
 export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
   const channels = new Map<string, Channel>();
-  const readers = new Set<Reader>();
+  const all = new Set<Follower>();
   let closed = false;
 
-  function end(channel: Channel, reader: Reader): void {
-    readers.delete(reader);
-    channel.readers.delete(reader);
-    if (channel.readers.size === 0 && channels.get(channel.log.topic) === channel)
+  function end(channel: Channel, follower: Follower): void {
+    all.delete(follower);
+    channel.followers.delete(follower);
+    if (channel.followers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
     // One that takes nothing would not see the end either.
-    if (reader.blockedAt === undefined) reader.response.end();
-    else reader.response.destroy();
+    if (follower.blocked) follower.response.destroy();
+    else follower.response.end();
   }
 
   function endAll(channel: Channel): void {
-    for (const reader of channel.readers) end(channel, reader);
+    for (const follower of channel.followers) end(channel, follower);
   }
 
   /** Writes, and takes the follower off the shared reading where its connection is full. */
-  function send(reader: Reader, text: string | Buffer, cursor: string): void {
-    reader.cursor = cursor;
-    if (reader.response.write(text)) return;
-    reader.live = false;
-    reader.blockedAt = performance.now();
-    reader.waitingBytes = reader.response.writableLength;
+  function send(follower: Follower, text: string | Buffer, cursor: string): void {
+    follower.cursor = cursor;
+    if (follower.response.write(text)) return;
+    follower.live = false;
+    follower.blocked = true;
   }
 
   /** Reads for one follower until it has all that there is, then lets it share. */
-  async function catchUp(channel: Channel, reader: Reader): Promise<void> {
-    if (reader.reading || reader.live) return;
-    reader.reading = true;
+  async function catchUp(channel: Channel, follower: Follower): Promise<void> {
+    if (follower.reading || follower.live) return;
+    follower.reading = true;
     try {
-      while (reader.blockedAt === undefined) {
+      while (!follower.blocked) {
         const shared = channel.cursor;
-        const reading = await channel.log.read(reader.cursor);
-        if (!readers.has(reader)) return;
-        if (reading === undefined) return end(channel, reader);
+        const reading = await channel.log.read(follower.cursor);
+        if (!all.has(follower)) return;
+        if (reading === undefined) return end(channel, follower);
         const last = reading.entries.at(-1);
-        if (last !== undefined) send(reader, reading.entries.map(frame).join(''), last.cursor);
+        if (last !== undefined) send(follower, reading.entries.map(frame).join(''), last.cursor);
         // The shared reading may have gone on meanwhile, past what this one has seen.
-        if (reading.more || reader.blockedAt !== undefined || channel.cursor !== shared) continue;
-        reader.live = true;
+        if (reading.more || follower.blocked || channel.cursor !== shared) continue;
+        follower.live = true;
         if (shared !== undefined) return;
-        channel.cursor = reader.cursor;
+        channel.cursor = follower.cursor;
         // A ring that came before there was a shared reading went unheard.
         return void pump(channel).catch(onBackgroundError);
       }
     } finally {
-      reader.reading = false;
+      follower.reading = false;
     }
   }
 
   async function deliver(channel: Channel, before: string, entries: readonly Entry[], after: string) {
     const shared = Buffer.from(entries.map(frame).join(''));
-    for (const [i, reader] of [...channel.readers].entries()) {
+    for (const [i, follower] of [...channel.followers].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (!reader.live || !readers.has(reader)) continue;
-      if (reader.cursor === before) send(reader, shared, after);
+      if (!follower.live || !all.has(follower)) continue;
+      if (follower.cursor === before) send(follower, shared, after);
       else {
         // It had caught up to a place that the shared reading reaches only now.
-        const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, reader.cursor) > 0);
-        if (fresh.length > 0) send(reader, fresh.map(frame).join(''), after);
+        const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, follower.cursor) > 0);
+        if (fresh.length > 0) send(follower, fresh.map(frame).join(''), after);
       }
     }
   }
@@ -164,35 +161,36 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   function channelOf(log: Log): Channel {
     let channel = channels.get(log.topic);
     if (channel === undefined) {
-      channel = { log, readers: new Set(), cursor: undefined, pumping: false, again: false };
+      channel = { log, followers: new Set(), cursor: undefined, pumping: false, again: false };
       channels.set(log.topic, channel);
     }
     return channel;
   }
 
   /** Follows from the cursor on. The response must have sent its head. */
-  function follow(log: Log, cursor: string, response: ServerResponse): Follower {
+  function follow(log: Log, cursor: string, response: ServerResponse): Following {
     const channel = channelOf(log);
-    const reader: Reader = {
+    const follower: Follower = {
       response,
       cursor,
       live: false,
       reading: false,
-      blockedAt: undefined,
-      waitingBytes: 0,
+      blocked: false,
     };
-    channel.readers.add(reader);
-    readers.add(reader);
-    const finish = () => end(channel, reader);
+    channel.followers.add(follower);
+    all.add(follower);
+    const finish = () => end(channel, follower);
     const goOn = () => {
-      reader.blockedAt = undefined;
-      catchUp(channel, reader).catch(fail);
+      follower.blocked = false;
+      catchUp(channel, follower).catch(fail);
     };
     const fail = (error: Error) => {
       onBackgroundError(error);
       finish();
     };
     response.on('drain', goOn);
+    // Node looks at the bytes that are taken: one that reads slowly stays, one that reads nothing goes.
+    response.setTimeout(stalledMs, () => response.destroy());
     response.on('close', finish);
     if (closed) finish();
     else goOn();
@@ -207,18 +205,13 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     }
   }
 
-  const heartbeats = setInterval(() => {
-    const now = performance.now();
-    for (const channel of channels.values())
-      for (const reader of channel.readers) {
-        if (reader.blockedAt === undefined) reader.response.write(heartbeat);
-        else if (reader.response.writableLength < reader.waitingBytes) {
-          // Slow, but it reads.
-          reader.blockedAt = now;
-          reader.waitingBytes = reader.response.writableLength;
-        } else if (now - reader.blockedAt > stalledMs) reader.response.destroy();
-      }
-  }, heartbeatMs);
+  async function beat(): Promise<void> {
+    for (const [i, follower] of [...all].entries()) {
+      if ((i + 1) % fanOutMax === 0) await setImmediate();
+      if (all.has(follower) && !follower.blocked) follower.response.write(heartbeat);
+    }
+  }
+  const heartbeats = setInterval(() => void beat().catch(onBackgroundError), heartbeatMs);
   heartbeats.unref();
 
   return {
@@ -226,8 +219,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     ring,
     /** Every log that is followed, and where its shared reading is. */
     followed: () => [...channels.values()].map(({ log, cursor }) => ({ topic: log.topic, cursor })),
-    size: () => readers.size,
-    followers: (topic: string) => channels.get(topic)?.readers.size ?? 0,
+    size: () => all.size,
+    followers: (topic: string) => channels.get(topic)?.followers.size ?? 0,
     close: () => {
       closed = true;
       clearInterval(heartbeats);

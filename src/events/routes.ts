@@ -1,21 +1,16 @@
 // GET …/events, …/events/stream, …/trajectory of a conversation, and GET /api/events/stream of them all.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ConversationParams } from '../conversations/schema.ts';
 import { needs } from '../http/access.ts';
+import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/server.ts';
 import { changeExample, eventsExample } from './examples.ts';
-import {
-  ConversationParams,
-  EventsPage,
-  EventsQuery,
-  StreamHeaders,
-  StreamQuery,
-  Trajectory,
-} from './schema.ts';
+import { EventsPage, EventsQuery, StreamHeaders, StreamQuery, Trajectory } from './schema.ts';
 import type { Events, Stream } from './service.ts';
 
 const access = needs('conversations:read');
-const json = 'application/json; charset=utf-8';
+const tags = ['Events'];
 const reconnectMs = 1_000;
 const streamAnswer = { description: 'Server-sent events that do not end.', anyOf: [] };
 
@@ -37,7 +32,7 @@ function beginStream(reply: FastifyReply, { reset, cursor }: Stream): void {
   reply.raw.write(`retry: ${reconnectMs}\nid: ${cursor}\n${reset ? 'event: reset\ndata: {}\n' : ''}\n`);
 }
 
-export function eventRoutes(app: Server, events: Events): void {
+function pageRoute(app: Server, events: Events): void {
   app.get(
     '/api/conversations/:id/events',
     {
@@ -51,7 +46,7 @@ export function eventRoutes(app: Server, events: Events): void {
         },
       },
       schema: {
-        tags: ['Events'],
+        tags,
         operationId: 'listEvents',
         summary: 'Read events',
         description:
@@ -62,10 +57,12 @@ export function eventRoutes(app: Server, events: Events): void {
     },
     async (request, reply) => {
       const text = await events.page(request.principal, request.params.id, request.query);
-      return reply.type(json).send(text);
+      return reply.type(jsonType).send(text);
     },
   );
+}
 
+function trajectoryRoute(app: Server, events: Events): void {
   app.get(
     '/api/conversations/:id/trajectory',
     {
@@ -74,7 +71,7 @@ export function eventRoutes(app: Server, events: Events): void {
         document: { responses: { 200: { description: 'The whole log.', anyOf: [Trajectory] } } },
       },
       schema: {
-        tags: ['Events'],
+        tags,
         operationId: 'getTrajectory',
         summary: 'Read the whole log',
         params: ConversationParams,
@@ -82,17 +79,19 @@ export function eventRoutes(app: Server, events: Events): void {
     },
     async (request, reply) => {
       const pieces = await events.trajectory(request.principal, request.params.id);
-      return reply.type(json).send(Readable.from(pieces, { objectMode: false }));
+      return reply.type(jsonType).send(Readable.from(pieces, { objectMode: false }));
     },
   );
+}
 
+function eventStreamRoute(app: Server, events: Events): void {
   app.get(
     '/api/conversations/:id/events/stream',
     {
       exposeHeadRoute: false,
       config: { access, document: { headers: StreamHeaders, responses: { 200: streamAnswer } } },
       schema: {
-        tags: ['Events'],
+        tags,
         operationId: 'streamEvents',
         summary: 'Follow events',
         description:
@@ -102,13 +101,15 @@ export function eventRoutes(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom();
+      events.checkRoom(request.principal);
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
       beginStream(reply, stream);
       events.follow(request.principal, stream, reply.raw);
     },
   );
+}
 
+function changeStreamRoute(app: Server, events: Events): void {
   app.get(
     '/api/events/stream',
     {
@@ -121,7 +122,7 @@ export function eventRoutes(app: Server, events: Events): void {
         },
       },
       schema: {
-        tags: ['Events'],
+        tags,
         operationId: 'streamChanges',
         summary: 'Follow your conversations',
         description:
@@ -130,10 +131,17 @@ export function eventRoutes(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom();
+      events.checkRoom(request.principal);
       const stream = await events.openChanges(request.principal, lastSeen(request));
       beginStream(reply, stream);
       events.follow(request.principal, stream, reply.raw);
     },
   );
+}
+
+export function eventRoutes(app: Server, events: Events): void {
+  pageRoute(app, events);
+  trajectoryRoute(app, events);
+  eventStreamRoute(app, events);
+  changeStreamRoute(app, events);
 }

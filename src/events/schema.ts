@@ -5,10 +5,6 @@ export const eventsPageMax = 100;
 
 const Whole = (description: string) => Type.String({ pattern: '^\\d{1,15}$', description });
 
-export const ConversationParams = Type.Object({
-  id: Type.String({ maxLength: 512, description: 'Id of the conversation.' }),
-});
-
 export const EventsQuery = Type.Object(
   {
     start_id: Type.Optional(Whole('The first id that may be in the page. Default: 0.')),

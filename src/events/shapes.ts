@@ -2,21 +2,19 @@
 
 export type EventSource = 'user' | 'agent' | 'environment';
 
-export const agentStates = [
-  'loading',
-  'running',
-  'awaiting_user_input',
-  'paused',
-  'stopped',
-  'finished',
-  'rejected',
-  'error',
-  'awaiting_user_confirmation',
-  'user_confirmed',
-  'user_rejected',
-  'rate_limited',
-] as const;
-export type AgentState = (typeof agentStates)[number];
+type AgentState =
+  | 'loading'
+  | 'running'
+  | 'awaiting_user_input'
+  | 'paused'
+  | 'stopped'
+  | 'finished'
+  | 'rejected'
+  | 'error'
+  | 'awaiting_user_confirmation'
+  | 'user_confirmed'
+  | 'user_rejected'
+  | 'rate_limited';
 
 /** An event before it has its number. */
 export interface NewEvent {
@@ -26,12 +24,16 @@ export interface NewEvent {
   readonly [member: string]: unknown;
 }
 
-export function userMessage(content: string, imageUrls: readonly string[]): NewEvent {
+export function userMessage(
+  content: string,
+  imageUrls: readonly string[],
+  fileUrls: readonly string[] = [],
+): NewEvent {
   return {
     source: 'user',
     message: content,
     action: 'message',
-    args: { content, image_urls: imageUrls, file_urls: [], wait_for_response: false },
+    args: { content, image_urls: imageUrls, file_urls: fileUrls, wait_for_response: false },
   };
 }
 

@@ -1,17 +1,12 @@
 // The log of a conversation: appended to in the transaction of what happened, read in bounded pieces.
 import { sql } from 'kysely';
+import type { ConversationName } from '../conversations/name.ts';
 import { one, prepared, type Queries, type Query, read, rows, type Steps } from '../db/transaction.ts';
 
 /** An event as stored text, but for its number, which it gets in the transaction. */
 export type EventText = string;
 
-/** Where a log is: known by the owner and the name that the owner gave it. */
-export interface LogName {
-  readonly userId: number;
-  readonly id: string;
-}
-
-export interface Piece {
+interface Piece {
   readonly conversation: number;
   /** The first id that may be in it. */
   readonly from: number;
@@ -67,11 +62,21 @@ export function* insertEvents(
   }
 }
 
-export function deleteEvents(q: Queries, conversation: number): Query<unknown> {
-  return q.build.deleteFrom('events').where('conversation_key', '=', conversation);
+const deletedAtOnceMax = 10_000;
+
+/** In statements of bounded size: a long log would take longer than one may. */
+export function* deleteEvents(q: Queries, conversation: number, nextEvent: number): Steps<void> {
+  for (let below = nextEvent; below > 0; below -= deletedAtOnceMax)
+    yield* rows(
+      q.build
+        .deleteFrom('events')
+        .where('conversation_key', '=', conversation)
+        .where('id', '>=', below - deletedAtOnceMax)
+        .where('id', '<', below),
+    );
 }
 
-const selectLog = prepared((q: Queries, { userId, id }: LogName) =>
+const selectLog = prepared((q: Queries, { userId, id }: ConversationName) =>
   q.build
     .selectFrom('conversations')
     .select(['key', 'next_event'])
@@ -80,7 +85,7 @@ const selectLog = prepared((q: Queries, { userId, id }: LogName) =>
 );
 
 /** The number of the log and the next id; undefined where the user has no such conversation. */
-export const findLog = read('events.findLog', function* (q, name: LogName) {
+export const findLog = read('events.findLog', function* (q, name: ConversationName) {
   return yield* one(selectLog(q, name));
 });
 

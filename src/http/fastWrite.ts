@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
+import { kib } from '../schema.ts';
 import { compileCheck } from '../validation.ts';
 import { parseJson, rememberBody } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
@@ -11,7 +12,7 @@ import { type ErrorLog, jsonType, renderError } from './errors.ts';
 import type { FastRoute } from './fastLane.ts';
 
 /** Larger ones are counted together, in the usual way. */
-const smallBodyMax = 16 * 1_024;
+const smallBodyBytesMax = 16 * kib;
 
 interface FastWriteOptions<Body> {
   readonly url: string;
@@ -24,7 +25,7 @@ interface FastWriteOptions<Body> {
 function isSmallJson(headers: IncomingHttpHeaders): boolean {
   const length = Number(headers['content-length'] ?? 0);
   const plain = headers['content-type'] === 'application/json' && headers['content-encoding'] === undefined;
-  return plain && length > 0 && length <= smallBodyMax;
+  return plain && length > 0 && length <= smallBodyBytesMax;
 }
 
 export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWriteOptions<Body>): FastRoute {

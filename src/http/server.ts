@@ -22,7 +22,7 @@ import type { Access } from './access.ts';
 import { type Authenticate, createAuthentication } from './authentication.ts';
 import { createBodyParser } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
-import { errorBody, sendError, statuses } from './errors.ts';
+import { errorBody, jsonType, sendError, statuses } from './errors.ts';
 import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
 import type { RateLimiter } from './rates.ts';
@@ -75,7 +75,7 @@ function createClientErrorHandler(nextId: () => string) {
           : new AppError('malformed_request', 'The request is not proper HTTP.');
     const { status } = statuses[error.code];
     const body = JSON.stringify(errorBody(error, nextId()));
-    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n`;
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${jsonType}\r\n`;
     if (socket.writable)
       socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
     else socket.destroy();

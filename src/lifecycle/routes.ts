@@ -1,8 +1,7 @@
 // PATCH and DELETE of a conversation, starting and stopping it, and messages to it.
 import Type from 'typebox';
 import { createdExample } from '../conversations/examples.ts';
-import { ConversationResponse } from '../conversations/schema.ts';
-import { ConversationParams } from '../events/schema.ts';
+import { ConversationParams, ConversationResponse } from '../conversations/schema.ts';
 import { needs } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
 import { NewMessage, RenameConversation, StartConversation, Success, UserAction } from './schema.ts';
@@ -11,7 +10,7 @@ import type { Lifecycle } from './service.ts';
 const access = needs('conversations:write');
 const tags = ['Conversations'];
 
-export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
+function recordRoutes(app: Server, lifecycle: Lifecycle): void {
   app.patch(
     '/api/conversations/:id',
     {
@@ -47,7 +46,9 @@ export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
     },
     async ({ principal, params }) => lifecycle.remove(principal, params.id),
   );
+}
 
+function runRoutes(app: Server, lifecycle: Lifecycle): void {
   app.post(
     '/api/conversations/:id/start',
     {
@@ -85,7 +86,9 @@ export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
     },
     async ({ principal, params }) => lifecycle.stop(principal, params.id),
   );
+}
 
+function messageRoute(app: Server, lifecycle: Lifecycle): void {
   app.post(
     '/api/conversations/:id/message',
     {
@@ -105,7 +108,9 @@ export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
       return { success: true };
     },
   );
+}
 
+function actionRoute(app: Server, lifecycle: Lifecycle): void {
   app.post(
     '/api/conversations/:id/events',
     {
@@ -134,4 +139,11 @@ export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
       return { success: true };
     },
   );
+}
+
+export function lifecycleRoutes(app: Server, lifecycle: Lifecycle): void {
+  recordRoutes(app, lifecycle);
+  runRoutes(app, lifecycle);
+  messageRoute(app, lifecycle);
+  actionRoute(app, lifecycle);
 }

@@ -24,8 +24,13 @@ export type Lifecycle = ReturnType<typeof createLifecycle>;
 const messageFault = compileCheck(Type.Object({ args: MessageArgs }));
 const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 
-export function createLifecycle({ database }: { readonly database: Database }) {
-  const now = () => new Date().toISOString();
+interface LifecycleOptions {
+  readonly database: Database;
+  readonly clock?: () => number;
+}
+
+export function createLifecycle({ database, clock = Date.now }: LifecycleOptions) {
+  const now = () => new Date(clock()).toISOString();
 
   function ring(userId: number, key: number): void {
     database.ring([conversationTopic(key), userTopic(userId)]);
@@ -65,13 +70,14 @@ export function createLifecycle({ database }: { readonly database: Database }) {
     principal: Principal,
     id: string,
     { message, image_urls }: NewMessage,
+    files: readonly string[] = [],
     path = 'message',
   ): Promise<void> {
     const images = image_urls ?? [];
-    if (message.trim() === '' && images.length === 0)
+    if (message.trim() === '' && images.length + files.length === 0)
       throw invalid([{ path, message: 'must not be empty where there is no image' }]);
     const at = now();
-    const outcome = await wake(principal, id, [eventText(userMessage(message, images), at)], at);
+    const outcome = await wake(principal, id, [eventText(userMessage(message, images, files), at)], at);
     settle(principal, outcome);
   }
 
@@ -80,8 +86,8 @@ export function createLifecycle({ database }: { readonly database: Database }) {
     const fault = (action === 'message' ? messageFault : stateFault)({ args });
     if (fault !== undefined) throw fault;
     if (action === 'message') {
-      const { content, image_urls = null } = args as MessageArgs;
-      return say(principal, id, { message: content, image_urls }, 'args.content');
+      const { content, image_urls = null, file_urls } = args as MessageArgs;
+      return say(principal, id, { message: content, image_urls }, file_urls ?? [], 'args.content');
     }
     const { agent_state: wanted } = args as StateArgs;
     await (wanted === 'running' ? start(principal, id) : stop(principal, id));

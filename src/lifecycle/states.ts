@@ -50,3 +50,13 @@ export interface StopReason {
 export function stopReason(code: StopCode, message: string = stopReasons[code]): StopReason {
   return { code, message };
 }
+
+interface StoredReason {
+  readonly stop_code: string | null;
+  readonly stop_sentence: string | null;
+}
+
+/** The reason as it is stored; null while the conversation lives. */
+export function reasonOf({ stop_code, stop_sentence }: StoredReason): StopReason | null {
+  return stop_code === null ? null : { code: stop_code as StopCode, message: stop_sentence ?? '' };
+}

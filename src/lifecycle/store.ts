@@ -6,8 +6,8 @@ import { recordChange } from '../changes/store.ts';
 import type { ConversationName } from '../conversations/name.ts';
 import { one, prepared, type Queries, rows, type Steps, write } from '../db/transaction.ts';
 import { deleteEvents, type EventText, insertEvents } from '../events/store.ts';
-import { forgetEventDeliveries, recordDeliveries } from '../webhooks/store.ts';
-import { type ConversationStatus, mayFollow, type StopReason } from './states.ts';
+import { forgetEventDeliveries, recordDeliveries } from '../webhooks/outboxStore.ts';
+import { type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
 
 /** When it happens, as text for those who read it. */
 interface Moment {
@@ -195,9 +195,7 @@ export const renameConversation = write('lifecycle.rename', function* (q, input:
   yield* rows(
     q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
   );
-  const { stop_code: code, stop_sentence: message } = held;
-  const reason = code === null ? null : ({ code, message } as StopReason);
-  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reason, at));
+  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reasonOf(held), at));
   return true;
 });
 
@@ -208,7 +206,7 @@ export const deleteConversation = write(
     const held = yield* hold(q, input);
     if (held === undefined) return undefined;
     yield* rows(q.build.deleteFrom('conversations').where('key', '=', held.key));
-    yield* rows(deleteEvents(q, held.key));
+    yield* deleteEvents(q, held.key, held.next_event);
     yield* rows(
       q.build
         .deleteFrom('idempotency')

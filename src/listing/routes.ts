@@ -1,6 +1,7 @@
 // GET /api/conversations, GET of one, and the small facts about it that older clients ask for.
-import { ConversationParams } from '../events/schema.ts';
+import { ConversationParams } from '../conversations/schema.ts';
 import { needs } from '../http/access.ts';
+import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/server.ts';
 import { infoExample } from './examples.ts';
 import {
@@ -16,7 +17,7 @@ import type { Listing } from './service.ts';
 const access = needs('conversations:read');
 const tags = ['Conversations'];
 
-export function listingRoutes(app: Server, listing: Listing): void {
+function listRoute(app: Server, listing: Listing): void {
   app.get(
     '/api/conversations',
     {
@@ -36,7 +37,9 @@ export function listingRoutes(app: Server, listing: Listing): void {
     },
     async ({ principal, query }) => listing.list(principal, query),
   );
+}
 
+function infoRoute(app: Server, listing: Listing): void {
   app.get(
     '/api/conversations/:id',
     {
@@ -62,10 +65,12 @@ export function listingRoutes(app: Server, listing: Listing): void {
     async ({ principal, params }, reply) => {
       const info = await listing.info(principal, params.id);
       // Fastify sends nothing for null.
-      return info ?? reply.type('application/json; charset=utf-8').send('null');
+      return info ?? reply.type(jsonType).send('null');
     },
   );
+}
 
+function configRoute(app: Server, listing: Listing): void {
   app.get(
     '/api/conversations/:id/config',
     {
@@ -83,7 +88,10 @@ export function listingRoutes(app: Server, listing: Listing): void {
       session_id: params.id,
     }),
   );
+}
 
+/** What older clients ask for and Parley does not have. */
+function absentRoutes(app: Server, listing: Listing): void {
   app.get(
     '/api/conversations/:id/vscode-url',
     {
@@ -121,4 +129,11 @@ export function listingRoutes(app: Server, listing: Listing): void {
       return { hosts: {} };
     },
   );
+}
+
+export function listingRoutes(app: Server, listing: Listing): void {
+  listRoute(app, listing);
+  infoRoute(app, listing);
+  configRoute(app, listing);
+  absentRoutes(app, listing);
 }

@@ -4,7 +4,8 @@ import { conversationName, noConversation } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
-import type { ConversationStatus, StopCode } from '../lifecycle/states.ts';
+import { type ConversationStatus, reasonOf } from '../lifecycle/states.ts';
+import { wholeNumber } from '../schema.ts';
 import { conversationTopic } from '../topics.ts';
 import { type ConversationInfo, type ConversationList, type ListQuery, listMax } from './schema.ts';
 import { type ConversationRow, findConversation, type ListPlace, listConversations } from './store.ts';
@@ -25,8 +26,8 @@ export type Listing = ReturnType<typeof createListing>;
 
 function listLimit(text: string | undefined): number {
   if (text === undefined) return listDefault;
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > listMax)
+  const limit = wholeNumber(text, listMax);
+  if (limit === undefined)
     throw invalid([{ path: 'limit', message: `must be a whole number from 1 to ${listMax}` }]);
   return limit;
 }
@@ -62,8 +63,7 @@ export function createListing({ database, followers }: ListingOptions) {
       session_api_key: null,
       created_at: new Date(row.created_at).toISOString(),
       pr_number: [],
-      stop_reason:
-        row.stop_code === null ? null : { code: row.stop_code as StopCode, message: row.stop_sentence ?? '' },
+      stop_reason: reasonOf(row),
     };
   }
 

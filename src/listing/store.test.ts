@@ -24,6 +24,7 @@ for (const kind of databaseKinds) {
           request: '{}',
           sealed: null,
           events: ['{"source":"environment"}'],
+          replayed: 0,
           at: '2026-01-31T12:00:00.000Z',
           idempotency: null,
         });

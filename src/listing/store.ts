@@ -1,5 +1,6 @@
 // Reading conversations: one by its id, many by time. A list looks at a bounded number of rows, whatever is asked.
 import type { Selectable } from 'kysely';
+import type { ConversationName } from '../conversations/name.ts';
 import type { Tables } from '../db/tables.ts';
 import { one, read, rows } from '../db/transaction.ts';
 
@@ -45,18 +46,15 @@ function hasWords(text: string | null, words: string): boolean {
   return text?.toLowerCase().includes(words) ?? false;
 }
 
-export const findConversation = read(
-  'listing.find',
-  function* (q, { userId, id }: { userId: number; id: string }) {
-    return yield* one(
-      q.build
-        .selectFrom('conversations')
-        .select([...infoColumns])
-        .where('user_id', '=', userId)
-        .where('id', '=', id),
-    );
-  },
-);
+export const findConversation = read('listing.find', function* (q, { userId, id }: ConversationName) {
+  return yield* one(
+    q.build
+      .selectFrom('conversations')
+      .select([...infoColumns])
+      .where('user_id', '=', userId)
+      .where('id', '=', id),
+  );
+});
 export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof infoColumns)[number]>;
 
 /** The rows that fit among the next `lookMax`, and where the look ended; null where it saw the last one. */

@@ -32,6 +32,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
       request: '{}',
       sealed: null,
       events: ['{"source":"user"}'],
+      replayed: 0,
       at,
       idempotency: null,
     });

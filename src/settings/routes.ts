@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { AppError } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { etagMatches } from '../http/conditional.ts';
+import { jsonType } from '../http/errors.ts';
 import type { FastRoute } from '../http/fastLane.ts';
 import { fastRead } from '../http/fastRead.ts';
 import { Message } from '../http/message.ts';
@@ -15,7 +16,7 @@ import type { Rendered, Settings } from './service.ts';
 const scope = 'settings:read';
 
 const headers = {
-  'content-type': 'application/json; charset=utf-8',
+  'content-type': jsonType,
   'cache-control': 'private, no-cache',
   vary: 'X-Session-API-Key, Authorization, Origin',
 };

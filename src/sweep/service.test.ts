@@ -56,6 +56,7 @@ async function clear(database: TestDatabase) {
       request: '{}',
       sealed: null,
       events: ['{"source":"environment"}'],
+      replayed: 0,
       at: '2026-01-31T12:00:00.000Z',
       idempotency: null,
     });

@@ -3,6 +3,7 @@
 import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, eventText } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
+import { repeat } from '../repeat.ts';
 import { conversationTopic, userTopic } from '../topics.ts';
 import { findOverdue, releaseRun, type SweepTimes, stopOverdue } from './store.ts';
 
@@ -21,15 +22,16 @@ interface SweepOptions {
   readonly database: Database;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: SweepTimes;
+  readonly now?: () => number;
 }
 
-export function createSweep({ database, onBackgroundError, times = defaultTimes }: SweepOptions) {
-  let sweeping: Promise<void> | undefined;
+export function createSweep(options: SweepOptions) {
+  const { database, onBackgroundError, times = defaultTimes, now = Date.now } = options;
 
   async function stopKind(kind: 'start' | 'idle'): Promise<void> {
     const reason = stopReason(kind === 'start' ? 'start_timeout' : 'idle');
     for (const key of await database.run(findOverdue, { kind, times, max: sweptMax })) {
-      const at = new Date().toISOString();
+      const at = new Date(now()).toISOString();
       const events = [eventText(agentStateChanged('stopped', reason.message), at)];
       const userId = await database.run(stopOverdue, { key, kind, times, reason, events, at });
       if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
@@ -43,18 +45,6 @@ export function createSweep({ database, onBackgroundError, times = defaultTimes 
     await stopKind('idle');
   }
 
-  function sweep(): Promise<void> {
-    sweeping ??= sweepOnce().finally(() => (sweeping = undefined));
-    return sweeping;
-  }
-
-  const timer = setInterval(() => void sweep().catch(onBackgroundError), everyMs);
-  timer.unref();
-  return {
-    sweep,
-    close: async () => {
-      clearInterval(timer);
-      await sweeping?.catch(() => {});
-    },
-  };
+  const { run, stop } = repeat(sweepOnce, everyMs, onBackgroundError);
+  return { sweep: run, close: stop };
 }

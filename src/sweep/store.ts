@@ -16,8 +16,7 @@ export interface SweepTimes {
   readonly crowdedIdleMs: number;
 }
 
-export const overdueKinds = ['lease', 'start', 'idle'] as const;
-export type OverdueKind = (typeof overdueKinds)[number];
+type OverdueKind = 'lease' | 'start' | 'idle';
 
 type Where = ExpressionBuilder<Tables, 'conversations'>;
 

@@ -2,24 +2,23 @@
 // restart would need.
 import { kib } from '../schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
+import { dropDeliveries, purgeFailed } from './deliveryStore.ts';
 import {
   type ClaimedDelivery,
   claimDeliveries,
-  type DueWebhook,
   finishDelivery,
   listDue,
-  purgeFailed,
   recordFailedAttempt,
 } from './outboxStore.ts';
+import { atOnceMax, sharePlaces } from './places.ts';
 
 /** Of one attempt. */
 export const deliveryTimeoutMs = 15_000;
 export const deliveryResponseBytesMax = 64 * kib;
 
-const atOnceMax = 16;
-const perWebhookMax = 4;
 const dueListedMax = 100;
 const purgeMax = 1_000;
+const dropMax = 1_000;
 
 const secondMs = 1_000;
 const hourMs = 3_600 * secondMs;
@@ -65,18 +64,16 @@ export function retryDelayMs(
   return delayMs * (1 - jitter + 2 * jitter * random());
 }
 
-export interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
+interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<DeliveryTimes>;
   readonly now?: () => number;
 }
 
-export type Deliveries = ReturnType<typeof createDeliveries>;
-
 export function createDeliveries({ times: given, now = Date.now, ...options }: DeliveriesOptions) {
   const { database, onBackgroundError } = options;
   const times = { ...usualTimes, ...given };
-  const inFlight = new Map<Promise<void>, string>();
+  const inFlight = new Map<Promise<void>, ClaimedDelivery>();
   const aborted = new AbortController();
   let looking: Promise<void> | undefined;
   let lookAgain = false;
@@ -94,30 +91,23 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
   }
 
-  function countOf(webhookId: string): number {
-    return [...inFlight.values()].filter((id) => id === webhookId).length;
-  }
-
-  /** Which webhooks get how many of the free places: first those with the fewest messages under way. */
-  function choose(due: readonly DueWebhook[]): { id: string; max: number }[] {
-    let free = atOnceMax - inFlight.size;
-    return due
-      .map(({ webhook_id: id }) => ({ id, count: countOf(id) }))
-      .sort((a, b) => a.count - b.count)
-      .flatMap(({ id, count }) => {
-        const max = Math.min(perWebhookMax - count, free);
-        free -= max;
-        return max > 0 ? [{ id, max }] : [];
-      });
-  }
-
   async function look(): Promise<void> {
     if (inFlight.size >= atOnceMax) return;
-    const webhooks = choose(await database.run(listDue, dueListedMax));
-    if (webhooks.length === 0 || closed) return;
-    const askedAt = performance.now();
-    const claimed = await database.run(claimDeliveries, { webhooks, leaseMs: times.leaseMs });
-    for (const delivery of claimed) start(delivery, askedAt);
+    const due = await database.run(listDue, dueListedMax);
+    const webhooks = sharePlaces(due, [...inFlight.values()]);
+    if (webhooks.length > 0 && !closed) {
+      const askedAt = performance.now();
+      const claimed = await database.run(claimDeliveries, { webhooks, leaseMs: times.leaseMs });
+      for (const delivery of claimed) start(delivery, askedAt);
+    }
+    const gone = due.find(({ user_id }) => user_id === null);
+    if (gone !== undefined && !closed) await clearAway(gone.webhook_id);
+  }
+
+  /** Drops some of what a deletion left over. There may be more: the next look comes at once. */
+  async function clearAway(webhookId: string): Promise<void> {
+    await database.run(dropDeliveries, { webhookId, max: dropMax });
+    lookAgain = true;
   }
 
   /** Looks for what is due, now or right after the look that is under way. */
@@ -156,7 +146,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
         inFlight.delete(sending);
         wake();
       });
-    inFlight.set(sending, delivery.webhook_id);
+    inFlight.set(sending, delivery);
   }
 
   async function send(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {

@@ -1,4 +1,6 @@
-// Messages as their owner sees them: what waits or failed, sent again when asked for, gone with their webhook.
+// Messages as their owner sees them: what waits or failed, sent again when asked for, gone with their webhook or
+// in the end.
+import { sql } from 'kysely';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { DeliveryState } from './schema.ts';
 
@@ -15,7 +17,7 @@ export interface DeliveryRow {
   readonly last_error: string | null;
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly webhookId: string;
   /** Whose webhook it must be; absent: anybody's. */
   readonly userId?: number;
@@ -60,7 +62,7 @@ export const listDeliveries = read('deliveries.list', function* (q, filter: Deli
   return found.sort((a, b) => (a.id > b.id ? -1 : 1)).slice(0, filter.max);
 });
 
-export interface Redelivery {
+interface Redelivery {
   readonly webhookId: string;
   readonly userId?: number;
   /** One message; absent: all that failed. */
@@ -117,4 +119,27 @@ export const dropDeliveries = write(
   },
 );
 
-export const deliveryTransactions = [listDeliveries, redeliver, findDeliveryWebhook, dropDeliveries];
+/** Forgets messages that failed long ago, a bounded number at a time. Returns how many. */
+export const purgeFailed = write(
+  'deliveries.purgeFailed',
+  function* (q, { keptMs, max }: { keptMs: number; max: number }): Steps<number> {
+    const old = q.build
+      .selectFrom('deliveries')
+      .select('id')
+      // As it stands in the index.
+      .where('state', '=', sql.lit<string>('failed' satisfies DeliveryState))
+      .where('since', '<=', sql<number>`${q.now} - ${keptMs}`)
+      .orderBy('since')
+      .limit(max);
+    const purged = yield* rows(q.build.deleteFrom('deliveries').where('id', 'in', old).returning('id'));
+    return purged.length;
+  },
+);
+
+export const deliveryTransactions = [
+  listDeliveries,
+  redeliver,
+  findDeliveryWebhook,
+  dropDeliveries,
+  purgeFailed,
+];

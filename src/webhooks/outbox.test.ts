@@ -3,10 +3,35 @@ import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
-import { createWebhookBench, fail, untilEmpty, untilReceived } from '../../test/support/webhookBench.ts';
+import {
+  createWebhookBench,
+  fail,
+  untilEmpty,
+  untilReceived,
+  type WebhookBench,
+} from '../../test/support/webhookBench.ts';
 import { openConfiguredDatabase } from '../database.ts';
-import { deleteConversation } from '../lifecycle/store.ts';
+import { deleteConversation, startConversation } from '../lifecycle/store.ts';
+import { ensureUser } from '../users/store.ts';
 import { claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
+
+/** Messages that have waited long, the same number for each webhook of the user. */
+async function addBacklog({ place }: WebhookBench, userId: number, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, i) => `select ${i} as n`).join(' union all ');
+  await inspect(
+    place,
+    `insert into deliveries (id, webhook_id, user_id, conversation_key, conversation_id, type, payload, created_at,
+       state, since, attempts, next_at)
+     select 'msg_' || id || '_' || n, id, user_id, 1, 'old', 'conversation.status', '{}', 1, 'waiting', 1, 0, 1 + n
+     from webhooks cross join (${numbers}) as numbers where user_id = ${userId}`,
+  );
+}
+
+/** The numbers of the events that messages for the webhook tell, in the order of the messages. */
+async function madeFor(bench: WebhookBench, webhookId: string): Promise<number[]> {
+  const made = (await bench.rows()).filter(({ webhook_id }) => webhook_id === webhookId);
+  return made.map((row) => Number(row['event_id']));
+}
 
 for (const kind of databaseKinds) {
   describe(`deliveries on ${kind}`, () => {
@@ -90,6 +115,43 @@ for (const kind of databaseKinds) {
       assert.equal(good.received.length, 10);
     });
 
+    it('of a user whose twenty receivers hang do not hold up those of another user', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const [hanging, good] = [await startReceiver(t), await startReceiver(t)];
+      hanging.answer(() => new Promise(() => {}));
+      const other = { ...bench.principal, userId: (await bench.database.run(ensureUser, 'ada')).id };
+      for (let i = 0; i < 20; i++)
+        await bench.webhooks.create(other, { url: hanging.url, events: ['conversation.status'] });
+      await addBacklog(bench, other.userId, 5);
+      bench.startLoop({ timeoutMs: 60_000 });
+      await untilReceived(hanging, 8);
+      await bench.watch(good.url, ['conversation.status']);
+      for (let i = 0; i < 10; i++) await bench.say(`message ${i}`);
+      await untilReceived(good, 10);
+      assert.equal(hanging.received.length, 8);
+      assert.equal(new Set(hanging.received.map(({ id }) => id.split('_')[2])).size, 8);
+    });
+
+    it('that are due are listed with the first webhook of each user before the second of any', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const users = [bench.principal.userId];
+      for (const name of ['ada', 'bob', 'eve']) users.push((await bench.database.run(ensureUser, name)).id);
+      const [first = 0, ...others] = users;
+      for (const userId of users)
+        for (let i = 0; i < (userId === first ? 1 : 5); i++)
+          await bench.webhooks.create(
+            { ...bench.principal, userId },
+            { url: 'https://bot.invalid/', events: ['conversation.status'] },
+          );
+      for (const userId of others) await addBacklog(bench, userId, 3);
+      await bench.say('hello');
+      const due = await bench.database.run(listDue, 5);
+      assert.equal(due.length, 5);
+      assert.deepEqual(new Set(due.slice(0, 4).map(({ user_id }) => user_id)), new Set(users));
+      assert.equal(due[3]?.user_id, first, 'it has waited the shortest');
+      assert.ok(others.includes(Number(due[4]?.user_id)));
+    });
+
     it('of events go with a conversation that is deleted, those of its status stay', async (t) => {
       const bench = await createWebhookBench(kind, t);
       await bench.watch('https://bot.invalid/', ['conversation.status', 'conversation.event']);
@@ -162,34 +224,49 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('whose webhook is gone, because its deletion was interrupted, are cleared away', async (t) => {
+    it('whose webhook is gone, because its deletion was interrupted, are cleared away at once', async (t) => {
       const bench = await createWebhookBench(kind, t);
-      const receiver = await startReceiver(t);
-      await bench.watch(receiver.url, ['conversation.status']);
-      for (let i = 0; i < 6; i++) await bench.say(`message ${i}`);
+      const [lost, good] = [await startReceiver(t), await startReceiver(t)];
+      const { userId } = bench.principal;
+      for (let i = 0; i < 3; i++) await bench.watch(lost.url, ['conversation.status']);
+      await addBacklog(bench, userId, 400);
       await inspect(bench.place, 'delete from webhooks');
-      bench.startLoop();
+      await bench.watch(good.url, ['conversation.status']);
+      await bench.say('hello');
+      // Without another look after the first there would be one in an hour.
+      bench.startLoop({ times: { pollMs: 3_600_000 } }).wake();
       await untilEmpty(bench);
-      assert.equal(receiver.received.length, 0);
+      assert.equal(lost.received.length, 0);
+      assert.equal(good.received.length, 1);
     });
 
-    it('are made for each event and webhook, however many a creation has', async (t) => {
+    it('are made for each event and webhook, however many come at once', async (t) => {
       const bench = await createWebhookBench(kind, t);
       for (let i = 0; i < 3; i++) await bench.watch('https://bot.example.com', ['conversation.event']);
-      const replay = Array.from({ length: 211 }, (_, i) => ({ action: 'message', message: `event ${i}` }));
+      const { conversation_id: id } = await bench.say('hello');
+      const message = Array.from({ length: 211 }, (_, i) => `{"message":"event ${i}"}`);
+      const { userId } = bench.principal;
+      await bench.database.run(startConversation, { userId, id, waking: [], message, at: 'now' });
+      const events = await inspect(bench.place, 'select id from events order by id');
+      assert.ok(events.length > message.length);
+      for (const webhook of await bench.webhooks.list(bench.principal))
+        assert.deepEqual(
+          await madeFor(bench, webhook.id),
+          events.map((row) => Number(row['id'])),
+        );
+    });
+
+    it('are not made for events that are replayed', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const { id } = await bench.watch('https://bot.example.com', ['conversation.event']);
+      const replay = [0, 1, 2].map((i) => ({ action: 'message', message: `event ${i}` }));
       await bench.say('hello', JSON.stringify(replay));
       const events = await inspect(bench.place, 'select id from events order by id');
       assert.ok(events.length > replay.length);
-      for (const { id } of await bench.webhooks.list(bench.principal)) {
-        const made = await inspect(
-          bench.place,
-          `select event_id from deliveries where webhook_id = '${id}' order by id`,
-        );
-        assert.deepEqual(
-          made.map((row) => Number(row['event_id'])),
-          events.map((row) => Number(row['id'])),
-        );
-      }
+      assert.deepEqual(
+        await madeFor(bench, id),
+        events.slice(replay.length).map((row) => Number(row['id'])),
+      );
     });
   });
 }

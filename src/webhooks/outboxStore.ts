@@ -1,19 +1,65 @@
-// Messages that wait: claimed by one process at a time, sent, tried again, given up, forgotten.
+// Messages that wait: written in the transaction of what they tell, so that none is lost, then claimed by one process
+// at a time, sent, tried again, given up.
 import { sql } from 'kysely';
 import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
-import type { DeliveryState } from './schema.ts';
+import { type DeliverySource, insertDeliveries, type NewDelivery } from './deliveryBatches.ts';
+import type { DeliveryState, WebhookEvent } from './schema.ts';
 
 function later(q: Queries, ms: number) {
   return sql<number>`${q.now} + ${Math.round(ms)}`;
 }
 
+interface Happening extends DeliverySource {
+  /** JSON of the status change: becomes `data` of a conversation.status message. */
+  readonly status?: string | undefined;
+  /** Events just appended: ids first .. first+count-1. */
+  readonly events?: { readonly first: number; readonly count: number } | undefined;
+}
+
+// The key-share lock makes a deletion of the webhook wait, and so find what is recorded here.
+const selectWanted = prepared((q: Queries, input: { userId: number }) => {
+  const query = q.build.selectFrom('webhooks').select(['id', 'events']).where('user_id', '=', input.userId);
+  return q.kind === 'postgres' ? query.forKeyShare() : query;
+});
+
+/** The messages of one happening for one webhook, in the order in which they are to be sent. */
+function messagesFor({ id, events: text }: { id: string; events: string }, h: Happening): NewDelivery[] {
+  const wanted = new Set(JSON.parse(text) as WebhookEvent[]);
+  const messages: NewDelivery[] = [];
+  if (h.status !== undefined && wanted.has('conversation.status'))
+    messages.push({ webhook: id, type: 'conversation.status', payload: h.status, event: null });
+  if (h.events !== undefined && wanted.has('conversation.event'))
+    for (let i = 0; i < h.events.count; i++)
+      messages.push({ webhook: id, type: 'conversation.event', payload: null, event: h.events.first + i });
+  return messages;
+}
+
+/** To be called in the transaction of the change: one row for each webhook that wants it. */
+export function* recordDeliveries(q: Queries, happening: Happening): Steps<void> {
+  const webhooks = yield* rows(selectWanted(q, { userId: happening.userId }));
+  for (const webhook of webhooks) yield* insertDeliveries(q, happening, messagesFor(webhook, happening));
+}
+
+/** The conversation is deleted: what waits of its events goes with it (its status messages stay). */
+export function* forgetEventDeliveries(q: Queries, conversationKey: number): Steps<void> {
+  yield* rows(
+    q.build
+      .deleteFrom('deliveries')
+      .where('conversation_key', '=', conversationKey)
+      .where('event_id', 'is not', null),
+  );
+}
+
 export interface DueWebhook {
   readonly webhook_id: string;
+  /** Null: it is gone, but its deletion was interrupted. */
+  readonly user_id: number | null;
   /** When its oldest message was to be sent. */
   readonly due_at: number;
 }
 
-// Steps from webhook to webhook by the index, so that it costs the same however many messages wait for each.
+// Steps from webhook to webhook by the index, so that it costs the same however many messages wait for each. The first
+// of every user come before the second of any, so that nobody's webhooks fill the list.
 const selectDue = prepared((q: Queries, input: { max: number }): Query<DueWebhook> => {
   const state = sql.lit('waiting' satisfies DeliveryState);
   const text = sql<DueWebhook>`
@@ -22,21 +68,26 @@ const selectDue = prepared((q: Queries, input: { max: number }): Query<DueWebhoo
       union all
       select (select min(d.webhook_id) from deliveries d
         where d.state = ${state} and d.webhook_id > stepped.webhook_id)
-      from stepped where stepped.webhook_id is not null)
-    select webhook_id, due_at from (
+      from stepped where stepped.webhook_id is not null),
+    waiting as (
       select webhook_id, (select min(d.next_at) from deliveries d
         where d.state = ${state} and d.webhook_id = stepped.webhook_id) as due_at
-      from stepped where webhook_id is not null) as waiting
-    where due_at <= ${q.now} order by due_at limit ${input.max}`;
+      from stepped where webhook_id is not null)
+    select webhook_id, user_id, due_at from (
+      select waiting.webhook_id, webhooks.user_id, waiting.due_at,
+        row_number() over (partition by webhooks.user_id order by waiting.due_at) as place
+      from waiting left join webhooks on webhooks.id = waiting.webhook_id
+      where waiting.due_at <= ${q.now}) as due
+    order by place, due_at limit ${input.max}`;
   return { compile: () => text.compile(q.build) };
 });
 
-/** Webhooks with messages to send, the longest waiting first. */
+/** Webhooks with messages to send: the longest waiting of each user, then the second of each, and so on. */
 export const listDue = read('deliveries.listDue', function* (q, max: number): Steps<DueWebhook[]> {
   return yield* rows(selectDue(q, { max }));
 });
 
-export interface ClaimInput {
+interface ClaimInput {
   readonly webhooks: readonly { readonly id: string; readonly max: number }[];
   readonly leaseMs: number;
 }
@@ -95,14 +146,11 @@ export const claimDeliveries = write(
       const webhook = yield* one(
         q.build.selectFrom('webhooks').select(['url', 'sealed']).where('id', '=', id),
       );
+      // Deleted a moment ago.
+      if (webhook === undefined) continue;
       const due = yield* rows(selectClaimable(q, id, max));
       if (due.length === 0) continue;
       const ids = due.map((delivery) => delivery.id);
-      if (webhook === undefined) {
-        // Its deletion was interrupted.
-        yield* rows(q.build.deleteFrom('deliveries').where('id', 'in', ids));
-        continue;
-      }
       const leased = yield* rows(
         q.build
           .updateTable('deliveries')
@@ -120,7 +168,7 @@ export const claimDeliveries = write(
   },
 );
 
-export interface EventPlace {
+interface EventPlace {
   readonly userId: number;
   readonly conversationKey: number;
   readonly conversationId: string;
@@ -149,7 +197,7 @@ export const finishDelivery = write('deliveries.finish', function* (q, id: strin
   yield* rows(q.build.deleteFrom('deliveries').where('id', '=', id));
 });
 
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly id: string;
   readonly leasedUntil: number;
   readonly status: number | null;
@@ -182,28 +230,10 @@ export const recordFailedAttempt = write(
   },
 );
 
-/** Forgets messages that failed long ago, a bounded number at a time. Returns how many. */
-export const purgeFailed = write(
-  'deliveries.purgeFailed',
-  function* (q, { keptMs, max }: { keptMs: number; max: number }): Steps<number> {
-    const old = q.build
-      .selectFrom('deliveries')
-      .select('id')
-      // As it stands in the index.
-      .where('state', '=', sql.lit<string>('failed' satisfies DeliveryState))
-      .where('since', '<=', later(q, -keptMs))
-      .orderBy('since')
-      .limit(max);
-    const purged = yield* rows(q.build.deleteFrom('deliveries').where('id', 'in', old).returning('id'));
-    return purged.length;
-  },
-);
-
 export const outboxTransactions = [
   listDue,
   claimDeliveries,
   findDeliveredEvent,
   finishDelivery,
   recordFailedAttempt,
-  purgeFailed,
 ];

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { checked, kib, nullableText, oneOf, orNull, text, time } from '../schema.ts';
 
-export const webhookEvents = ['conversation.status', 'conversation.event'] as const;
+const webhookEvents = ['conversation.status', 'conversation.event'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
 export const deliveryStates = ['waiting', 'failed'] as const;
@@ -110,4 +110,3 @@ export const Redelivered = Type.Object(
   { redelivered: Type.Integer({ description: 'How many failed messages are sent again.' }) },
   { $id: 'Redelivered', additionalProperties: false },
 );
-export type Redelivered = Type.Static<typeof Redelivered>;

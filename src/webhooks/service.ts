@@ -32,7 +32,7 @@ import {
 const sealAttemptsMax = 5;
 const batchMax = 1_000;
 
-export interface WebhooksOptions {
+interface WebhooksOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly allowPrivate: () => Promise<boolean>;

@@ -8,7 +8,7 @@ export function createWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
-export interface Message {
+interface Message {
   /** The same at every attempt. */
   readonly id: string;
   /** Of the attempt. */

@@ -47,6 +47,7 @@ export const lifecycle: Migration = {
   name: '0003-lifecycle',
   statements: (kind) => [
     ...(kind === 'sqlite' ? rebuilt : extended),
+    'create index idempotency_by_conversation on idempotency (user_id, conversation_id)',
     'create index conversations_by_time on conversations (user_id, created_at, key)',
     'create index conversations_with_run on conversations (lease_until) where run_id is not null',
     "create index conversations_waiting on conversations (user_id, key) where run_id is null and status <> 'STOPPED'",

@@ -1,6 +1,7 @@
 // GET /openapi.json and the readable reference at /docs, both made once from the declared routes.
 import { hash } from 'node:crypto';
 import { open } from '../access.ts';
+import { jsonType } from '../errors.ts';
 import { createOpenApi } from '../openapi.ts';
 import type { DeclaredRoute } from '../routeTable.ts';
 import type { Server } from '../server.ts';
@@ -40,7 +41,7 @@ export function referenceRoutes(
       config: { access: open },
       schema: { tags: ['Service'], summary: 'This description, as OpenAPI 3.1', hide: true },
     },
-    (_request, reply) => reply.type('application/json; charset=utf-8').send(documents().json),
+    (_request, reply) => reply.type(jsonType).send(documents().json),
   );
 
   app.get(

@@ -1,0 +1,58 @@
+// The two kinds of log that can be followed: the events of a conversation, and the changes of a user's conversations.
+import { compareCursors, placeText, readPlace } from '../changes/cursor.ts';
+import { readChanges } from '../changes/store.ts';
+import type { Database } from '../db/transaction.ts';
+import { mib } from '../schema.ts';
+import { conversationTopic, userTopic } from '../topics.ts';
+import type { Log } from './hub.ts';
+import { findEnds, readEvents, type StoredEvent } from './store.ts';
+
+/** Of one reading: whoever wants more reads again. */
+const pieceEventsMax = 100;
+export const pieceBytesMax = mib;
+
+export function readPiece(
+  database: Database,
+  key: number,
+  from: number,
+  below = Number.MAX_SAFE_INTEGER,
+): Promise<StoredEvent[]> {
+  const bounds = { max: pieceEventsMax, bytesMax: pieceBytesMax };
+  return database.run(readEvents, { conversation: key, from, below, newestFirst: false, ...bounds });
+}
+
+/** Whether a piece ends because it is full. */
+function wasCut(events: readonly StoredEvent[]): boolean {
+  const bytes = events.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+  return events.length === pieceEventsMax || bytes >= pieceBytesMax;
+}
+
+export function conversationLog(database: Database, key: number): Log {
+  const isGone = async () => (await database.run(findEnds, [key])).length === 0;
+  return {
+    topic: conversationTopic(key),
+    read: async (cursor) => {
+      const events = await readPiece(database, key, Number(cursor) + 1);
+      if (events.length === 0 && (await isGone())) return undefined;
+      const entries = events.map(({ id, json }) => ({ cursor: String(id), data: json }));
+      return { entries, more: wasCut(events) };
+    },
+    compare: (a, b) => Number(a) - Number(b),
+    isGone,
+  };
+}
+
+export function changesLog(database: Database, userId: number): Log {
+  return {
+    topic: userTopic(userId),
+    read: async (cursor) => {
+      const place = readPlace(cursor);
+      if (place === undefined) return undefined;
+      const changes = await database.run(readChanges, { userId, place, max: pieceEventsMax });
+      const entries = changes.map((change) => ({ cursor: placeText(change), data: change.json }));
+      return { entries, more: changes.length === pieceEventsMax };
+    },
+    compare: compareCursors,
+    isGone: async () => false,
+  };
+}

@@ -1,0 +1,42 @@
+// Work that is tried again and again: one at a time, and a failure is told once, and again only after it went well.
+
+type Tell = (error: Error) => void;
+
+/** Runs the work when asked; who asks while it runs gets the one that is under way. */
+export function repeatable(work: () => Promise<void>, tell: Tell) {
+  let running: Promise<void> | undefined;
+  let failing = false;
+
+  function well(): void {
+    failing = false;
+  }
+
+  function failed(error: Error): void {
+    if (!failing) tell(error);
+    failing = true;
+  }
+
+  return {
+    run: (): Promise<void> => {
+      running ??= work()
+        .then(well, failed)
+        .finally(() => (running = undefined));
+      return running;
+    },
+    ended: async (): Promise<void> => running,
+  };
+}
+
+/** The same on a timer, until told to stop. */
+export function repeat(work: () => Promise<void>, everyMs: number, tell: Tell) {
+  const { run, ended } = repeatable(work, tell);
+  const timer = setInterval(() => void run(), everyMs);
+  timer.unref();
+  return {
+    run,
+    stop: (): Promise<void> => {
+      clearInterval(timer);
+      return ended();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// Who may send next. Places are few and receivers that hang keep theirs to the end of the attempt, so that they are
+// shared out by user first: nobody's dead receivers take what others need.
+import type { DueWebhook } from './outboxStore.ts';
+
+/** Messages under way in this process. */
+export const atOnceMax = 16;
+const perUserMax = 8;
+const perWebhookMax = 4;
+
+interface UnderWay {
+  readonly webhook_id: string;
+  readonly user_id: number;
+}
+
+/**
+ * How many messages of which webhooks to send now. Each free place goes to the user with the fewest under way, there
+ * to the webhook with the fewest, and among equals to the first in the list. Webhooks that are gone get none.
+ */
+export function sharePlaces(
+  due: readonly DueWebhook[],
+  underWay: readonly UnderWay[],
+): { id: string; max: number }[] {
+  const ofUser = new Map<number, number>();
+  const ofWebhook = new Map<string, number>();
+  for (const { user_id, webhook_id } of underWay) {
+    add(ofUser, user_id);
+    add(ofWebhook, webhook_id);
+  }
+  const given = new Map<string, number>();
+  for (let free = atOnceMax - underWay.length; free > 0; free--) {
+    const [next] = due
+      .flatMap(({ webhook_id: id, user_id: user }) =>
+        user === null ? [] : [{ id, user, users: ofUser.get(user) ?? 0, webhooks: ofWebhook.get(id) ?? 0 }],
+      )
+      .filter(({ users, webhooks }) => users < perUserMax && webhooks < perWebhookMax)
+      .sort((a, b) => a.users - b.users || a.webhooks - b.webhooks);
+    if (next === undefined) break;
+    add(ofUser, next.user);
+    add(ofWebhook, next.id);
+    add(given, next.id);
+  }
+  return [...given].map(([id, max]) => ({ id, max }));
+}
+
+function add<Key>(counts: Map<Key, number>, key: Key): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
