@@ -6,6 +6,7 @@ import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
 import { ownerName } from '../users/owner.ts';
 import { UserName } from '../users/schema.ts';
+import { hasOneUser } from '../users/store.ts';
 import { compileCheck } from '../validation.ts';
 import type { Command } from './command.ts';
 import { commandLine, withDatabase } from './database.ts';
@@ -30,6 +31,9 @@ Reads PARLEY_DATA_DIR or DATABASE_URL, as the service does.
 
 Example: parley keys create --user ada --name laptop --expires 90d
 `;
+
+const secondUserNote =
+  'Parley has a second user now, so that it no longer connects to private addresses such as 127.0.0.1 for webhooks and tool servers; start it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1 where it should.\n';
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -78,8 +82,16 @@ async function create(argv: readonly string[]): Promise<number> {
     expiresAt: expiresAt(values.expires),
     by: commandLine,
   };
-  const made = await withDatabase((database) => issueKey(database, grant), { mayCreate: true });
+  const { made, second } = await withDatabase(
+    async (database) => {
+      const alone = await database.run(hasOneUser, null);
+      const key = await issueKey(database, grant);
+      return { made: key, second: alone && !(await database.run(hasOneUser, null)) };
+    },
+    { mayCreate: true },
+  );
   process.stdout.write(`${made.key}\n`);
+  if (second) process.stderr.write(secondUserNote);
   process.stderr.write(
     `A ${made.kind} key for ${made.user}, id ${made.id}, ${made.scopes.join(' ')}. It is not shown again.\n`,
   );

@@ -2,7 +2,7 @@
 import { compareCursors, placeText, readPlace } from '../changes/cursor.ts';
 import { readChanges } from '../changes/store.ts';
 import type { Database } from '../db/transaction.ts';
-import { mib } from '../schema.ts';
+import { kib, mib } from '../schema.ts';
 import { conversationTopic, userTopic } from '../topics.ts';
 import type { Log } from './hub.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
@@ -10,21 +10,24 @@ import { findEnds, readEvents, type StoredEvent } from './store.ts';
 /** Of one reading: whoever wants more reads again. */
 const pieceEventsMax = 100;
 export const pieceBytesMax = mib;
+/** What is held for each follower that does not read. */
+const followedBytesMax = 64 * kib;
 
 export function readPiece(
   database: Database,
   key: number,
   from: number,
-  below = Number.MAX_SAFE_INTEGER,
+  below: number,
+  bytesMax = pieceBytesMax,
 ): Promise<StoredEvent[]> {
-  const bounds = { max: pieceEventsMax, bytesMax: pieceBytesMax };
+  const bounds = { max: pieceEventsMax, bytesMax };
   return database.run(readEvents, { conversation: key, from, below, newestFirst: false, ...bounds });
 }
 
 /** Whether a piece ends because it is full. */
 function wasCut(events: readonly StoredEvent[]): boolean {
   const bytes = events.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
-  return events.length === pieceEventsMax || bytes >= pieceBytesMax;
+  return events.length === pieceEventsMax || bytes >= followedBytesMax;
 }
 
 export function conversationLog(database: Database, key: number): Log {
@@ -32,7 +35,8 @@ export function conversationLog(database: Database, key: number): Log {
   return {
     topic: conversationTopic(key),
     read: async (cursor) => {
-      const events = await readPiece(database, key, Number(cursor) + 1);
+      const from = Number(cursor) + 1;
+      const events = await readPiece(database, key, from, Number.MAX_SAFE_INTEGER, followedBytesMax);
       if (events.length === 0 && (await isGone())) return undefined;
       const entries = events.map(({ id, json }) => ({ cursor: String(id), data: json }));
       return { entries, more: wasCut(events) };

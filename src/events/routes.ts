@@ -101,7 +101,7 @@ function eventStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom(request.principal);
+      events.checkRoom(request.principal, reply.raw);
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
       beginStream(reply, stream);
       events.follow(request.principal, stream, reply.raw);
@@ -131,7 +131,7 @@ function changeStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom(request.principal);
+      events.checkRoom(request.principal, reply.raw);
       const stream = await events.openChanges(request.principal, lastSeen(request));
       beginStream(reply, stream);
       events.follow(request.principal, stream, reply.raw);

@@ -48,7 +48,9 @@ function pageLimit(text: string | undefined): number {
 function eventCursor(after: string | undefined): string {
   if (after === undefined) return '-1';
   if (!/^(-1|\d{1,15})$/.test(after))
-    throw invalid([{ path: 'after', message: 'must be the id of an event, or -1 for the start' }]);
+    throw invalid([
+      { path: 'after', message: 'or Last-Event-ID must be the id of an event, or -1 for the start' },
+    ]);
   return after;
 }
 
@@ -105,7 +107,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
   async function openChanges({ userId }: Principal, after?: string): Promise<Stream> {
     const place = after === undefined ? undefined : readPlace(after);
     if (after !== undefined && place === undefined)
-      throw invalid([{ path: 'after', message: 'must be an id that this stream has sent' }]);
+      throw invalid([{ path: 'after', message: 'or Last-Event-ID must be an id that this stream has sent' }]);
     const newest = await database.run(newestPlace, userId);
     const reset = place !== undefined && place.at < newest.at - changesKeptMs;
     // What is not there yet cannot have been seen.
@@ -114,7 +116,10 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
   }
 
   /** Throws where one more is too many: to be asked before the head of the answer is sent. */
-  function checkRoom({ keyId }: Principal): void {
+  function checkRoom({ keyId }: Principal, response: ServerResponse): void {
+    // Behind another answer it would wait unseen, and behind a stream for ever.
+    if (response.socket === null)
+      throw new AppError('malformed_request', 'A stream needs a connection of its own: send it first.');
     const mine = followings.get(keyId)?.size ?? 0;
     if (hub.size() < streamsMax && mine < streamsPerKeyMax) return;
     throw new AppError('overloaded', 'Too many streams are open; try again later.', { retryAfterS: 5 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { openConnection } from '../../test/support/connection.ts';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
@@ -223,6 +224,25 @@ for (const kind of databaseKinds) {
         assert.ok(!stream.closed());
         stream.cut();
       }
+    });
+  });
+
+  describe(`a connection with a stream on ${kind}`, () => {
+    it('carries no second stream, and nothing of an error of the next request', async (t) => {
+      const service = await startService({ kind }, t);
+      const id = (await service.ask(path, { json: {} })).body.conversation_id;
+      const followers = async () => (await service.ask(`${path}/${id}`)).body.num_connections;
+      const host = new URL(service.url).host;
+      const request = `GET ${path}/${id}/events/stream HTTP/1.1\r\nHost: ${host}\r\nX-Session-API-Key: ${service.key}\r\n\r\n`;
+      const connection = await openConnection(service.url);
+      t.after(connection.close);
+      connection.send(request.repeat(50));
+      await until('the first stream', () => connection.received().includes('"loading"'));
+      assert.equal(await followers(), 1);
+      connection.send('rubbish\r\n\r\n');
+      await until('the connection closes', () => connection.closed());
+      assert.doesNotMatch(connection.received(), /HTTP\/1.1 4/);
+      await until('nobody follows', async () => (await followers()) === 0);
     });
   });
 

@@ -40,6 +40,9 @@ const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
 const timeoutsCheckedMs = 2_000;
 const keepAliveTimeoutMs = 65_000;
+/** A connection on which nothing moves for so long is closed, whatever it waits for. */
+const connectionTimeoutMs = 120_000;
+const refusalWaitsMs = 2_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
 
@@ -63,22 +66,32 @@ function trustedProxies(trust: TrustProxy): false | string[] | ((address: string
   return trust.length === 0 ? false : [...trust];
 }
 
-/** Answers what Node itself could not read as a request, in the shape of all other errors. */
+/** A connection whose answer is being written. Node keeps it here, and looks at it in its own handler, too. */
+type BusySocket = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+
+function refusalOf(code: string | undefined): AppError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new AppError('headers_too_large', 'The headers are larger than 16 KiB.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new AppError('request_timeout', 'The request took too long to arrive.');
+  return new AppError('malformed_request', 'The request is not proper HTTP.');
+}
+
+/** Answers what Node itself could not read as a request, in the shape of all other errors, and closes. */
 function createClientErrorHandler(nextId: () => string) {
-  return (thrown: Error & { code?: string }, socket: Socket): void => {
-    if (thrown.code === 'ECONNRESET' || socket.destroyed) return;
-    const error =
-      thrown.code === 'HPE_HEADER_OVERFLOW'
-        ? new AppError('headers_too_large', 'The headers are larger than 16 KiB.')
-        : thrown.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? new AppError('request_timeout', 'The request took too long to arrive.')
-          : new AppError('malformed_request', 'The request is not proper HTTP.');
+  return (thrown: Error & { code?: string }, socket: BusySocket): void => {
+    // In the middle of another answer a client would take it for a part of that.
+    if (thrown.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent)
+      return void socket.destroy();
+    const error = refusalOf(thrown.code);
     const { status } = statuses[error.code];
     const body = JSON.stringify(errorBody(error, nextId()));
     const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${jsonType}\r\n`;
-    if (socket.writable)
-      socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
-    else socket.destroy();
+    // Who does not read it, or never closes, is not waited for.
+    socket.setTimeout(refusalWaitsMs, () => socket.destroy());
+    socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`, () =>
+      socket.destroySoon(),
+    );
   };
 }
 
@@ -97,6 +110,7 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     requestIdHeader: false,
     trustProxy: trusted,
     requestTimeout: requestTimeoutMs,
+    connectionTimeout: connectionTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: timeoutsCheckedMs },
     forceCloseConnections: 'idle',

@@ -175,7 +175,7 @@ interface EventPlace {
   readonly eventId: number;
 }
 
-/** The JSON of an event. Undefined where its conversation is gone: a later one may have got the same key. */
+/** The JSON of an event. Undefined where its conversation is gone. */
 export const findDeliveredEvent = read('deliveries.findEvent', function* (q, place: EventPlace): Steps<
   string | undefined
 > {

@@ -73,7 +73,13 @@ export const DeliveryPage = Type.Object(
           : `must be a whole number from 1 to ${pageMax}`,
       ),
     ),
-    page_id: Type.Optional(text({ bytesMax: 64, description: 'The next_page_id of the page before.' })),
+    page_id: Type.Optional(
+      text({
+        bytesMax: 64,
+        pattern: '^msg_[0-9a-f]{32}$',
+        description: 'The next_page_id of the page before.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
