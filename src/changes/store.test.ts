@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { newConversation } from '../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase, withPostgres } from '../../test/support/databases.ts';
 import { countRows, inspect } from '../../test/support/inspect.ts';
 import { until } from '../../test/support/until.ts';
@@ -20,22 +21,7 @@ function titlesOf(changes: readonly StoredChange[]): string[] {
 async function openChanges(kind: DatabaseKind, t: TestContext, user = 'ada') {
   const database = await openTestDatabase(kind, t);
   const { id: userId } = await database.run(ensureUser, user);
-  await database.run(createConversation, {
-    userId,
-    id: 'one',
-    fingerprint: 'f',
-    title: 'created',
-    trigger: 'gui',
-    repository: null,
-    branch: null,
-    gitProvider: null,
-    request: '{}',
-    sealed: null,
-    events: ['{"source":"environment"}'],
-    replayed: 0,
-    at,
-    idempotency: null,
-  });
+  await database.run(createConversation, newConversation(userId, 'one', { title: 'created' }));
   const start: ChangePlace = { at: 0, transaction: '0', id: 0 };
 
   return {

@@ -119,7 +119,7 @@ export const purgeChanges = write('changes.purge', function* (q, purge: ChangePu
   return (yield* rows(deleteOld(q, purge))).length;
 });
 
-export interface NewestChange {
+interface NewestChange {
   readonly userId: number;
   readonly transaction: string;
   readonly id: number;

@@ -4,7 +4,9 @@ import { AppError, invalid } from '../errors.ts';
 import { eventText } from '../events/shapes.ts';
 import type { Principal } from '../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../mcp/secrets.ts';
+import { repeat } from '../repeat.ts';
 import { ownerOf } from '../secrets/store.ts';
+import { storeSealed } from '../secrets/storeSealed.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { conversationTopic, userTopic } from '../topics.ts';
 import { answerStatus } from './answer.ts';
@@ -19,16 +21,15 @@ import {
 } from './request.ts';
 import type { ConversationResponse, CreateConversation } from './schema.ts';
 import {
-  type CreateOutcome,
   createConversation,
   findCreated,
   type NewConversation,
   purgeIdempotency,
+  type StoredOutcome,
 } from './store.ts';
 
 const idempotencyTtlMs = 24 * 60 * 60 * 1_000;
 const idempotencyKeyMax = 255;
-const sealAttemptsMax = 5;
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
 
@@ -64,14 +65,12 @@ function checkIdempotencyKey(key: string): void {
 }
 
 /** What callers are told of an outcome. Throws where it is a conflict. */
-function answer(id: string, outcome: CreateOutcome): ConversationResponse {
+function answer(id: string, outcome: StoredOutcome): ConversationResponse {
   switch (outcome.outcome) {
     case 'created':
       return answerStatus(id, 'STARTING');
     case 'existing':
       return answerStatus(outcome.id, outcome.status);
-    case 'stale_seal':
-      throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
     case 'id_taken':
       throw new AppError(
         'conversation_exists',
@@ -94,8 +93,7 @@ export function createConversations(options: ConversationsOptions) {
   async function purge(): Promise<void> {
     while ((await database.run(purgeIdempotency, purgeMax)) === purgeMax);
   }
-  const purgeTimer = setInterval(() => void purge().catch(onBackgroundError), purgeEveryMs);
-  purgeTimer.unref();
+  const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
     // The message and its images are in the log.
@@ -147,17 +145,15 @@ export function createConversations(options: ConversationsOptions) {
     };
   }
 
-  /** Stores what `make` makes, sealed anew where the key was rotated meanwhile. */
-  async function store(make: () => NewConversation): Promise<{ id: string; outcome: CreateOutcome }> {
-    for (let attempt = 1; ; attempt++) {
-      const conversation = make();
-      const outcome = await database.run(createConversation, conversation);
-      if (outcome.outcome === 'created')
-        database.ring([conversationTopic(outcome.key), userTopic(conversation.userId)]);
-      if (outcome.outcome !== 'stale_seal' || attempt === sealAttemptsMax)
-        return { id: conversation.id, outcome };
-      await vault.refresh();
-    }
+  /** Stores what `make` makes, and rings where it is new. */
+  async function store(make: () => NewConversation): Promise<{ id: string; outcome: StoredOutcome }> {
+    const stored = await storeSealed(vault, async () => {
+      const made = make();
+      return { made, ...(await database.run(createConversation, made)) };
+    });
+    if (stored.outcome === 'created')
+      database.ring([conversationTopic(stored.key), userTopic(stored.made.userId)]);
+    return { id: stored.made.id, outcome: stored };
   }
 
   async function findExisting({ userId }: Principal, sent: CreateConversation, keyHash: string | null) {
@@ -194,5 +190,5 @@ export function createConversations(options: ConversationsOptions) {
     }
   }
 
-  return { create, close: () => clearInterval(purgeTimer) };
+  return { create, close: purges.stop };
 }

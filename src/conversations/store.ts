@@ -30,18 +30,19 @@ export interface NewConversation {
 
 const looksMax = 5;
 
-export interface IdempotencyClaim {
+interface IdempotencyClaim {
   readonly keyHash: string;
   readonly ttlMs: number;
 }
 
-export type CreateOutcome =
+export type StoredOutcome =
   | { readonly outcome: 'created'; readonly key: number }
   | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
   | { readonly outcome: 'id_taken' }
-  | { readonly outcome: 'key_reused' }
-  /** The sealing key was rotated meanwhile: nothing is stored; seal anew and repeat. */
-  | { readonly outcome: 'stale_seal' };
+  | { readonly outcome: 'key_reused' };
+
+/** `stale_seal`: the sealing key was rotated meanwhile, and nothing is stored; seal anew and repeat. */
+type CreateOutcome = StoredOutcome | { readonly outcome: 'stale_seal' };
 
 export interface Lookup {
   readonly userId: number;
@@ -86,7 +87,7 @@ function* findById(
   userId: number,
   id: string,
   fingerprint: string,
-): Steps<CreateOutcome | undefined> {
+): Steps<StoredOutcome | undefined> {
   const found = yield* one(selectConversation(q, { userId, id }));
   if (found === undefined) return undefined;
   if (found.fingerprint !== fingerprint) return { outcome: 'id_taken' };
@@ -98,7 +99,7 @@ function* findByKey(
   userId: number,
   keyHash: string,
   fingerprint: string,
-): Steps<CreateOutcome | undefined> {
+): Steps<StoredOutcome | undefined> {
   const held = yield* one(
     q.build
       .selectFrom('idempotency')
@@ -178,7 +179,7 @@ export const createConversation = write(
 
 /** What creation would find, without creating. */
 export const findCreated = read('conversations.findCreated', function* (q, l: Lookup): Steps<
-  CreateOutcome | undefined
+  StoredOutcome | undefined
 > {
   if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
   return l.keyHash === null ? undefined : yield* findByKey(q, l.userId, l.keyHash, l.fingerprint);

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
+import { newConversation } from '../../test/support/conversations.ts';
 import { createPlace, databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
-import { createConversation, findCreated, type NewConversation } from '../conversations/store.ts';
+import { createConversation, findCreated } from '../conversations/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { findKey } from '../keys/store.ts';
 import { deleteConversation } from '../lifecycle/store.ts';
@@ -13,25 +14,6 @@ import { ensureUser, listUsers } from '../users/store.ts';
 import { createCache } from './cache.ts';
 import { migrations } from './migrate.ts';
 import { ping, touch } from './ping.ts';
-
-function conversation(id: string, userId: number): NewConversation {
-  return {
-    userId,
-    id,
-    fingerprint: 'f',
-    title: 't',
-    trigger: 'gui',
-    repository: null,
-    branch: null,
-    gitProvider: null,
-    request: '{}',
-    sealed: null,
-    events: ['{"source":"user"}', '{"source":"agent"}'],
-    replayed: 0,
-    at: '2026-01-31T12:00:00.000Z',
-    idempotency: null,
-  };
-}
 
 for (const kind of databaseKinds) {
   describe(`the ${kind} database`, () => {
@@ -49,8 +31,10 @@ for (const kind of databaseKinds) {
     it('makes one row of many concurrent creations of one id', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
+      const both = ['{"source":"user"}', '{"source":"agent"}'];
+      const same = newConversation(user.id, 'same', { events: both });
       const outcomes = await Promise.all(
-        Array.from({ length: 40 }, () => database.run(createConversation, conversation('same', user.id))),
+        Array.from({ length: 40 }, () => database.run(createConversation, same)),
       );
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'created').length, 1);
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'existing').length, 39);
@@ -63,9 +47,9 @@ for (const kind of databaseKinds) {
       const user = await database.run(ensureUser, 'ada');
       const unknownUser = 987_654;
       const outcomes = await Promise.allSettled([
-        database.run(createConversation, conversation('good-1', user.id)),
-        database.run(createConversation, conversation('bad', unknownUser)),
-        database.run(createConversation, conversation('good-2', user.id)),
+        database.run(createConversation, newConversation(user.id, 'good-1')),
+        database.run(createConversation, newConversation(unknownUser, 'bad')),
+        database.run(createConversation, newConversation(user.id, 'good-2')),
       ]);
       assert.deepEqual(
         outcomes.map(({ status }) => status),
@@ -82,7 +66,7 @@ for (const kind of databaseKinds) {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       for (let i = 0; i < 20; i++) {
-        await database.run(createConversation, conversation(`c${i}`, user.id));
+        await database.run(createConversation, newConversation(user.id, `c${i}`));
         const lookup = { userId: user.id, fingerprint: 'f', id: `c${i}`, keyHash: null };
         assert.equal((await database.run(findCreated, lookup))?.outcome, 'existing');
       }
@@ -128,7 +112,7 @@ for (const kind of databaseKinds) {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       const events = Array.from({ length: 203 }, (_, i) => `{"n":${i}}`);
-      await database.run(createConversation, { ...conversation('many', user.id), events });
+      await database.run(createConversation, newConversation(user.id, 'many', { events }));
       const stored = await inspect(database, 'select id, json from events order by id');
       assert.deepEqual(
         stored.map((row) => [Number(row['id']), row['json']]),
@@ -175,9 +159,9 @@ describe('an older SQLite file', () => {
     t.after(() => database.close());
     const old = { userId, id, fingerprint: 'f', keyHash: null };
     assert.equal((await database.run(findCreated, old))?.outcome, 'existing');
-    const made = await database.run(createConversation, conversation('second', userId));
+    const made = await database.run(createConversation, newConversation(userId, 'second'));
     await database.run(deleteConversation, { userId, id: 'second', at: '' });
-    const again = await database.run(createConversation, conversation('second', userId));
+    const again = await database.run(createConversation, newConversation(userId, 'second'));
     assert.ok(made.outcome === 'created' && again.outcome === 'created' && again.key > made.key);
   });
 });

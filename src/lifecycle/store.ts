@@ -38,6 +38,16 @@ export const heldColumns = [
   'stop_sentence',
 ] as const;
 
+/** What a conversation has of a run while it has none: another may take it. */
+export const noRun = {
+  run_id: null,
+  owner: null,
+  lease_until: null,
+  claimed_at: null,
+  active_at: null,
+  wanted: null,
+};
+
 /** Takes the row until the transaction ends. */
 const takeRow = prepared((q: Queries, { userId, id }: ConversationName) =>
   q.build

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { newConversation } from '../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { createConversation } from '../conversations/store.ts';
@@ -12,22 +13,14 @@ for (const kind of databaseKinds) {
       const database = await openTestDatabase(kind, t);
       const { id: userId } = await database.run(ensureUser, 'ada');
       const create = (i: number) =>
-        database.run(createConversation, {
-          userId,
-          id: `c${i}`,
-          fingerprint: 'f',
-          title: i % 3 === 0 ? 'Third' : 'other',
-          trigger: 'gui',
-          repository: i % 3 === 0 ? 'acme/shop' : null,
-          branch: null,
-          gitProvider: null,
-          request: '{}',
-          sealed: null,
-          events: ['{"source":"environment"}'],
-          replayed: 0,
-          at: '2026-01-31T12:00:00.000Z',
-          idempotency: null,
-        });
+        database.run(
+          createConversation,
+          newConversation(
+            userId,
+            `c${i}`,
+            i % 3 === 0 ? { title: 'Third', repository: 'acme/shop' } : { title: 'other' },
+          ),
+        );
       for (let i = 0; i < 14; i++) await create(i);
       // Some of the same moment, so that the place needs more than the time.
       await inspect(database, "update conversations set created_at = 1 where id < 'c2'");

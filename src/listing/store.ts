@@ -86,6 +86,7 @@ export const listConversations = read('listing.list', function* (q, look: ListLo
     // Compared here, because databases know the case of ASCII only, or as their locale has it.
     const seen = yield* rows(window.select(['key', 'title', 'repository']));
     const fit = seen.filter((row) => hasWords(row.title, words) || hasWords(row.repository, words));
+    // With 0, which no row has, because PostgreSQL knows no empty list.
     window = window.where('key', 'in', [0, ...fit.slice(0, max).map(({ key }) => key)]);
   }
   const found = yield* rows(window.select([...infoColumns]).limit(max));

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { someTime as at, newConversation } from '../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { createConversation } from '../conversations/store.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { startConversation, stopConversation } from '../lifecycle/store.ts';
-import { releaseRun as releaseExpired } from '../sweep/store.ts';
+import { releaseExpired } from '../sweep/store.ts';
 import { ensureUser } from '../users/store.ts';
 import { claimConversation, recordRun, releaseRun, renewRun } from './store.ts';
 
-const at = '2026-01-31T12:00:00.000Z';
 const leaseMs = 60_000;
 const times = { startStalledMs: 0, startMs: 0, idleMs: 0, crowdedIdleMs: 0 };
 
@@ -20,22 +20,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
   for (const name of ['ada', 'bob']) users.set(name, (await database.run(ensureUser, name)).id);
   const userId = (name: string) => users.get(name) ?? 0;
   const create = async (name: string, id: string) => {
-    const made = await database.run(createConversation, {
-      userId: userId(name),
-      id,
-      fingerprint: 'f',
-      title: id,
-      trigger: 'gui',
-      repository: null,
-      branch: null,
-      gitProvider: null,
-      request: '{}',
-      sealed: null,
-      events: ['{"source":"user"}'],
-      replayed: 0,
-      at,
-      idempotency: null,
-    });
+    const made = await database.run(createConversation, newConversation(userId(name), id));
     assert.equal(made.outcome, 'created');
   };
   let count = 0;

@@ -4,9 +4,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, tellEvents, turn } from '../lifecycle/store.ts';
+import { type Held, heldColumns, noRun, tellEvents, turn } from '../lifecycle/store.ts';
 
-export interface Claim {
+interface Claim {
   readonly runId: string;
   /** The process. */
   readonly owner: string;
@@ -30,15 +30,6 @@ export interface Run {
   readonly key: number;
   readonly runId: string;
 }
-
-const nothing = {
-  run_id: null,
-  owner: null,
-  lease_until: null,
-  claimed_at: null,
-  active_at: null,
-  wanted: null,
-};
 
 interface Waiting {
   readonly user_id: number;
@@ -141,7 +132,7 @@ export const renewRun = write('runtime.renew', function* (q, run: Run & { leaseM
   return row.wanted === null ? 'kept' : 'stop';
 });
 
-export interface RunRecord extends Run {
+interface RunRecord extends Run {
   readonly events: readonly EventText[];
   /** Where it goes to another state. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
@@ -175,7 +166,7 @@ export const releaseRun = write('runtime.release', function* (q, { key, runId }:
   const released = yield* one(
     q.build
       .updateTable('conversations')
-      .set(nothing)
+      .set(noRun)
       .where('key', '=', key)
       .where('run_id', '=', runId)
       .returning('key'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { newConversation } from '../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect, type Row } from '../../test/support/inspect.ts';
 import { createConversation } from '../conversations/store.ts';
@@ -44,22 +45,7 @@ async function clear(database: TestDatabase) {
 
   async function create(user: string, id: string): Promise<void> {
     const { id: userId } = await database.run(ensureUser, user);
-    await database.run(createConversation, {
-      userId,
-      id,
-      fingerprint: 'f',
-      title: id,
-      trigger: 'gui',
-      repository: null,
-      branch: null,
-      gitProvider: null,
-      request: '{}',
-      sealed: null,
-      events: ['{"source":"environment"}'],
-      replayed: 0,
-      at: '2026-01-31T12:00:00.000Z',
-      idempotency: null,
-    });
+    await database.run(createConversation, newConversation(userId, id));
   }
 
   async function change(where: string, state: State): Promise<void> {

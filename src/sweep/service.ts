@@ -5,7 +5,7 @@ import { agentStateChanged, eventText } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { repeat } from '../repeat.ts';
 import { conversationTopic, userTopic } from '../topics.ts';
-import { findOverdue, releaseRun, type SweepTimes, stopOverdue } from './store.ts';
+import { findOverdue, releaseExpired, type SweepTimes, stopOverdue } from './store.ts';
 
 const everyMs = 1_000;
 /** Of each kind, in one look; the rest has its turn a second later. */
@@ -40,7 +40,7 @@ export function createSweep(options: SweepOptions) {
 
   async function sweepOnce(): Promise<void> {
     for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax }))
-      await database.run(releaseRun, { key, times });
+      await database.run(releaseExpired, { key, times });
     await stopKind('start');
     await stopKind('idle');
   }

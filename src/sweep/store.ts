@@ -4,7 +4,7 @@ import type { Tables } from '../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, turn } from '../lifecycle/store.ts';
+import { type Held, heldColumns, noRun, turn } from '../lifecycle/store.ts';
 
 export interface SweepTimes {
   /** Without progress while it starts. */
@@ -79,19 +79,11 @@ interface Overdue {
 }
 
 /** The run has died, or does not know that it has: it is fenced off, and another may take the conversation. */
-export const releaseRun = write('sweep.release', function* (q, { key, times }: Overdue): Steps<boolean> {
-  const free = {
-    run_id: null,
-    owner: null,
-    lease_until: null,
-    claimed_at: null,
-    active_at: null,
-    wanted: null,
-  };
+export const releaseExpired = write('sweep.release', function* (q, { key, times }: Overdue): Steps<boolean> {
   const released = yield* one(
     q.build
       .updateTable('conversations')
-      .set(free)
+      .set(noRun)
       .where('key', '=', key)
       .where((e) => overdue(q, e, 'lease', times))
       .returning('key'),
@@ -122,4 +114,4 @@ export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue)
   return held.user_id;
 });
 
-export const sweepTransactions = [findOverdue, releaseRun, stopOverdue];
+export const sweepTransactions = [findOverdue, releaseExpired, stopOverdue];

@@ -1,5 +1,6 @@
 // Sends what waits in the outbox, in every process, each message by one at a time. Nothing is kept in memory that a
 // restart would need.
+import { repeat } from '../repeat.ts';
 import { kib } from '../schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
 import { dropDeliveries, purgeFailed } from './deliveryStore.ts';
@@ -83,9 +84,8 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
 
   database.onRing(wakeSoon);
   const pollTimer = setInterval(wake, times.pollMs);
-  const purgeTimer = setInterval(() => void purge().catch(onBackgroundError), times.purgeEveryMs);
+  const purges = repeat(purge, times.purgeEveryMs, onBackgroundError);
   pollTimer.unref();
-  purgeTimer.unref();
 
   async function purge(): Promise<void> {
     while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
@@ -173,8 +173,8 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   async function close(): Promise<void> {
     closed = true;
     clearInterval(pollTimer);
-    clearInterval(purgeTimer);
     clearTimeout(gathering);
+    await purges.stop();
     await looking;
     const late = setTimeout(() => aborted.abort(), times.closeGraceMs);
     await Promise.all(inFlight.keys());

@@ -1,6 +1,6 @@
 // Webhooks as callers see them: what they want to hear of, and the record that never holds the secret.
 import Type from 'typebox';
-import { checked, kib, nullableText, oneOf, orNull, text, time } from '../schema.ts';
+import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../schema.ts';
 
 const webhookEvents = ['conversation.status', 'conversation.event'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
@@ -68,9 +68,7 @@ export const DeliveryPage = Type.Object(
     state: Type.Optional(oneOf(deliveryStates, { description: 'Only those; absent: all.' })),
     limit: Type.Optional(
       checked(text({ bytesMax: 8, description: `1 to ${pageMax}; default: ${pageMax}.` }), (value) =>
-        /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= pageMax
-          ? undefined
-          : `must be a whole number from 1 to ${pageMax}`,
+        wholeNumber(value, pageMax) === undefined ? `must be a whole number from 1 to ${pageMax}` : undefined,
       ),
     ),
     page_id: Type.Optional(

@@ -5,6 +5,7 @@ import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import { ownerOf } from '../secrets/store.ts';
+import { storeSealed } from '../secrets/storeSealed.ts';
 import type { Vault } from '../secrets/vault.ts';
 import { type DeliveryRow, dropDeliveries, listDeliveries, redeliver } from './deliveryStore.ts';
 import {
@@ -20,16 +21,8 @@ import {
   type WebhookRecord,
 } from './schema.ts';
 import { createWebhookSecret } from './signing.ts';
-import {
-  type CreateWebhookOutcome,
-  createWebhook,
-  deleteWebhook,
-  listWebhooks,
-  type WebhookRow,
-  webhooksMax,
-} from './store.ts';
+import { createWebhook, deleteWebhook, listWebhooks, type WebhookRow, webhooksMax } from './store.ts';
 
-const sealAttemptsMax = 5;
 const batchMax = 1_000;
 
 interface WebhooksOptions {
@@ -105,16 +98,10 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
       );
   }
 
-  /** Stores it, sealed anew where the key was rotated meanwhile. */
-  async function store(
-    principal: Principal,
-    sent: NewWebhook,
-    secret: string,
-  ): Promise<CreateWebhookOutcome> {
-    const { userId, keyId } = principal;
+  function store({ userId, keyId }: Principal, sent: NewWebhook, secret: string) {
     const id = `wh_${nextId()}`;
-    for (let attempt = 1; ; attempt++) {
-      const stored = await database.run(createWebhook, {
+    return storeSealed(vault, () =>
+      database.run(createWebhook, {
         id,
         userId,
         url: sent.url,
@@ -122,10 +109,8 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
         sealed: vault.seal(secret, ownerOf({ table: 'webhooks', userId, name: [id] })),
         description: sent.description || null,
         by: keyId,
-      });
-      if (stored.outcome !== 'stale_seal' || attempt === sealAttemptsMax) return stored;
-      await vault.refresh();
-    }
+      }),
+    );
   }
 
   /** The secret is in the answer and, sealed, in the database. */
@@ -138,8 +123,6 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
         return { ...toRecord(stored.webhook), secret };
       case 'too_many':
         throw new AppError('limit_reached', `At most ${webhooksMax} webhooks can be kept; delete one first.`);
-      case 'stale_seal':
-        throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
     }
   }
 

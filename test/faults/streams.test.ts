@@ -71,6 +71,25 @@ function checkSeen(seen: readonly Frame[], sent: readonly Sent[]): void {
   }
 }
 
+describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
+  it('show who follows the one what is written through the other', async (t) => {
+    const site = await createSite('postgres', t);
+    const [first, second] = [await site.serve(), await site.serve()];
+    const { key } = first;
+    const { body } = await first.ask(path, { json: {} });
+    const stream = await openStream(second.url, `${path}/${body.conversation_id}/events/stream`, { key });
+    const words = Array.from({ length: 20 }, (_, i) => `message ${i}`);
+    for (const message of words) {
+      const { status } = await first.ask(`${path}/${body.conversation_id}/message`, { json: { message } });
+      assert.equal(status, 200);
+    }
+    await until('all of it', () => stream.frames().length === words.length + 1);
+    const seen = stream.frames().map(({ data }) => String(JSON.parse(data).message));
+    assert.deepEqual(seen.slice(1), words);
+    stream.cut();
+  });
+});
+
 for (const kind of databaseKinds) {
   describe(`a service on ${kind} that is killed while it is followed`, { timeout: 60_000 }, () => {
     it('shows who comes again every acknowledged message once, in order and without a gap', async (t) => {

@@ -1,0 +1,28 @@
+// A conversation as the stores take it, for tests that need no more than that it is there.
+import type { NewConversation } from '../../src/conversations/store.ts';
+
+export const someTime = '2026-01-31T12:00:00.000Z';
+
+export function newConversation(
+  userId: number,
+  id: string,
+  more: Partial<NewConversation> = {},
+): NewConversation {
+  return {
+    userId,
+    id,
+    fingerprint: 'f',
+    title: id,
+    trigger: 'gui',
+    repository: null,
+    branch: null,
+    gitProvider: null,
+    request: '{}',
+    sealed: null,
+    events: ['{"source":"environment"}'],
+    replayed: 0,
+    at: someTime,
+    idempotency: null,
+    ...more,
+  };
+}
