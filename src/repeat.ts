@@ -40,3 +40,22 @@ export function repeat(work: () => Promise<void>, everyMs: number, tell: Tell) {
     },
   };
 }
+
+/** Runs the work when woken; who wakes it while it runs gets another one right after. */
+export function wakeable(work: () => Promise<void>, tell: Tell) {
+  const { run, ended } = repeatable(work, tell);
+  let busy = false;
+  let again = false;
+
+  function wake(): void {
+    again = busy;
+    if (busy) return;
+    busy = true;
+    void run().finally(() => {
+      busy = false;
+      if (again) wake();
+    });
+  }
+
+  return { wake, ended };
+}

@@ -56,6 +56,20 @@ export interface Tables {
     claimed_at: number | null;
     /** Last progress of the run. */
     active_at: number | null;
+    /** The agent's own name for the session, by which it can be resumed. */
+    agent_session: string | null;
+    /** The machine that has the workspace. */
+    workspace_node: string | null;
+    /** Events of the user below this one were given to the agent. */
+    heard: Generated<number>;
+    /** 1: the agent works on what it was given. */
+    turn_open: Generated<number>;
+    /** The event that asks the user, while it waits for the answer. */
+    question: number | null;
+    /** Steps that the run has recorded: one that is sent again is not recorded again. */
+    steps: Generated<number>;
+    /** Runs that took it since one got on. */
+    claims: Generated<number>;
   };
   events: { conversation_key: number; id: number; json: string };
   idempotency: {

@@ -124,6 +124,8 @@ export function* turn(q: Queries, held: Held, { to, reason, events, at }: Turn):
         stop_sentence: reason?.message ?? null,
         runtime_status: null,
         updated_at: q.now,
+        ...(to === 'STOPPED' ? { turn_open: 0, question: null } : {}),
+        claims: 0,
         // A run that still lives is told to end; it gives the conversation free when it has.
         wanted: to === 'STOPPED' && held.run_id !== null ? 'stop' : sql.ref('wanted'),
       })

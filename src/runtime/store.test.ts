@@ -72,7 +72,9 @@ for (const kind of databaseKinds) {
       const taken = await claim();
       assert.ok(taken !== undefined);
       const run = { key: taken.key, runId: await runIdOf(database, 'a1') };
-      const record = (more: object) => database.run(recordRun, { ...run, events: [], at, ...more });
+      let step = 0;
+      const record = async (more: object) =>
+        (await database.run(recordRun, { ...run, step: ++step, events: [], at, ...more })) !== undefined;
       assert.equal(await record({ runtimeStatus: 'STATUS$CLONING', events: ['{"n":1}'] }), true);
       assert.equal(await record({ to: 'RUNNING', events: ['{"n":2}'] }), true);
       assert.equal(
@@ -101,7 +103,7 @@ for (const kind of databaseKinds) {
       assert.equal(await database.run(releaseExpired, { key: first.key, times }), true);
       assert.equal((await claim())?.id, 'a1');
       assert.equal(await database.run(renewRun, { ...old, leaseMs }), 'lost');
-      assert.equal(await database.run(recordRun, { ...old, events: ['{}'], at }), false);
+      assert.equal(await database.run(recordRun, { ...old, step: 1, events: ['{}'], at }), undefined);
       assert.equal(await database.run(releaseRun, old), false);
       assert.notEqual(await runIdOf(database, 'a1'), 'null');
     });
@@ -116,7 +118,7 @@ for (const kind of databaseKinds) {
       const name = { userId: userId('ada'), id: 'a1', at };
       await database.run(stopConversation, { ...name, reason: stopReason('user'), events: [] });
       assert.equal(await database.run(renewRun, { ...run, leaseMs }), 'stop');
-      assert.equal(await database.run(recordRun, { ...run, events: ['{}'], at }), false);
+      assert.equal(await database.run(recordRun, { ...run, step: 1, events: ['{}'], at }), undefined);
       await database.run(startConversation, { ...name, message: [], waking: [] });
       assert.equal(await claim(), undefined);
       assert.equal(await database.run(releaseRun, run), true);

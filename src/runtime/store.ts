@@ -1,7 +1,7 @@
 // Runs: which process has which conversation, and until when. Whatever a run writes carries its id, so that one that
 // lost its conversation, and does not know it yet, changes nothing.
 import { type RawBuilder, sql } from 'kysely';
-import { one, prepared, type Queries, type Query, rows, type Steps, write } from '../db/transaction.ts';
+import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
 import { type Held, heldColumns, noRun, tellEvents, turn } from '../lifecycle/store.ts';
@@ -23,7 +23,36 @@ export interface ClaimedConversation {
   readonly request: string;
   readonly sealed: string | null;
   readonly next_event: number;
+  readonly repository: string | null;
+  readonly branch: string | null;
+  readonly git_provider: string | null;
+  readonly agent_session: string | null;
+  readonly workspace_node: string | null;
+  readonly heard: number;
+  readonly turn_open: number;
+  readonly question: number | null;
+  /** With this one. */
+  readonly claims: number;
 }
+
+const claimedColumns = [
+  'key',
+  'user_id',
+  'id',
+  'status',
+  'request',
+  'sealed',
+  'next_event',
+  'repository',
+  'branch',
+  'git_provider',
+  'agent_session',
+  'workspace_node',
+  'heard',
+  'turn_open',
+  'question',
+  'claims',
+] as const;
 
 /** A conversation with the id of the run that has it. */
 export interface Run {
@@ -81,11 +110,13 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
       claimed_at: q.now,
       active_at: q.now,
       wanted: null,
+      steps: 0,
+      claims: sql<number>`claims + 1`,
     })
     .where('key', '=', claim.key)
     .where('run_id', 'is', null)
     .where('status', '<>', 'STOPPED')
-    .returning(['key', 'user_id', 'id', 'status', 'request', 'sealed', 'next_event']),
+    .returning([...claimedColumns]),
 );
 
 /**
@@ -132,8 +163,25 @@ export const renewRun = write('runtime.renew', function* (q, run: Run & { leaseM
   return row.wanted === null ? 'kept' : 'stop';
 });
 
+/** How far the run has got with its agent. */
+export interface RunProgress {
+  readonly agent_session?: string;
+  readonly workspace_node?: string;
+  readonly heard?: number;
+  readonly turn_open?: 0 | 1;
+  /** No question waits any more. */
+  readonly question?: null;
+  /** It gets on: whoever takes it next begins to count anew. */
+  readonly claims?: 0;
+}
+
 interface RunRecord extends Run {
+  /** Counts from 1 in each run: one that was recorded already is not recorded again. */
+  readonly step: number;
   readonly events: readonly EventText[];
+  /** The place in `events` of a question that waits for the user's answer. */
+  readonly asks?: number | undefined;
+  readonly progress?: RunProgress | undefined;
   /** Where it goes to another state. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
   readonly reason?: StopReason | undefined;
@@ -142,31 +190,73 @@ interface RunRecord extends Run {
   readonly at: string;
 }
 
-/** Records what a run did. False: it no longer has the conversation, or is to end, and nothing was recorded. */
-export const recordRun = write('runtime.record', function* (q, record: RunRecord): Steps<boolean> {
-  const { key, runId, events, to, reason = null, runtimeStatus, at } = record;
-  const held = (yield* one(
-    q.build
-      .updateTable('conversations')
-      .set({ active_at: q.now, ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }) })
-      .where('key', '=', key)
-      .where('run_id', '=', runId)
-      .where('wanted', 'is', null)
-      .where('status', '<>', 'STOPPED')
-      .returning([...heldColumns]),
-  )) as Held | undefined;
-  if (held === undefined) return false;
+/** The id of the first event; `undefined`: it no longer has the conversation, or is to end. */
+type Recorded = number | undefined;
+
+/** Takes the row where the run still has it, with the number of its last step before this one. */
+function holdRun(q: Queries, record: RunRecord) {
+  const { key, runId, step, asks, progress = {}, runtimeStatus } = record;
+  return q.build
+    .updateTable('conversations')
+    .set({
+      active_at: q.now,
+      steps: step,
+      ...progress,
+      ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
+      ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
+    })
+    .where('key', '=', key)
+    .where('run_id', '=', runId)
+    .where('steps', '<', step)
+    .where('wanted', 'is', null)
+    .where('status', '<>', 'STOPPED')
+    .returning([...heldColumns]);
+}
+
+const findStep = prepared((q: Queries, { key, runId }: Run) =>
+  q.build
+    .selectFrom('conversations')
+    .select(['steps', 'next_event'])
+    .where('key', '=', key)
+    .where('run_id', '=', runId),
+);
+
+/** Records what a run did, once, however often it is sent. */
+export const recordRun = write('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
+  const { events, to, reason = null, step, at } = record;
+  const held = (yield* one(holdRun(q, record))) as Held | undefined;
+  if (held === undefined) {
+    const last = yield* one(findStep(q, record));
+    return last !== undefined && last.steps >= step ? last.next_event : undefined;
+  }
   if (to === undefined || to === held.status) yield* tellEvents(q, held, events);
   else yield* turn(q, held, { to, reason, events, at });
-  return true;
+  return held.next_event;
 });
 
-/** Gives the conversation free, once nothing of the run is alive. */
+export interface RunLook {
+  readonly key: number;
+  readonly run_id: string | null;
+  readonly wanted: string | null;
+  readonly next_event: number;
+}
+
+/** How conversations stand that this process has: one look for all of its runs. */
+export const lookAtRuns = read('runtime.look', function* (q, keys: readonly number[]): Steps<RunLook[]> {
+  return yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'run_id', 'wanted', 'next_event'])
+      .where('key', 'in', [...keys]),
+  );
+});
+
+/** Gives the conversation free, once nothing of the run is alive: an end in good order, which is no failure. */
 export const releaseRun = write('runtime.release', function* (q, { key, runId }: Run): Steps<boolean> {
   const released = yield* one(
     q.build
       .updateTable('conversations')
-      .set(noRun)
+      .set({ ...noRun, claims: 0 })
       .where('key', '=', key)
       .where('run_id', '=', runId)
       .returning('key'),
@@ -174,4 +264,4 @@ export const releaseRun = write('runtime.release', function* (q, { key, runId }:
   return released !== undefined;
 });
 
-export const runtimeTransactions = [claimConversation, renewRun, recordRun, releaseRun];
+export const runtimeTransactions = [claimConversation, renewRun, recordRun, lookAtRuns, releaseRun];

@@ -139,7 +139,7 @@ for (const kind of databaseKinds) {
       assert.equal((await infoOf('a1')).status, 'RUNNING');
       const taken: boolean[] = [];
       await work(async (context) => {
-        taken.push(context.takenOver);
+        taken.push(context.conversation.status === 'RUNNING');
         await ended(context);
       });
       await until('another has it', () => taken.length === 1);

@@ -1,51 +1,59 @@
-// The loop that takes conversations and keeps them: claims while it has slots, renews each lease, and ends a run whose
-// lease it could not renew before anybody else may take the conversation.
+// The loop that takes conversations while it has slots, keeps each as long as its run lasts, and tells the runs what
+// happens to their conversations.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
-import { conversationTopic, userTopic } from '../topics.ts';
-import { type ClaimedConversation, claimConversation, recordRun, releaseRun, renewRun } from './store.ts';
-
-/** Why a run must end: its user stopped it, it lost its lease, or the process stops and leaves it to another. */
-export type EndCause = 'stop' | 'lost' | 'shutdown';
+import { wakeable } from '../repeat.ts';
+import { conversationOf, conversationTopic, userTopic } from '../topics.ts';
+import { createInbox, type Inbox, type UserEvent } from './inbox.ts';
+import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
+import {
+  type ClaimedConversation,
+  claimConversation,
+  lookAtRuns,
+  type RunProgress,
+  recordRun,
+  releaseRun,
+} from './store.ts';
 
 export interface RunStep {
   readonly events?: readonly EventText[];
   readonly to?: 'RUNNING' | 'STOPPED';
   readonly reason?: StopReason;
   readonly runtimeStatus?: string;
+  readonly progress?: RunProgress;
+  /** The place in `events` of a question that waits for the user's answer. */
+  readonly asks?: number;
 }
 
 /** What a run has to work with. */
 export interface RunContext {
-  readonly key: number;
-  readonly userId: number;
-  readonly id: string;
-  /** Another run had it before and was lost: the agent's session is to be resumed. */
-  readonly takenOver: boolean;
-  readonly request: string;
-  readonly sealed: string | null;
-  readonly nextEvent: number;
+  readonly runId: string;
+  readonly conversation: ClaimedConversation;
   /** Aborted with an `EndCause`: whatever the run started must die now. */
   readonly signal: AbortSignal;
-  /** Records a step. False: the run no longer counts, and its signal is or will be aborted. */
-  record(step: RunStep): Promise<boolean>;
+  /**
+   * Records a step, once: where the database does not answer it tries again until the run must end. Steps must not
+   * overlap. Returns the id of its first event; undefined: the run no longer counts, and its signal is or will be
+   * aborted.
+   */
+  record(step: RunStep): Promise<number | undefined>;
+  /** From now on, each event of the user that the agent was not given yet, in order. */
+  listen(onEvent: (event: UserEvent) => void): Promise<void>;
 }
 
 /** Runs an agent to its end. Settles only when nothing that it started is alive. */
 export type RunAgent = (context: RunContext) => Promise<void>;
 
-export interface WorkerTimes {
-  readonly leaseMs: number;
-  readonly renewMs: number;
-  /** Without a renewal for so long a run ends itself. Shorter than a lease by what killing an agent takes. */
-  readonly giveUpMs: number;
+export interface WorkerTimes extends LeaseTimes {
   readonly pollMs: number;
 }
 
 const usualTimes: WorkerTimes = { leaseMs: 8_000, renewMs: 2_000, giveUpMs: 6_000, pollMs: 1_000 };
+const recordAgainMs = 200;
 
-interface WorkerOptions {
+export interface WorkerOptions {
   readonly database: Database;
   readonly runAgent: RunAgent;
   /** Names this process in the rows of its runs. */
@@ -58,66 +66,105 @@ interface WorkerOptions {
   readonly times?: Partial<WorkerTimes>;
 }
 
+/** A run of this process. */
+interface Live {
+  readonly key: number;
+  readonly end: (cause: EndCause) => void;
+  inbox: Inbox | undefined;
+  readonly done: Promise<void>;
+}
+
+export type Worker = ReturnType<typeof createWorker>;
+
 export function createWorker(options: WorkerOptions) {
   const { database, runAgent, owner, nextId, slots, userRunsMax, onBackgroundError } = options;
   const times = { ...usualTimes, ...options.times };
-  const runs = new Map<Promise<void>, AbortController>();
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
+  /** By run id: one that was lost may still be ending when its conversation comes back. */
+  const runs = new Map<string, Live>();
   let closed = false;
 
-  function ring(userId: number, key: number): void {
-    database.ring([conversationTopic(key), userTopic(userId)]);
-  }
-
-  /** Renews the lease until the run ends, and aborts it when it may no longer go on. */
-  function keepLease(run: { key: number; runId: string }, since: number, controller: AbortController) {
-    let renewedAt = since;
-    async function renew(): Promise<void> {
-      // From before it is sent: the answer may take long to come.
-      const sentAt = performance.now();
-      const outcome = await database.run(renewRun, { ...run, leaseMs: times.leaseMs });
-      if (outcome === 'kept') renewedAt = sentAt;
-      else controller.abort(outcome satisfies EndCause);
+  /** One look for all runs: who is to end, who has something to read. */
+  async function watch(): Promise<void> {
+    if (runs.size === 0) return;
+    const asked = new Set(runs.keys());
+    const looks = await database.run(
+      lookAtRuns,
+      [...runs.values()].map(({ key }) => key),
+    );
+    const seen = new Map(looks.map((look) => [look.key, look]));
+    for (const [runId, run] of runs) {
+      const look = seen.get(run.key);
+      // One that began after the look is not in it.
+      if (look === undefined && !asked.has(runId)) continue;
+      if (look?.run_id !== runId) run.end('lost');
+      else if (look.wanted !== null) run.end('stop');
+      else if (run.inbox !== undefined && look.next_event > run.inbox.cursor())
+        run.inbox.look(look.next_event).catch(onBackgroundError);
     }
-    const renewals = setInterval(() => void renew().catch(onBackgroundError), times.renewMs);
-    const watch = setInterval(() => {
-      if (performance.now() - renewedAt > times.giveUpMs) controller.abort('lost' satisfies EndCause);
-    }, times.renewMs / 4);
-    return () => {
-      clearInterval(renewals);
-      clearInterval(watch);
-    };
   }
+  const watching = wakeable(watch, onBackgroundError);
 
-  async function drive(
-    claimed: ClaimedConversation,
-    runId: string,
-    since: number,
-    controller: AbortController,
-  ) {
-    const { key, user_id: userId, id, status, request, sealed, next_event: nextEvent } = claimed;
+  async function drive(claimed: ClaimedConversation, runId: string, since: number, signal: AbortSignal) {
+    const { key, user_id: userId } = claimed;
     const run = { key, runId };
-    const { signal } = controller;
-    const stopKeeping = keepLease(run, since, controller);
+    const live = () => runs.get(runId);
+    let step = 0;
 
-    async function record({ events = [], ...step }: RunStep): Promise<boolean> {
-      if (signal.aborted) return false;
-      const done = await database.run(recordRun, { ...run, ...step, events, at: new Date().toISOString() });
-      if (done) ring(userId, key);
-      return done;
+    async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
+      while (!signal.aborted) {
+        try {
+          return await database.run(recordRun, record);
+        } catch (error) {
+          onBackgroundError(error as Error);
+          await pause(recordAgainMs, undefined, { signal }).catch(() => {});
+        }
+      }
+      return undefined;
     }
 
+    async function record({ events = [], ...more }: RunStep): Promise<number | undefined> {
+      const at = new Date().toISOString();
+      const first = await send({ ...run, ...more, events, step: ++step, at });
+      if (first === undefined) return undefined;
+      live()?.inbox?.passOver(first, events.length);
+      database.ring([conversationTopic(key), userTopic(userId)]);
+      return first;
+    }
+
+    async function listen(onEvent: (event: UserEvent) => void): Promise<void> {
+      const inbox = createInbox({ database, key, from: claimed.heard, onEvent });
+      const self = live();
+      if (self !== undefined) self.inbox = inbox;
+      await inbox.look(claimed.next_event);
+      watching.wake();
+    }
+
+    const end = (cause: EndCause) => live()?.end(cause);
+    const stopKeeping = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
     try {
-      const takenOver = status === 'RUNNING';
-      await runAgent({ key, userId, id, takenOver, request, sealed, nextEvent, signal, record });
+      await runAgent({ runId, conversation: claimed, signal, record, listen });
     } catch (error) {
       onBackgroundError(error as Error);
-      await record({ to: 'STOPPED', reason: stopReason('agent_error') }).catch(onBackgroundError);
+      await record({ to: 'STOPPED', reason: stopReason('agent_error') });
     } finally {
       stopKeeping();
       await database.run(releaseRun, run).catch(onBackgroundError);
     }
+  }
+
+  function begin(claimed: ClaimedConversation, runId: string, since: number): void {
+    const controller = new AbortController();
+    const end = (cause: EndCause) => controller.abort(cause);
+    const { key } = claimed;
+    // Where this process had it before and lost it: only after that run is dead.
+    const before = [...runs.values()].filter((run) => run.key === key).map((run) => run.done);
+    const done = Promise.allSettled(before)
+      .then(() => drive(claimed, runId, since, controller.signal))
+      .finally(() => {
+        runs.delete(runId);
+        looking.wake();
+      });
+    runs.set(runId, { key, end, inbox: undefined, done });
   }
 
   async function look(): Promise<void> {
@@ -127,41 +174,32 @@ export function createWorker(options: WorkerOptions) {
       const claim = { runId, owner, leaseMs: times.leaseMs, userRunsMax };
       const claimed = await database.run(claimConversation, claim);
       if (claimed === undefined) return;
-      const controller = new AbortController();
-      const running = drive(claimed, runId, since, controller).finally(() => {
-        runs.delete(running);
-        wake();
-      });
-      runs.set(running, controller);
+      begin(claimed, runId, since);
     }
   }
+  const looking = wakeable(look, onBackgroundError);
 
-  /** Looks for what waits, now or right after the look that is under way. */
-  function wake(): void {
-    if (closed || runs.size >= slots) return;
-    lookAgain = looking !== undefined;
-    looking ??= look()
-      .catch(onBackgroundError)
-      .finally(() => {
-        looking = undefined;
-        if (lookAgain) wake();
-      });
-  }
-
-  database.onRing(wake);
-  const poll = setInterval(wake, times.pollMs);
+  database.onRing((topics) => {
+    looking.wake();
+    const keys = new Set([...runs.values()].map((run) => run.key));
+    if (topics.some((topic) => keys.has(conversationOf(topic) ?? -1))) watching.wake();
+  });
+  database.onForeignChange(watching.wake);
+  const poll = setInterval(looking.wake, times.pollMs);
   poll.unref();
-  wake();
+  looking.wake();
 
   return {
+    /** Runs that it has now. */
     size: () => runs.size,
     /** Ends every run and leaves the conversations to others. */
     close: async () => {
       closed = true;
       clearInterval(poll);
-      await looking;
-      for (const controller of runs.values()) controller.abort('shutdown' satisfies EndCause);
-      await Promise.allSettled(runs.keys());
+      await looking.ended();
+      for (const { end } of runs.values()) end('shutdown');
+      await Promise.allSettled([...runs.values()].map(({ done }) => done));
+      await watching.ended();
     },
   };
 }

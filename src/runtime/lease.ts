@@ -1,0 +1,51 @@
+// Keeps the lease of a run, and says when it may no longer go on: timed on a clock that nobody sets, from before a
+// renewal was sent.
+import type { Database } from '../db/transaction.ts';
+import { type Run, renewRun } from './store.ts';
+
+/** Why a run must end: its user stopped it, it lost its lease, or the process stops and leaves it to another. */
+export type EndCause = 'stop' | 'lost' | 'shutdown';
+
+export interface LeaseTimes {
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  /** Without a renewal for so long a run ends itself. Shorter than a lease by what killing an agent takes. */
+  readonly giveUpMs: number;
+}
+
+interface LeaseOptions {
+  readonly database: Database;
+  readonly run: Run;
+  readonly times: LeaseTimes;
+  /** When the claim was sent. */
+  readonly since: number;
+  readonly onEnd: (cause: EndCause) => void;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** Renews until the returned function is called. */
+export function keepLease({
+  database,
+  run,
+  times,
+  since,
+  onEnd,
+  onBackgroundError,
+}: LeaseOptions): () => void {
+  const { leaseMs, renewMs, giveUpMs } = times;
+  let renewedAt = since;
+  async function renew(): Promise<void> {
+    const sentAt = performance.now();
+    const outcome = await database.run(renewRun, { ...run, leaseMs });
+    if (outcome === 'kept') renewedAt = sentAt;
+    else onEnd(outcome);
+  }
+  const renewals = setInterval(() => void renew().catch(onBackgroundError), renewMs);
+  const watch = setInterval(() => {
+    if (performance.now() - renewedAt > giveUpMs) onEnd('lost');
+  }, renewMs / 4);
+  return () => {
+    clearInterval(renewals);
+    clearInterval(watch);
+  };
+}
