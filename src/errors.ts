@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'request_timeout'
   | 'conversation_exists'
   | 'idempotency_key_reused'
+  | 'nothing_to_confirm'
   | 'secret_exists'
   | 'gone'
   | 'precondition_failed'

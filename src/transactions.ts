@@ -1,6 +1,7 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
 import { auditTransactions } from './audit/store.ts';
 import { changeTransactions } from './changes/store.ts';
+import { confirmationTransactions } from './confirmations/store.ts';
 import { conversationTransactions } from './conversations/store.ts';
 import { ping, touch } from './db/ping.ts';
 import type { AnyTransaction } from './db/transaction.ts';
@@ -27,6 +28,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...settingsTransactions,
   ...conversationTransactions,
   ...lifecycleTransactions,
+  ...confirmationTransactions,
   ...listingTransactions,
   ...eventTransactions,
   ...changeTransactions,

@@ -23,6 +23,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   request_timeout: { status: 408, when: 'the request took too long to arrive' },
   conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key came with another request body before' },
+  nothing_to_confirm: { status: 409, when: 'no question of the agent waits for this answer' },
   secret_exists: { status: 400, when: 'a secret of that name exists already', repeatsMessage: true },
   gone: { status: 410, when: 'this operation is no longer offered' },
   precondition_failed: { status: 412, when: 'the record has changed since the version that If-Match names' },

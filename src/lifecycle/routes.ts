@@ -128,7 +128,7 @@ function actionRoute(app: Server, lifecycle: Lifecycle): void {
         operationId: 'addEvent',
         summary: 'Send an action',
         description:
-          'As older clients do: a message, or a change of state (`stopped` and `paused` stop it, `running` starts it).',
+          'As older clients do: a message, or a change of state (`stopped` and `paused` stop it, `running` starts it, `user_confirmed` and `user_rejected` answer the question of the agent).',
         params: ConversationParams,
         body: UserAction,
         response: { 200: Success },

@@ -34,7 +34,7 @@ export const NewMessage = Type.Object(
 export type NewMessage = Type.Static<typeof NewMessage>;
 
 /** States that a caller can ask for. */
-const wantedStates = ['stopped', 'paused', 'running'] as const;
+const wantedStates = ['stopped', 'paused', 'running', 'user_confirmed', 'user_rejected'] as const;
 
 export const MessageArgs = Type.Object(
   {

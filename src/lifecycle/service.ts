@@ -1,5 +1,6 @@
 // Naming, starting, stopping, deleting and talking to conversations.
 import Type from 'typebox';
+import type { Confirmations } from '../confirmations/service.ts';
 import { answerStatus } from '../conversations/answer.ts';
 import { conversationName, noConversation } from '../conversations/name.ts';
 import type { ConversationResponse } from '../conversations/schema.ts';
@@ -26,10 +27,11 @@ const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 
 interface LifecycleOptions {
   readonly database: Database;
+  readonly confirmations: Confirmations;
   readonly clock?: () => number;
 }
 
-export function createLifecycle({ database, clock = Date.now }: LifecycleOptions) {
+export function createLifecycle({ database, confirmations, clock = Date.now }: LifecycleOptions) {
   const now = () => new Date(clock()).toISOString();
 
   function ring(userId: number, key: number): void {
@@ -90,6 +92,10 @@ export function createLifecycle({ database, clock = Date.now }: LifecycleOptions
       return say(principal, id, { message: content, image_urls }, file_urls ?? [], 'args.content');
     }
     const { agent_state: wanted } = args as StateArgs;
+    if (wanted === 'user_confirmed' || wanted === 'user_rejected')
+      return confirmations.answer(principal, id, {
+        decision: wanted === 'user_confirmed' ? 'allow' : 'reject',
+      });
     await (wanted === 'running' ? start(principal, id) : stop(principal, id));
   }
 

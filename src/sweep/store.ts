@@ -49,7 +49,12 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         e('conversations.status', '=', 'RUNNING'),
         e.or([
           e('conversations.active_at', '<', before(times.idleMs)),
-          e.and([e('conversations.active_at', '<', before(times.crowdedIdleMs)), e.exists(waiting)]),
+          e.and([
+            e('conversations.active_at', '<', before(times.crowdedIdleMs)),
+            // It waits for its user, and does not work.
+            e.or([e('conversations.turn_open', '=', 0), e('conversations.question', 'is not', null)]),
+            e.exists(waiting),
+          ]),
         ]),
       ]);
     }
