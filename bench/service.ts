@@ -21,6 +21,9 @@ export async function startService(lifetime: Lifetime, place: Place): Promise<Se
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
     MALLOC_ARENA_MAX: '2',
     PORT: '0',
+    // Only what is measured: nothing takes the conversations, and none is too many.
+    PARLEY_ROLE: 'api',
+    PARLEY_WAITING_MAX: '0',
     PARLEY_DATA_DIR: place.dataDir,
     SESSION_API_KEY: sessionKey,
     PARLEY_AUTH_TOKEN: bearerToken,

@@ -7,6 +7,7 @@ import { confirmationRoutes } from './confirmations/routes.ts';
 import { createConfirmations } from './confirmations/service.ts';
 import { conversationRoutes, fastCreation } from './conversations/routes.ts';
 import { createConversations } from './conversations/service.ts';
+import { createWaitingBound } from './conversations/waiting.ts';
 import { openConfiguredDatabase } from './database.ts';
 import { lockDataDir } from './db/folderLocks.ts';
 import { ensureDataDir } from './db/open.ts';
@@ -153,6 +154,7 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
       database,
       vault,
       limits: rates.creations,
+      waiting: createWaitingBound({ database, max: config.waitingMax }),
       nextId: createIds(),
       onBackgroundError,
     });

@@ -8,6 +8,12 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] a
 export type LogLevel = (typeof logLevels)[number];
 export type TrustProxy = number | readonly string[];
 
+export const roles = ['all', 'api', 'worker'] as const;
+export type Role = (typeof roles)[number];
+
+export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'process'] as const;
+export type SandboxChoice = (typeof sandboxChoices)[number];
+
 interface Option<Value> {
   readonly env: string;
   /** Absent for what must not be seen in a process list. */
@@ -34,6 +40,14 @@ function integer(min: number, max: number) {
     if (!/^\d+$/.test(text) || value < min || value > max)
       throw new BadValue(`must be a whole number from ${min} to ${max}`);
     return value;
+  };
+}
+
+function choice<Value extends string>(known: readonly Value[]) {
+  return (text: string): Value => {
+    const chosen = known.find((value) => value === text);
+    if (chosen === undefined) throw new BadValue(`must be one of ${known.join(', ')}`);
+    return chosen;
   };
 }
 
@@ -144,11 +158,70 @@ const options = {
     flag: 'log-level',
     help: `One of ${logLevels.join(', ')}; debug logs each request.`,
     shownDefault: 'info',
-    parse: (text = 'info'): LogLevel => {
-      const level = logLevels.find((known) => known === text);
-      if (level === undefined) throw new BadValue(`must be one of ${logLevels.join(', ')}`);
-      return level;
-    },
+    parse: (text = 'info') => choice(logLevels)(text),
+  }),
+  role: option({
+    env: 'PARLEY_ROLE',
+    flag: 'role',
+    help: 'What this process does: all, api (answers requests) or worker (runs conversations; needs DATABASE_URL).',
+    shownDefault: 'all',
+    parse: (text = 'all') => choice(roles)(text),
+  }),
+  slots: option({
+    env: 'PARLEY_SLOTS',
+    flag: 'slots',
+    help: 'Conversations that this process runs at the same time.',
+    shownDefault: '10',
+    parse: (text = '10') => integer(1, 1_000)(text),
+  }),
+  runningMax: option({
+    env: 'PARLEY_RUNNING_MAX',
+    flag: 'running-max',
+    help: 'Conversations of one user that run at the same time; others wait. 0 is no limit.',
+    shownDefault: '10',
+    parse: (text = '10') => integer(0, 1_000_000)(text),
+  }),
+  waitingMax: option({
+    env: 'PARLEY_WAITING_MAX',
+    flag: 'waiting-max',
+    help: 'Conversations of one user that may wait for a worker; a creation beyond is refused. 0 is no limit.',
+    shownDefault: '1000',
+    parse: (text = '1000') => integer(0, 1_000_000_000)(text),
+  }),
+  sandbox: option({
+    env: 'PARLEY_SANDBOX',
+    flag: 'sandbox',
+    help: 'What confines agents: auto, bubblewrap, docker or process (which confines nothing).',
+    shownDefault: 'auto',
+    parse: (text = 'auto') => choice(sandboxChoices)(text),
+  }),
+  sandboxImages: option({
+    env: 'PARLEY_SANDBOX_IMAGES',
+    flag: 'sandbox-images',
+    help: 'Images of containers that users may ask for, separated by commas; the first is the usual one.',
+    shownDefault: 'none: docker needs one',
+    parse: list,
+  }),
+  agentsFile: option({
+    env: 'PARLEY_AGENTS_FILE',
+    flag: 'agents-file',
+    help: 'JSON file with profiles of further agents.',
+    shownDefault: 'agents.json in the data folder, where there is one',
+    parse: (text) => (text === undefined ? undefined : resolve(text)),
+  }),
+  workspaceDays: option({
+    env: 'PARLEY_WORKSPACE_DAYS',
+    flag: 'workspace-days',
+    help: 'Days for which the files of a stopped conversation are kept; 0 keeps them.',
+    shownDefault: '30',
+    parse: (text = '30') => integer(0, 100_000)(text),
+  }),
+  workspaceMb: option({
+    env: 'PARLEY_WORKSPACE_MB',
+    flag: 'workspace-mb',
+    help: 'Megabytes that the files of one conversation may take.',
+    shownDefault: '10000',
+    parse: (text = '10000') => integer(1, 1_000_000_000)(text),
   }),
   rateLimit: option({
     env: 'PARLEY_RATE_LIMIT',
@@ -256,6 +329,10 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
     }
   }
   const values = parsed as Parsed;
+  if (values.role === 'worker' && values.databaseUrl === undefined)
+    throw new RefusalError(
+      'PARLEY_ROLE=worker needs DATABASE_URL: SQLite can be used by one process alone, which is then both.',
+    );
   const onLoopback = isLoopbackName(values.host);
   return {
     ...values,

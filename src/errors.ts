@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'limit_reached'
   | 'bad_limit'
   | 'rate_limited'
+  | 'too_many_waiting'
   | 'headers_too_large'
   | 'internal'
   | 'overloaded'

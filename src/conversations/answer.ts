@@ -2,10 +2,11 @@
 import type { ConversationStatus } from '../lifecycle/states.ts';
 import type { ConversationResponse } from './schema.ts';
 
-const waitsMessage =
-  'Stored. This version of Parley has no worker that runs agents yet, so the conversation stays in STARTING.';
-
-export function answerStatus(id: string, status: ConversationStatus): ConversationResponse {
-  const message = status === 'STARTING' ? waitsMessage : null;
+/** `message`: what the caller should know, in a sentence. */
+export function answerStatus(
+  id: string,
+  status: ConversationStatus,
+  message: string | null = null,
+): ConversationResponse {
   return { status: 'ok', conversation_id: id, message, conversation_status: status };
 }

@@ -27,6 +27,7 @@ import {
   purgeIdempotency,
   type StoredOutcome,
 } from './store.ts';
+import type { WaitingBound } from './waiting.ts';
 
 const idempotencyTtlMs = 24 * 60 * 60 * 1_000;
 const idempotencyKeyMax = 255;
@@ -43,6 +44,9 @@ interface ConversationsOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly limits: CreateLimits;
+  readonly waiting: WaitingBound;
+  /** What a caller should know of a conversation that was made now. */
+  readonly note?: () => string | null;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
@@ -65,10 +69,10 @@ function checkIdempotencyKey(key: string): void {
 }
 
 /** What callers are told of an outcome. Throws where it is a conflict. */
-function answer(id: string, outcome: StoredOutcome): ConversationResponse {
+function answer(id: string, outcome: StoredOutcome, note: string | null): ConversationResponse {
   switch (outcome.outcome) {
     case 'created':
-      return answerStatus(id, 'STARTING');
+      return answerStatus(id, 'STARTING', note);
     case 'existing':
       return answerStatus(outcome.id, outcome.status);
     case 'id_taken':
@@ -85,7 +89,8 @@ function answer(id: string, outcome: StoredOutcome): ConversationResponse {
 }
 
 export function createConversations(options: ConversationsOptions) {
-  const { database, vault, limits, nextId, onBackgroundError, now = Date.now } = options;
+  const { database, vault, limits, waiting, nextId, onBackgroundError, now = Date.now } = options;
+  const note = options.note ?? (() => null);
 
   let lastMs = -1;
   let lastTimestamp = '';
@@ -174,17 +179,18 @@ export function createConversations(options: ConversationsOptions) {
     // An id of the caller's own already gives the promise.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
-    const over = overRate ?? limits.take(principal.keyId);
+    const over = overRate ?? limits.take(principal.keyId) ?? (await waiting.over(principal.userId));
     if (over !== undefined) {
       const found = await findExisting(principal, sent, keyHash);
       if (found === undefined) throw over;
-      return answer('', found);
+      return answer('', found, null);
     }
     let created = false;
     try {
       const { id, outcome } = await store(() => prepare(principal, sent, keyHash));
       created = outcome.outcome === 'created';
-      return answer(id, outcome);
+      if (created) waiting.add(principal.userId);
+      return answer(id, outcome, note());
     } finally {
       if (!created) limits.giveBack(principal.keyId);
     }

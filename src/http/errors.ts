@@ -32,6 +32,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   invalid: { status: 422, when: 'a member is wrong; details name each place' },
   limit_reached: { status: 422, when: 'a bound on how many you may keep is reached' },
   rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
+  too_many_waiting: {
+    status: 429,
+    when: 'too many of your conversations wait for a worker; see Retry-After',
+  },
   headers_too_large: { status: 431, when: 'the headers are larger than 16 KiB' },
   internal: { status: 500, when: 'a fault of the service; the request id finds it in the log' },
   overloaded: { status: 503, when: 'too much is going on; see Retry-After' },

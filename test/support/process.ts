@@ -170,6 +170,7 @@ export async function createSite(
       NODE_COMPILE_CACHE: compileCacheDir,
       PORT: '0',
       PARLEY_DATA_DIR: place.dataDir,
+      PARLEY_ROLE: 'api',
       ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
       ...(faults ? { NODE_OPTIONS: `--import=${faultsUrl}`, PARLEY_TEST_FAULTS: faultsDir } : {}),
       ...env,

@@ -81,6 +81,7 @@ export async function startService(
     PORT: '0',
     PARLEY_DATA_DIR: place.dataDir,
     PARLEY_LOG_LEVEL: 'debug',
+    PARLEY_ROLE: 'api',
     ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
     ...options.env,
   };

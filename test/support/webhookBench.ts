@@ -44,6 +44,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
     database,
     vault,
     limits: { take: () => undefined, giveBack: () => {} },
+    waiting: { over: () => undefined, add: () => {} },
     nextId: createIds(),
     onBackgroundError: fail,
   });
