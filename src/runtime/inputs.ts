@@ -1,0 +1,71 @@
+// What a run needs of its user: settings and the secrets that go with them, opened. Nothing of it is kept longer than
+// the run.
+import type { NormalRequest } from '../conversations/request.ts';
+import type { McpConfig } from '../mcp/schema.ts';
+import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
+import { type GitProvider, gitProviders } from '../providers.ts';
+import { ownerOf } from '../secrets/store.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { FullSettings } from '../settings/schema.ts';
+import type { Settings } from '../settings/service.ts';
+import type { ClaimedConversation } from './store.ts';
+
+export interface RunInputs {
+  readonly settings: FullSettings;
+  readonly instructions: string | undefined;
+  readonly mcp: McpConfig;
+  readonly provider: GitProvider | null;
+  readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
+  gitToken(provider: GitProvider): Promise<string | undefined>;
+  /** By name, as the environment of what runs in the sandbox. */
+  readonly customSecrets: Readonly<Record<string, string>>;
+  modelKey(): Promise<string | undefined>;
+}
+
+interface InputsOptions {
+  readonly settings: Settings;
+  readonly vault: Vault;
+}
+
+export function createInputs({ settings, vault }: InputsOptions) {
+  async function mcpOf(conversation: ClaimedConversation, request: NormalRequest): Promise<McpConfig> {
+    const { user_id: userId, id, sealed } = conversation;
+    const masked = request.mcp_config;
+    if (masked === undefined) return settings.openMcp(userId);
+    if (sealed === null) return masked;
+    const owner = ownerOf({ table: 'conversations', userId, name: [id] });
+    const secrets = JSON.parse(await vault.open(sealed, owner)) as McpSecrets;
+    return restoreMasks(masked, { ...noMcp, masked, secrets }).config;
+  }
+
+  async function customSecretsOf(userId: number, names: readonly string[]): Promise<Record<string, string>> {
+    const values: Record<string, string> = {};
+    for (const name of names) {
+      const value = await settings.openSecret(userId, 'custom', name);
+      if (value !== undefined) values[name] = value;
+    }
+    return values;
+  }
+
+  return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
+    const { user_id: userId, git_provider: named } = conversation;
+    const request = JSON.parse(conversation.request) as NormalRequest;
+    const full = await settings.read(userId);
+    const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
+    const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
+    return {
+      settings: full,
+      instructions: request.conversation_instructions,
+      mcp: await mcpOf(conversation, request),
+      // Where the user has one provider alone, it is meant.
+      provider: gitProviders.find((known) => known === named) ?? only,
+      userHosts: full.provider_tokens_set ?? {},
+      gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
+      customSecrets: await customSecretsOf(
+        userId,
+        Object.keys(full.secrets_store?.custom_secrets ?? {}),
+      ),
+      modelKey: () => settings.openSecret(userId, 'llm_api_key', ''),
+    };
+  };
+}

@@ -1,0 +1,26 @@
+// Messages of the user that wait for the agent: it gets all that came while it was busy in one turn.
+import type { UserEvent } from './inbox.ts';
+
+export interface Messages {
+  add(event: UserEvent): void;
+  /** Those that wait, at least one; waits for the first. */
+  take(): Promise<readonly UserEvent[]>;
+}
+
+export function createMessages(): Messages {
+  let waiting: UserEvent[] = [];
+  let arrived = Promise.withResolvers<void>();
+  return {
+    add: (event) => {
+      waiting.push(event);
+      arrived.resolve();
+    },
+    take: async () => {
+      await arrived.promise;
+      const taken = waiting;
+      waiting = [];
+      arrived = Promise.withResolvers<void>();
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// The sink of a run: what the agent does goes to the log in order, gathered a little, masked, and never faster than
+// the database takes it.
+import { eventText, type NewEvent } from '../events/shapes.ts';
+import type { Masking } from './masking.ts';
+import type { RunContext, RunStep } from './worker.ts';
+
+/** For so long events wait for others that share their commit. */
+const gatherMs = 50;
+/** More events than these make the agent wait. */
+const waitingMax = 500;
+const stepEventsMax = 100;
+
+/** A step of a run before its events are text. */
+export interface NewStep extends Omit<RunStep, 'events'> {
+  readonly events?: readonly NewEvent[];
+}
+
+export interface Recorder {
+  /** Takes events that are to be recorded soon. Settles when there is room for more. */
+  add(events: readonly NewEvent[]): Promise<void>;
+  /** Records what waits, then this. Undefined: the run no longer counts. */
+  step(step: NewStep): Promise<number | undefined>;
+}
+
+interface RecorderOptions {
+  readonly record: RunContext['record'];
+  readonly masking: Masking;
+}
+
+export function createRecorder({ record, masking }: RecorderOptions): Recorder {
+  let waiting: string[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+
+  function toTexts(events: readonly NewEvent[]): string[] {
+    const at = new Date().toISOString();
+    return events.map((event) => eventText(masking.event(event), at));
+  }
+
+  function enqueue<Out>(work: () => Promise<Out>): Promise<Out> {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
+  }
+
+  async function drain(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    while (waiting.length > 0) {
+      const events = waiting.slice(0, stepEventsMax);
+      waiting = waiting.slice(stepEventsMax);
+      await record({ events });
+    }
+  }
+
+  return {
+    add: async (events) => {
+      waiting.push(...toTexts(events));
+      if (waiting.length > waitingMax) await enqueue(drain);
+      else if (waiting.length > 0) timer ??= setTimeout(() => void enqueue(drain), gatherMs);
+    },
+    step: ({ events = [], reason, ...step }) => {
+      const texts = toTexts(events);
+      return enqueue(async () => {
+        await drain();
+        return record({
+          ...step,
+          events: texts,
+          ...(reason === undefined
+            ? {}
+            : { reason: { ...reason, message: masking.text(reason.message) } }),
+        });
+      });
+    },
+  };
+}
