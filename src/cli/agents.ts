@@ -51,10 +51,15 @@ async function list(json: boolean): Promise<number> {
   return 0;
 }
 
+/** Indented, and without what a terminal would obey. */
+function quote(fault: string): string {
+  return fault.replace(/[^\P{Cc}\n]/gu, '?').replaceAll(/^/gm, '    ');
+}
+
 function printStep({ name, ms, fault }: TrialStep): void {
   const time = ms === undefined ? '' : `  ${(ms / 1_000).toFixed(2)} s`;
   process.stdout.write(`${fault === undefined ? '✓' : '✗'} ${name}${time}\n`);
-  if (fault !== undefined) process.stdout.write(`${fault.replaceAll(/^/gm, '    ')}\n`);
+  if (fault !== undefined) process.stdout.write(`${quote(fault)}\n`);
 }
 
 async function test(name: string, sandbox: Sandbox, confirm: boolean): Promise<number> {

@@ -2,7 +2,7 @@
 import type { Launch } from '../sandbox/sandbox.ts';
 import type { Found } from './find.ts';
 import type { Profile, Protocol } from './profiles.ts';
-import { fill, fillText, type Values } from './templates.ts';
+import { fill, fillText, usesMode, type Values } from './templates.ts';
 
 /** Whether the user confirms what the agent does. */
 export type Confirmation = 'ask' | 'auto';
@@ -26,14 +26,15 @@ interface LaunchValues {
   readonly mode: Confirmation;
 }
 
-/** The ACP mode to set; undefined where the agent stays in the one that it starts in. */
-export function modeIdOf({ program }: Found, mode: Confirmation): string | undefined {
-  return program.modes?.[mode];
+/** The mode to set over ACP; undefined where the agent stays in the one that it starts in. */
+export function modeIdOf({ program: { modes, args, env } }: Found, mode: Confirmation): string | undefined {
+  const toldAtStart = [...args, ...Object.values(env)].some((template) => usesMode(template));
+  return toldAtStart ? undefined : modes?.[mode];
 }
 
 export function launchOf(profile: Profile, found: Found, { mode, ...given }: LaunchValues): Launch {
   const base = given.origin + bases[profile.protocol];
-  const values: Values = { ...given, base, mode: modeIdOf(found, mode) ?? '' };
+  const values: Values = { ...given, base, mode: found.program.modes?.[mode] ?? '' };
   const { args, env } = found.program;
   return {
     argv: [...found.start, ...args.map((arg) => fillText(arg, values))],

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';
 import { programFile } from '../../program.ts';
 import { compileCheck } from '../../validation.ts';
-import { placeholders, placeholdersIn, type Template } from './templates.ts';
+import { placeholders, placeholdersIn, type Template, usesMode } from './templates.ts';
 
 export const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
@@ -38,7 +38,10 @@ const Program = Type.Object(
     ),
     /** The way in which it wants to be authenticated over ACP, where it does. */
     auth: Type.Optional(ModeId),
-    /** Its ACP modes: for a user who confirms, and for one who does not. Absent: the one it starts in. */
+    /**
+     * Its modes: for a user who confirms, and for one who does not. Set over ACP, or put where `{mode}` is. Absent: the
+     * one it starts in, in which it must ask; what need not be confirmed is then allowed outside.
+     */
     modes: Type.Optional(Type.Object({ ask: Type.Optional(ModeId), auto: Type.Optional(ModeId) }, only)),
   },
   only,
@@ -74,15 +77,14 @@ const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agents
 /** What clients of other products call the built-in agent. */
 const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
 
+const knownPlaceholders = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
+
 function* templateFaults(place: string, template: Template, { modes }: Program): Generator<string> {
-  const known = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
-  for (const name of placeholdersIn(template)) {
-    if (!known.has(name))
-      yield `${place} has an unknown {${name.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
-    else if (name.startsWith('mode:') || name === 'mode')
-      if (modes?.ask === undefined || modes.auto === undefined)
-        yield `${place} uses {mode}, so that modes must have both ask and auto`;
-  }
+  const unknown = placeholdersIn(template).find((name) => !knownPlaceholders.has(name));
+  if (unknown !== undefined)
+    yield `${place} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
+  if (usesMode(template) && (modes?.ask === undefined || modes.auto === undefined))
+    yield `${place} uses {mode}, so that modes must have both ask and auto`;
 }
 
 /** What the schema cannot say. */

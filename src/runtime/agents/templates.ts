@@ -52,3 +52,7 @@ export function placeholdersIn(template: Template): string[] {
     [...text.matchAll(anyPlaceholder)].map(([, name = '', form = '']) => name + form),
   );
 }
+
+export function usesMode(template: Template): boolean {
+  return placeholdersIn(template).some((name) => name === 'mode' || name.startsWith('mode:'));
+}
