@@ -35,4 +35,5 @@ await esbuild?.build({
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
 });
-if (esbuild !== undefined) cpSync('src/models/models.json', `${out}/models/models.json`);
+const data = ['models/models.json', 'runtime/agents/profiles.json'];
+if (esbuild !== undefined) for (const file of data) cpSync(`src/${file}`, `${out}/${file}`);

@@ -24,6 +24,11 @@ const commands: readonly Entry[] = [
   },
   { name: 'users', summary: 'List users', load: async () => (await import('./cli/users.ts')).users },
   {
+    name: 'agents',
+    summary: 'Show agents and try them out',
+    load: async () => (await import('./cli/agents.ts')).agents,
+  },
+  {
     name: 'secrets',
     summary: 'Change the sealing key',
     load: async () => (await import('./cli/secrets.ts')).secrets,

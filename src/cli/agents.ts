@@ -1,0 +1,104 @@
+// `parley agents list|test`.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import { RefusalError } from '../errors.ts';
+import { chooseAgent } from '../runtime/agents/choose.ts';
+import { findAgent } from '../runtime/agents/find.ts';
+import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
+import { type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
+import { processSandbox } from '../runtime/sandbox/process.ts';
+import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
+import type { Command } from './command.ts';
+import { formatTable } from './table.ts';
+
+const sandboxes: Readonly<Record<string, Sandbox>> = { process: processSandbox };
+
+const help = `Usage: parley agents list [--json]
+       parley agents test NAME [--sandbox ${Object.keys(sandboxes).join('|')}] [--confirm]
+
+list     Shows the agents that Parley knows and where each was found on this machine.
+test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
+         command and answer, in a folder that is removed again. With --confirm it must ask before it acts.
+
+Agents are found in PATH; agents.json in the data folder adds some or replaces ours: see docs/agents.md.
+`;
+
+function profiles(): readonly Profile[] {
+  return loadProfiles(join(readConfig(process.env).dataDir, 'agents.json'));
+}
+
+async function list(json: boolean): Promise<number> {
+  const records = await Promise.all(
+    profiles().map(async (profile) => {
+      const found = await findAgent(profile);
+      const { id, name, protocol, install = null } = profile;
+      return { id, name, protocol, found: found?.place ?? null, version: found?.version ?? null, install };
+    }),
+  );
+  if (json) process.stdout.write(`${JSON.stringify(records, null, 2)}\n`);
+  else {
+    const rows = records.map(({ id, name, found, version, install }) => [
+      id,
+      name,
+      version ?? '-',
+      found ?? (install === null ? 'not there yet' : `missing; install it with: ${install}`),
+    ]);
+    process.stdout.write(formatTable(['AGENT', 'NAME', 'VERSION', 'FOUND'], rows));
+  }
+  return 0;
+}
+
+/** Indented, and without what a terminal would obey. */
+function quote(fault: string): string {
+  return fault.replace(/[^\P{Cc}\n]/gu, '?').replaceAll(/^/gm, '    ');
+}
+
+function printStep({ name, ms, fault }: TrialStep): void {
+  const time = ms === undefined ? '' : `  ${(ms / 1_000).toFixed(2)} s`;
+  process.stdout.write(`${fault === undefined ? '✓' : '✗'} ${name}${time}\n`);
+  if (fault !== undefined) process.stdout.write(`${quote(fault)}\n`);
+}
+
+async function test(name: string, sandbox: Sandbox, confirm: boolean): Promise<number> {
+  const choice = await chooseAgent(profiles(), name);
+  if (choice.missing !== undefined) throw new RefusalError(choice.missing);
+  const { profile, found } = choice;
+  process.stdout.write(`${profile.name} ${found.version ?? ''} at ${found.place}, sandbox ${sandbox.kind}\n`);
+  const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
+  const end = new AbortController();
+  const interrupt = () => end.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    const mode = confirm ? 'ask' : 'auto';
+    const { signal } = end;
+    return (await tryAgent({ profile, found, sandbox, mode, folder, signal, onStep: printStep })) ? 0 : 1;
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    options: {
+      json: { type: 'boolean', default: false },
+      sandbox: { type: 'string', default: 'process' },
+      confirm: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+  const [action, name, ...rest] = positionals;
+  if (action === 'list' && name === undefined) return list(values.json);
+  if (action !== 'test' || name === undefined || rest.length > 0)
+    throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
+  const sandbox = Object.hasOwn(sandboxes, values.sandbox) ? sandboxes[values.sandbox] : undefined;
+  if (sandbox === undefined)
+    throw new RefusalError(`--sandbox must be one of ${Object.keys(sandboxes).join(', ')}.`);
+  return test(name, sandbox, values.confirm);
+}
+
+export const agents: Command = { help, run };

@@ -1,0 +1,53 @@
+// The end of an agent: why it came, with the last that the agent had to say.
+import type { Readable } from 'node:stream';
+import type { End, Entered } from '../sandbox/openCell.ts';
+import { AgentError } from './errors.ts';
+import type { Peer } from './peer.ts';
+
+const stderrBytesMax = 2 * 1024;
+/** What a process has written is read for so long after its end. */
+const drainMs = 1_000;
+
+function keepTail(stream: Readable): () => string {
+  let tail = Buffer.alloc(0);
+  stream.on('data', (piece: Buffer) => {
+    tail = Buffer.concat([tail, piece]).subarray(-stderrBytesMax);
+  });
+  stream.on('error', () => {
+    // It has ended.
+  });
+  return () => tail.toString().trim();
+}
+
+function closing(stream: Readable): Promise<void> {
+  return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', () => resolve()));
+}
+
+async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  await Promise.race([promise, late.promise]);
+  clearTimeout(timer);
+}
+
+function describe({ code, signal }: End): string {
+  if (signal !== null) return `The agent was ended by ${signal}.`;
+  return code === 0 ? 'The agent ended by itself.' : `The agent ended with exit code ${code}.`;
+}
+
+/** Waits for the end, makes it one where only half of it came, and closes the peer with the reason. */
+export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
+  const tail = keepTail(program.stderr);
+  const stderrRead = closing(program.stderr);
+  let alive = true;
+  const gone = program.ended.then((end) => {
+    alive = false;
+    return end;
+  });
+  const fault = await Promise.race([peer.done, gone.then(() => undefined)]);
+  if (fault === undefined) await atMost(drainMs, Promise.all([peer.done, gone, stderrRead]));
+  if (alive) await program.kill();
+  const reason = fault ?? new AgentError('exited', describe(await gone), tail());
+  peer.close(reason);
+  return reason;
+}

@@ -1,0 +1,60 @@
+// What an agent asks leave for: each question waits for its answer, or is dropped.
+import { isObject, type Params, RpcError, rpcCodes } from './peer.ts';
+
+const optionsMax = 20;
+
+export interface PermissionOption {
+  readonly optionId: string;
+  readonly name: string;
+  /** `allow_once`, `allow_always`, `reject_once` or `reject_always`; others may come. */
+  readonly kind: string;
+}
+
+export interface PermissionRequest {
+  /** The call as far as it is told here: members of the call that was announced before may be missing. */
+  readonly toolCall: Params & { readonly toolCallId: string };
+  readonly options: readonly PermissionOption[];
+}
+
+export type PermissionAnswer = { readonly optionId: string } | 'cancelled';
+
+/** `signal` is aborted where the answer is no longer wanted. */
+export type AnswerPermission = (request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
+
+function isOption(value: unknown): value is PermissionOption {
+  return isObject(value) && ['optionId', 'name', 'kind'].every((member) => typeof value[member] === 'string');
+}
+
+function toRequest({ toolCall, options }: Params): PermissionRequest {
+  const known: unknown[] = Array.isArray(options) ? options.slice(0, optionsMax) : [];
+  if (!isObject(toolCall) || typeof toolCall['toolCallId'] !== 'string' || !known.every(isOption))
+    throw new RpcError(rpcCodes.invalidParams, 'This is no permission request.');
+  return { toolCall: toolCall as PermissionRequest['toolCall'], options: known };
+}
+
+export function createQuestions(answerPermission: AnswerPermission) {
+  const open = new Set<AbortController>();
+
+  /** The answer as the protocol has it. */
+  async function ask(params: Params): Promise<object> {
+    const request = toRequest(params);
+    const question = new AbortController();
+    const dropped = Promise.withResolvers<'cancelled'>();
+    question.signal.addEventListener('abort', () => dropped.resolve('cancelled'), { once: true });
+    open.add(question);
+    try {
+      const answer = await Promise.race([answerPermission(request, question.signal), dropped.promise]);
+      return { outcome: answer === 'cancelled' ? { outcome: answer } : { outcome: 'selected', ...answer } };
+    } finally {
+      open.delete(question);
+    }
+  }
+
+  return {
+    ask,
+    /** Answers every open question with `cancelled`. */
+    drop: () => {
+      for (const question of open) question.abort();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+// How a session comes to be: a new one, or an old one that goes on as well as the agent can.
+import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
+import { AgentError, quote } from './errors.ts';
+import type { Ask } from './initialize.ts';
+import { isObject, type Params, RpcError } from './peer.ts';
+
+export interface OpenedSession {
+  readonly sessionId: string;
+  /** `new` where an old one was wanted: the agent no longer knows what was said. */
+  readonly how: 'new' | 'loaded' | 'resumed';
+}
+
+interface OpenOptions {
+  readonly cwd: string;
+  readonly mcpServers: readonly McpServer[];
+  readonly resume?: string;
+  readonly modeId?: string;
+  readonly capabilities: AgentCapabilities;
+  readonly ask: Ask;
+  /** While the history is told again, which the log has already. */
+  mute(on: boolean): void;
+}
+
+type Opened = OpenedSession & { readonly answer: Params };
+
+/** Undefined where the agent refuses; whatever else fails is thrown. */
+async function tryAsk(options: OpenOptions, method: string, params: Params): Promise<Params | undefined> {
+  try {
+    return await options.ask(method, params);
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
+  }
+}
+
+async function goOn(options: OpenOptions, sessionId: string, params: Params): Promise<Opened | undefined> {
+  const { loadSession, sessionCapabilities } = options.capabilities;
+  if (sessionCapabilities?.resume != null) {
+    const answer = await tryAsk(options, 'session/resume', { sessionId, ...params });
+    if (answer !== undefined) return { sessionId, how: 'resumed', answer };
+  }
+  if (loadSession !== true) return undefined;
+  options.mute(true);
+  try {
+    const answer = await tryAsk(options, 'session/load', { sessionId, ...params });
+    return answer && { sessionId, how: 'loaded', answer };
+  } finally {
+    options.mute(false);
+  }
+}
+
+async function begin({ ask }: OpenOptions, params: Params): Promise<Opened> {
+  const answer = await ask('session/new', params);
+  const { sessionId } = answer;
+  if (typeof sessionId !== 'string')
+    throw new AgentError('protocol', 'The agent opened a session without id.');
+  return { sessionId, how: 'new', answer };
+}
+
+function listOf(value: unknown): Params[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+/** Newer agents have their modes among the options of a session. */
+async function chooseMode({ ask, modeId }: OpenOptions, { sessionId, answer }: Opened): Promise<void> {
+  if (modeId === undefined) return;
+  const modes = isObject(answer['modes']) ? answer['modes'] : {};
+  const available = listOf(modes['availableModes']);
+  if (available.some(({ id }) => id === modeId)) {
+    if (modes['currentModeId'] !== modeId) await ask('session/set_mode', { sessionId, modeId });
+    return;
+  }
+  const option = listOf(answer['configOptions']).find(({ category }) => category === 'mode');
+  if (listOf(option?.['options']).some(({ value }) => value === modeId)) {
+    if (option?.['currentValue'] !== modeId)
+      await ask('session/set_config_option', { sessionId, configId: option?.['id'], value: modeId });
+    return;
+  }
+  const known = available.map(({ id }) => quote(String(id))).join(', ');
+  throw new AgentError('protocol', `The agent has no mode ${quote(modeId)}; it has ${known || 'none'}.`);
+}
+
+export async function openSession(options: OpenOptions): Promise<OpenedSession> {
+  const { cwd, mcpServers, resume } = options;
+  const params = { cwd, mcpServers };
+  const old = resume === undefined ? undefined : await goOn(options, resume, params);
+  const opened = old ?? (await begin(options, params));
+  await chooseMode(options, opened);
+  return { sessionId: opened.sessionId, how: opened.how };
+}

@@ -1,0 +1,158 @@
+// What is known of each agent, as data: how it is found, started and spoken to. Ours are in profiles.json; an operator's
+// file of the same form adds to them and replaces them.
+import { readFileSync } from 'node:fs';
+import Type, { type Static } from 'typebox';
+import { RefusalError } from '../../errors.ts';
+import { programFile } from '../../program.ts';
+import { compileCheck } from '../../validation.ts';
+import { placeholders, placeholdersIn, type Template, usesMode } from './templates.ts';
+
+export const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
+export type Protocol = (typeof protocols)[number];
+
+const fileBytesMax = 1024 * 1024;
+const agentsMax = 100;
+const programsMax = 10;
+const argsMax = 100;
+const envMax = 100;
+const textMax = 10_000;
+const only = { additionalProperties: false };
+
+const Text = Type.String({ minLength: 1, maxLength: textMax });
+const ModeId = Type.String({ minLength: 1, maxLength: 200 });
+
+/** One way to start the agent. The first whose program is there is taken. */
+const Program = Type.Object(
+  {
+    /** A program to look for in PATH. */
+    command: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 200 })),
+    /** Taken only where it comes from this npm package, for two may have one name. */
+    package: Type.Optional(Text),
+    /** Instead of a command: a file of Parley itself. */
+    own: Type.Optional(Text),
+    args: Type.Array(Type.String({ maxLength: textMax }), { maxItems: argsMax }),
+    env: Type.Record(
+      Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
+      Type.Union([Type.String({ maxLength: textMax }), Type.Record(Type.String(), Type.Unknown())]),
+      { maxProperties: envMax, ...only },
+    ),
+    /** The way in which it wants to be authenticated over ACP, where it does. */
+    auth: Type.Optional(ModeId),
+    /**
+     * Its modes: for a user who confirms, and for one who does not. Set over ACP, or put where `{mode}` is. Absent: the
+     * one it starts in, in which it must ask; what need not be confirmed is then allowed outside.
+     */
+    modes: Type.Optional(Type.Object({ ask: Type.Optional(ModeId), auto: Type.Optional(ModeId) }, only)),
+  },
+  only,
+);
+export type Program = Static<typeof Program>;
+
+const Profile = Type.Object(
+  {
+    id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
+    /** As people know it. */
+    name: Type.String({ minLength: 1, maxLength: 100 }),
+    /** The command with which a person installs it. */
+    install: Type.Optional(Text),
+    /** The model API that it speaks. */
+    protocol: Type.Enum([...protocols]),
+    programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
+    /** A file under its home that it reads as standing instructions. Absent: they go before the first prompt. */
+    instructions: Type.Optional(
+      Type.String({ pattern: '^(?!/)(?!.*(^|/)\\.\\.(/|$)).+$', maxLength: textMax }),
+    ),
+    /** What it must be able to read beside its own program. */
+    readable: Type.Optional(
+      Type.Array(Type.String({ pattern: '^/', maxLength: textMax }), { maxItems: 100 }),
+    ),
+    notes: Type.Optional(Text),
+  },
+  only,
+);
+export type Profile = Static<typeof Profile>;
+
+const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agentsMax }) }, only);
+
+/** What clients of other products call the built-in agent. */
+const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
+
+const knownPlaceholders = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
+
+function* templateFaults(place: string, template: Template, { modes }: Program): Generator<string> {
+  const unknown = placeholdersIn(template).find((name) => !knownPlaceholders.has(name));
+  if (unknown !== undefined)
+    yield `${place} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
+  if (usesMode(template) && (modes?.ask === undefined || modes.auto === undefined))
+    yield `${place} uses {mode}, so that modes must have both ask and auto`;
+}
+
+/** What the schema cannot say. */
+function* programFaults(place: string, program: Program): Generator<string> {
+  const { command, own, args, env } = program;
+  if ((command === undefined) === (own === undefined)) yield `${place} must have either command or own`;
+  for (const [i, arg] of args.entries()) {
+    yield* templateFaults(`${place}.args[${i}]`, arg, program);
+    if (placeholdersIn(arg).some((name) => name.startsWith('token')))
+      yield `${place}.args[${i}] must not hold {token}: everybody on the machine can read arguments; use env`;
+  }
+  for (const [name, value] of Object.entries(env))
+    yield* templateFaults(`${place}.env.${name}`, value, program);
+}
+
+function* profileFaults(profiles: readonly Profile[]): Generator<string> {
+  for (const [i, { id, programs }] of profiles.entries()) {
+    if (profiles.findIndex((other) => other.id === id) < i) yield `agents[${i}].id is there twice`;
+    for (const [k, program] of programs.entries())
+      yield* programFaults(`agents[${i}].programs[${k}]`, program);
+  }
+}
+
+/** Never what is in the file: only where it goes wrong. */
+function parse(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const [place = ''] = / \(line \d+ column \d+\)/.exec((error as Error).message) ?? [];
+    throw new RefusalError(`${file} is not JSON${place}.`);
+  }
+}
+
+/** The profiles of a file's text. Throws RefusalError, which names the file and the place. */
+export function readProfiles(text: string, file: string): Profile[] {
+  if (Buffer.byteLength(text) > fileBytesMax)
+    throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
+  const json = parse(text, file);
+  const [detail] = compileCheck(ProfileFile)(json)?.details ?? [];
+  if (detail !== undefined)
+    throw new RefusalError(`${file}: ${detail.path === 'body' ? 'it' : detail.path} ${detail.message}.`);
+  const { agents } = json as Static<typeof ProfileFile>;
+  const [fault] = profileFaults(agents);
+  if (fault !== undefined) throw new RefusalError(`${file}: ${fault}.`);
+  return agents;
+}
+
+function readOperatorFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new RefusalError(`The agents in ${file} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+/** Ours, with those of the operator's file added, or put in place of ours, by id. The file need not exist. */
+export function loadProfiles(operatorFile?: string): readonly Profile[] {
+  const ours = programFile('runtime/agents/profiles.json');
+  const shipped = readProfiles(readFileSync(ours, 'utf8'), 'profiles.json');
+  const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile);
+  if (operatorFile === undefined || text === undefined) return shipped;
+  const added = readProfiles(text, operatorFile);
+  return [...new Map([...shipped, ...added].map((profile) => [profile.id, profile])).values()];
+}
+
+/** The profile that a setting names: null and `CodeActAgent` are the built-in one. */
+export function findProfile(profiles: readonly Profile[], name: string | null): Profile | undefined {
+  const id = name === null ? 'builtin' : Object.hasOwn(aliases, name) ? aliases[name] : name;
+  return profiles.find((profile) => profile.id === id);
+}

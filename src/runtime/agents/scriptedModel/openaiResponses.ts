@@ -1,0 +1,79 @@
+// OpenAI's responses.
+import type { Answer } from './script.ts';
+import { type Json, type ModelProtocol, objects, type Sent, scriptedUsage, textOf } from './wire.ts';
+
+const usage = {
+  input_tokens: scriptedUsage.input,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: scriptedUsage.output,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: scriptedUsage.input + scriptedUsage.output,
+};
+
+function itemOf(answer: Answer): Json {
+  if (answer.call === undefined) {
+    const content = [{ type: 'output_text', text: answer.text, annotations: [] }];
+    return { type: 'message', id: 'msg_scripted', role: 'assistant', status: 'completed', content };
+  }
+  const { id, name, input } = answer.call;
+  const call = { call_id: id, name, arguments: JSON.stringify(input) };
+  return { type: 'function_call', id: `fc_${id}`, status: 'completed', ...call };
+}
+
+function responseOf(model: string, answer: Answer | undefined): Json {
+  return {
+    id: 'resp_scripted',
+    object: 'response',
+    created_at: 0,
+    model,
+    status: answer === undefined ? 'in_progress' : 'completed',
+    output: answer === undefined ? [] : [itemOf(answer)],
+    usage: answer === undefined ? null : usage,
+  };
+}
+
+function deltaOf(answer: Answer): Json {
+  const item = itemOf(answer);
+  const place = { item_id: item['id'], output_index: 0 };
+  return answer.call === undefined
+    ? { type: 'response.output_text.delta', content_index: 0, delta: answer.text, ...place }
+    : { type: 'response.function_call_arguments.delta', delta: item['arguments'], ...place };
+}
+
+export const openaiResponses: ModelProtocol = {
+  path: /\/responses$/,
+  read: ({ model, stream, tools, instructions, input }) => {
+    const items = typeof input === 'string' ? [{ role: 'user', content: input }] : objects(input);
+    const isResult = ({ type }: Json) => String(type).endsWith('_call_output');
+    const messages = items.filter(({ role }) => typeof role === 'string');
+    const isSaid = ({ role }: Json) => role === 'assistant';
+    return {
+      model: String(model),
+      stream: stream === true,
+      tools: objects(tools)
+        .filter(({ type }) => type === 'function')
+        .map(({ name, parameters }) => ({ name: String(name), schema: parameters })),
+      results: items.filter(isResult).map(({ output }) => textOf(output)),
+      said: messages.filter(isSaid).map(({ content }) => textOf(content)),
+      told: [
+        textOf(instructions),
+        ...messages.filter((m) => !isSaid(m)).map(({ content }) => textOf(content)),
+      ].join('\n'),
+    };
+  },
+  whole: (answer, model) => responseOf(model, answer),
+  parts: (answer, model) => {
+    const item = itemOf(answer);
+    const begun = answer.call === undefined ? { ...item, content: [] } : { ...item, arguments: '' };
+    const events: Json[] = [
+      { type: 'response.created', response: responseOf(model, undefined) },
+      { type: 'response.output_item.added', output_index: 0, item: { ...begun, status: 'in_progress' } },
+      deltaOf(answer),
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.completed', response: responseOf(model, answer) },
+    ];
+    return events.map(
+      (data, sequence_number): Sent => ({ event: String(data['type']), data: { ...data, sequence_number } }),
+    );
+  },
+};

@@ -1,0 +1,109 @@
+// Serves a script to agents, in the protocol that each of them speaks. What precedes the last part of a path is theirs.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { anthropic } from './anthropic.ts';
+import { gemini } from './gemini.ts';
+import { openaiChat } from './openaiChat.ts';
+import { openaiResponses } from './openaiResponses.ts';
+import { type Answer, type Asked, answerTo, type Step } from './script.ts';
+import { type Json, type ModelProtocol, type Sent, scriptedUsage } from './wire.ts';
+
+const protocols: readonly ModelProtocol[] = [openaiChat, openaiResponses, anthropic, gemini];
+
+const bodyBytesMax = 32 * 1024 * 1024;
+/** An agent that asks so often is in a circle. 402 is the answer that ends all of them. */
+const requestsMax = 200;
+
+export interface Exchange {
+  readonly asked: Asked;
+  readonly answer: Answer;
+}
+
+export interface ScriptedModel {
+  /** Answers a request. `path` may have a query. */
+  handle(request: IncomingMessage, response: ServerResponse, path: string): void;
+  /** What was asked and answered so far, oldest first. */
+  readonly exchanges: readonly Exchange[];
+}
+
+function send(response: ServerResponse, status: number, body: Json): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+}
+
+function refuse(response: ServerResponse, status: number, message: string): void {
+  send(response, status, { error: { message, type: 'scripted_model', code: null } });
+}
+
+function stream(response: ServerResponse, parts: readonly Sent[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  for (const { event, data } of parts) {
+    const name = event === undefined ? '' : `event: ${event}\n`;
+    response.write(`${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}
+
+async function readBody(request: IncomingMessage): Promise<Json | undefined> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > bodyBytesMax) return undefined;
+    pieces.push(piece);
+  }
+  try {
+    const body: unknown = JSON.parse(Buffer.concat(pieces).toString());
+    return typeof body === 'object' && body !== null ? (body as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What agents ask beside the work: how much a text is, and which models there are. */
+function aside(response: ServerResponse, path: string): void {
+  const { input } = scriptedUsage;
+  if (/count_?tokens$/i.test(path)) send(response, 200, { input_tokens: input, totalTokens: input });
+  else if (/\/models$/.test(path)) send(response, 200, { object: 'list', data: [], models: [] });
+  else refuse(response, 404, 'The scripted model knows no such path.');
+}
+
+export function createScriptedModel(script: readonly Step[]): ScriptedModel {
+  const exchanges: Exchange[] = [];
+
+  async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const protocol = protocols.find((candidate) => candidate.path.test(path));
+    if (protocol === undefined || request.method !== 'POST') return aside(response, path);
+    if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent asks without end.');
+    const body = await readBody(request);
+    if (body === undefined) return refuse(response, 400, 'The body is not a JSON object, or too large.');
+    const asked = protocol.read(body, path);
+    const answered = answerTo(script, asked);
+    exchanges.push({ asked, answer: answered });
+    if (asked.stream) stream(response, protocol.parts(answered, asked.model));
+    else send(response, 200, protocol.whole(answered, asked.model));
+  }
+
+  return {
+    exchanges,
+    handle: (request, response, path) => {
+      const [plain = ''] = path.split('?', 1);
+      answer(request, response, plain).catch(() => response.destroy());
+    },
+  };
+}
+
+/** Serves it on a port of the loopback, for whatever is not behind a bridge. */
+export async function listenScriptedModel(
+  model: ScriptedModel,
+): Promise<{ origin: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => model.handle(request, response, request.url ?? ''));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

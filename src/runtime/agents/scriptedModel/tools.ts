@@ -1,0 +1,84 @@
+// Picks, of the tools that an agent offers, one that writes a file or runs a command, and fills in what it takes.
+
+export interface Tool {
+  readonly name: string;
+  /** JSON schema of its input. */
+  readonly schema: unknown;
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+}
+
+type Input = Record<string, unknown>;
+
+/** Likeliest first. */
+const writers = [/^write(_?file)?$/i, /^create_?file$/i];
+const runners = [/^(bash|shell|sh|terminal)$/i, /^(run|exec|execute|shell)_?(shell_?)?(command)?$/i];
+
+const pathNames = /^(file_?path|absolute_?path|path|file_?name|file)$/i;
+const textNames = /^(contents?|text|file_?text)$/i;
+const commandNames = /^(command|cmd|script)$/i;
+
+/** Gemini writes the names of types in capitals. */
+function typeOf({ type }: Schema): string {
+  return String([type].flat()[0] ?? '').toLowerCase();
+}
+
+function anyValue(schema: Schema): unknown {
+  if (schema.enum !== undefined) return schema.enum[0];
+  const values: Readonly<Record<string, unknown>> = {
+    boolean: false,
+    integer: schema.minimum ?? 1,
+    number: schema.minimum ?? 1,
+    array: [],
+    object: {},
+  };
+  return values[typeOf(schema)] ?? 'scripted';
+}
+
+function inputOf({ schema }: Tool): Schema {
+  return typeof schema === 'object' && schema !== null ? schema : {};
+}
+
+/** Each of `wanted` goes to the member whose name fits. Undefined where one of them has no such member. */
+function fillInput(tool: Tool, wanted: readonly (readonly [RegExp, string])[]): Input | undefined {
+  const { properties = {}, required = [] } = inputOf(tool);
+  const input: Input = {};
+  for (const name of required) input[name] = anyValue(properties[name] ?? {});
+  for (const [pattern, value] of wanted) {
+    const name = Object.keys(properties).find((candidate) => pattern.test(candidate));
+    if (name === undefined) return undefined;
+    const isList = typeOf(properties[name] ?? {}) === 'array';
+    input[name] = isList ? ['sh', '-c', value] : value;
+  }
+  return input;
+}
+
+function firstFilled(
+  tools: readonly Tool[],
+  names: readonly RegExp[],
+  wanted: readonly (readonly [RegExp, string])[],
+): { name: string; input: Input } | undefined {
+  for (const pattern of names)
+    for (const tool of tools.filter(({ name }) => pattern.test(name))) {
+      const input = fillInput(tool, wanted);
+      if (input !== undefined) return { name: tool.name, input };
+    }
+  return undefined;
+}
+
+export function fillWrite(tools: readonly Tool[], { path, text }: { path: string; text: string }) {
+  return firstFilled(tools, writers, [
+    [pathNames, path],
+    [textNames, text],
+  ]);
+}
+
+export function fillRun(tools: readonly Tool[], command: string) {
+  return firstFilled(tools, runners, [[commandNames, command]]);
+}

@@ -1,0 +1,76 @@
+// What must be true of a trial once the agent has ended its turn.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Confirmation } from './launch.ts';
+import type { Step } from './scriptedModel/script.ts';
+import type { Exchange } from './scriptedModel/server.ts';
+
+export const trialModel = 'scripted-model';
+export const trialInstruction = 'Standing instruction of the trial: keep to the script.';
+
+const written = 'written by the agent';
+const answer = 'The scripted work is done.';
+const quotedMax = 500;
+
+/** What the model wants. `workspace` as seen from inside. */
+export function trialScript(workspace: string): readonly Step[] {
+  return [
+    { write: { path: `${workspace}/written.txt`, text: written } },
+    { run: `cp '${workspace}/written.txt' '${workspace}/copied.txt'` },
+    { say: answer },
+  ];
+}
+
+interface Trial {
+  /** As seen from outside. */
+  readonly workspace: string;
+  readonly exchanges: readonly Exchange[];
+  readonly said: string;
+  /** How often it asked for permission. */
+  readonly questions: number;
+  readonly mode: Confirmation;
+  /** The file of standing instructions, where it has one. */
+  readonly instructions: string | undefined;
+}
+
+/** Without a fault it is as it should be. */
+export interface Outcome {
+  readonly name: string;
+  readonly fault: string | undefined;
+}
+
+function wasWritten(workspace: string, name: string): boolean {
+  try {
+    return readFileSync(join(workspace, name), 'utf8').trim() === written;
+  } catch {
+    return false;
+  }
+}
+
+function quote(text: string | undefined): string {
+  return text ? `: ${text.trim().slice(0, quotedMax)}` : ' nothing';
+}
+
+export function trialOutcomes(trial: Trial): Outcome[] {
+  const { workspace, exchanges, said, questions, mode, instructions } = trial;
+  const unable = exchanges.map(({ answer }) => (answer.call === undefined ? answer.fault : undefined));
+  const noTool = unable.find((fault) => fault !== undefined);
+  const results = exchanges.at(-1)?.asked.results ?? [];
+  const outcomes: Outcome[] = [];
+  const check = (name: string, isGood: boolean, fault: string) =>
+    outcomes.push({ name, fault: isGood ? undefined : fault });
+
+  const asksModel = exchanges.some(({ asked }) => asked.model === trialModel);
+  check('asks its model', asksModel, 'no request for the model came in');
+  const wrote = wasWritten(workspace, 'written.txt');
+  check('writes a file', wrote, noTool ?? `its tool said${quote(results[0])}`);
+  const copied = wasWritten(workspace, 'copied.txt');
+  check('runs a command', copied, noTool ?? `its tool said${quote(results[1])}`);
+  check('answers', said.includes(answer), `it said${quote(said)}`);
+  if (mode === 'ask') check('asks before it acts', questions > 0, 'it asked for no permission');
+  if (instructions !== undefined) {
+    const knows = exchanges.some(({ asked }) => asked.told.includes(trialInstruction));
+    check(`reads ~/${instructions}`, knows, 'the model was told nothing of it');
+  }
+  return outcomes;
+}

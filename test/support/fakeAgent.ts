@@ -1,0 +1,89 @@
+// The fake agent in a cell without walls: to speak to over real pipes.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Agent, type AgentOptions, openAgent } from '../../src/runtime/acp/agent.ts';
+import type { SessionUpdate } from '../../src/runtime/acp/update.ts';
+import { type Entered, openCell } from '../../src/runtime/sandbox/openCell.ts';
+import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+
+interface After {
+  after(fn: () => Promise<void>): void;
+}
+
+const program = resolve(import.meta.dirname, '../fakeAgent/agent.ts');
+export const initializeMs = 20_000;
+
+/** What starts the fake agent. Inside a sandbox, the repository must be readable. */
+export function fakeAgentArgv(...flags: readonly string[]): [string, ...string[]] {
+  return [process.execPath, program, ...flags];
+}
+
+export interface FakeAgentCell {
+  readonly workspace: string;
+  readonly home: string;
+  /** Starts another one in the same folders. */
+  enter(...flags: readonly string[]): Promise<Entered>;
+}
+
+/** Folders of its own, and all that was started in them gone when the test ends. */
+export async function openFakeAgentCell(t: After): Promise<FakeAgentCell> {
+  const root = mkdtempSync(join(tmpdir(), 'parley-agent-'));
+  const [workspace, home] = ['workspace-', 'home-'].map((name) => mkdtempSync(join(root, name))) as [
+    string,
+    string,
+  ];
+  const cell = await openCell({
+    sandbox: processSandbox,
+    cell: { name: 'test', workspace, home, readable: [], resourceFactor: 1, image: null },
+  });
+  t.after(async () => {
+    await cell.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  return { workspace, home, enter: (...flags) => cell.enter({ argv: fakeAgentArgv(...flags), env: {} }) };
+}
+
+export interface FakeAgent {
+  readonly agent: Agent;
+  readonly program: Entered;
+  readonly updates: readonly SessionUpdate[];
+  readonly notices: readonly string[];
+  /** All that it said so far, put together. */
+  said(): string;
+}
+
+type Chosen = Partial<Omit<AgentOptions, 'program'>> & { readonly flags?: readonly string[] };
+
+/** One that is opened, without a session. */
+export async function openFakeAgent(cell: FakeAgentCell, chosen: Chosen = {}): Promise<FakeAgent> {
+  const { flags = [], ...options } = chosen;
+  const program = await cell.enter(...flags);
+  const updates: SessionUpdate[] = [];
+  const notices: string[] = [];
+  const agent = await openAgent({
+    program,
+    cwd: cell.workspace,
+    initializeMs,
+    onUpdate: (update) => {
+      updates.push(update);
+    },
+    onPermission: async () => 'cancelled',
+    onNotice: (sentence) => notices.push(sentence),
+    ...options,
+  });
+  return { agent, program, updates, notices, said: () => textOf(updates) };
+}
+
+/** What was said in these updates. */
+export function textOf(updates: readonly SessionUpdate[]): string {
+  return updates
+    .filter(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')
+    .map(({ content }) => (content as { text: string }).text)
+    .join('');
+}
+
+/** A prompt for the fake agent, a line each. */
+export function lines(...text: readonly string[]) {
+  return [{ type: 'text' as const, text: text.join('\n') }];
+}
