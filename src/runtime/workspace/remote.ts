@@ -1,0 +1,130 @@
+// Which repository a conversation works on, from what its request names: validated, so that neither git nor a URL can
+// take a part of it for something else.
+import { isIP } from 'node:net';
+import type { GitProvider } from '../../providers.ts';
+import { type GitHosts, publicOrigins } from './gitHosts.ts';
+
+/** A repository. Its URL is the one that people know; only the bridge goes there. */
+export interface GitRemote {
+  readonly provider: GitProvider;
+  /** Such as `https://github.com`. */
+  readonly origin: string;
+  /** Such as `owner/name`. */
+  readonly path: string;
+  readonly url: string;
+  /** The operator named the origin: it may be plain http and private. */
+  readonly namedByOperator: boolean;
+}
+
+interface Asked {
+  /** `owner/name`, or the https URL of it. */
+  readonly repository: string;
+  /** Null: the one whose host the URL names, or github. */
+  readonly provider: GitProvider | null;
+  /** The hosts that the user has set, by provider. */
+  readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
+  readonly gitHosts: GitHosts;
+}
+
+export type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
+
+const pathCharsMax = 512;
+const segment = /^[A-Za-z0-9_.~-]+$/;
+
+/** How a path may look at each provider. */
+const pathForms: Readonly<Record<GitProvider, { readonly form: RegExp; readonly example: string }>> = {
+  github: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
+  enterprise_sso: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
+  gitlab: { form: /^[^/]+(\/[^/]+){1,20}$/, example: 'group/name or group/subgroup/name' },
+  // A server of one's own has its repositories under /scm.
+  bitbucket: { form: /^(scm\/)?[^/]+\/[^/]+$/, example: 'workspace/name' },
+};
+
+interface Place {
+  readonly origin: string;
+  readonly namedByOperator: boolean;
+}
+
+function isHost(host: string): boolean {
+  return URL.parse(`https://${host}`)?.host === host.replace(/:443$/, '');
+}
+
+/** The user's own host counts most; the operator's word on the same host says how to reach it. */
+function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place | undefined {
+  const operators = gitHosts[provider];
+  const host = userHosts[provider] || undefined;
+  if (host !== undefined && (operators === undefined || URL.parse(operators)?.host !== host))
+    return isHost(host) ? { origin: `https://${host}`, namedByOperator: false } : undefined;
+  if (operators !== undefined) return { origin: operators, namedByOperator: true };
+  const origin = publicOrigins[provider];
+  return origin === undefined ? undefined : { origin, namedByOperator: false };
+}
+
+function cleanPath(text: string): string {
+  return text.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '');
+}
+
+function isPath(path: string, provider: GitProvider): boolean {
+  const segments = path.split('/');
+  return (
+    path.length <= pathCharsMax &&
+    pathForms[provider].form.test(path) &&
+    segments.every((one) => segment.test(one) && !/^(\.|\.\.|.*\.git)$/i.test(one))
+  );
+}
+
+function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemote {
+  if (!isPath(path, provider))
+    return { fault: `The name of the repository must be of the form ${pathForms[provider].example}.` };
+  return { remote: { provider, ...place, path, url: `${place.origin}/${path}.git` } };
+}
+
+function byUrl(url: URL, asked: Asked): FoundRemote {
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    return { fault: 'The URL of the repository must hold no user name, password, query or fragment.' };
+  const candidates = asked.provider === null ? (Object.keys(pathForms) as GitProvider[]) : [asked.provider];
+  for (const provider of candidates) {
+    const place = placeOf(provider, asked);
+    if (place?.origin === url.origin) return remoteAt(provider, place, cleanPath(url.pathname));
+  }
+  return {
+    fault: `The URL of the repository is not one of the git provider${asked.provider === null ? 's' : ''} in your settings.`,
+  };
+}
+
+/** Never fails otherwise than by a `fault`, a sentence for the user. */
+export function findRemote(asked: Asked): FoundRemote {
+  const text = asked.repository.trim();
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
+    const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+    if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
+    return byUrl(url, asked);
+  }
+  const provider = asked.provider ?? 'github';
+  const place = placeOf(provider, asked);
+  if (place === undefined)
+    return { fault: `No host is set for ${provider}. Set it together with its token.` };
+  return remoteAt(provider, place, cleanPath(text));
+}
+
+/** The other ways to write the same repository, for which `url` is taken, too. */
+export function sshUrls({ origin, path }: GitRemote): string[] {
+  const { hostname } = new URL(origin);
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return [];
+  return [`git@${hostname}:${path}.git`, `ssh://git@${hostname}/${path}.git`];
+}
+
+const branchBytesMax = 244;
+
+/** The rules of `git check-ref-format --branch`, and nothing that could be taken for an option. */
+export function isBranchName(name: string): boolean {
+  return (
+    name !== '' &&
+    name !== '@' &&
+    name !== 'HEAD' &&
+    Buffer.byteLength(name) <= branchBytesMax &&
+    name.isWellFormed() &&
+    !/^[-/]|[/.]$|\/\/|\.\.|@\{|[\p{Cc} ~^:?*[\\]/u.test(name) &&
+    name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'))
+  );
+}

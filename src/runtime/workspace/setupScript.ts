@@ -1,0 +1,68 @@
+// The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
+// cell. That it fails is told, and the conversation goes on.
+import type { Readable } from 'node:stream';
+import type { OpenCell } from '../sandbox/openCell.ts';
+import { runToEnd } from '../sandbox/runToEnd.ts';
+
+export const setupScript = '.openhands/setup.sh';
+
+const lookMs = 10_000;
+const lookBytesMax = 4_096;
+const tailBytesMax = 2_048;
+
+/** What went wrong, as a sentence and the end of the output, which may hold whatever the script can see. */
+export interface SetupFailure {
+  readonly sentence: string;
+  readonly output: string;
+}
+
+interface SetupOptions {
+  readonly cell: OpenCell;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+export async function hasSetupScript({ cell, env, signal }: SetupOptions): Promise<boolean> {
+  const bounds = { timeoutMs: lookMs, outputBytesMax: lookBytesMax, signal };
+  return (await runToEnd(cell, { argv: ['test', '-f', setupScript], env }, bounds)).code === 0;
+}
+
+/** Keeps the end of what comes, and lets the rest go: a script may say as much as it likes. */
+function keepTail(streams: readonly Readable[]): () => string {
+  let tail = Buffer.alloc(0);
+  for (const stream of streams)
+    stream.on('data', (piece: Buffer) => {
+      tail = Buffer.concat([tail, piece]).subarray(-tailBytesMax);
+    });
+  return () => tail.toString().replace(/^\uFFFD+/, '');
+}
+
+/** Undefined where it went well. */
+export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
+  const { cell, env, signal, timeoutMs } = options;
+  const script = await cell.enter({ argv: ['bash', setupScript], env });
+  script.stdin.end();
+  const tail = keepTail([script.stdout, script.stderr]);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    void script.kill();
+  }, timeoutMs);
+  const abort = () => void script.kill();
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    const { code, signal: killedBy } = await script.ended;
+    if (code === 0) return undefined;
+    const how = late
+      ? `was ended after ${timeoutMs / 1_000} s`
+      : code === null
+        ? `was ended by ${killedBy}`
+        : `failed with code ${code}`;
+    return { sentence: `${setupScript} ${how}.`, output: tail() };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+}
