@@ -56,3 +56,19 @@ export function eventText(event: NewEvent, timestamp: string): string {
   const text = event === loading ? loadingText : JSON.stringify(event);
   return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }
+
+/** Something that a reader of the log should know, and that is no fault. */
+export function notice(sentence: string): NewEvent {
+  return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras: {} };
+}
+
+/** A fault, in words for people; `errorId` is for programs. */
+export function errorEvent(errorId: string, sentence: string): NewEvent {
+  return {
+    source: 'environment',
+    message: sentence,
+    observation: 'error',
+    content: sentence,
+    extras: { error_id: errorId },
+  };
+}

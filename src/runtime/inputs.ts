@@ -20,6 +20,13 @@ export interface RunInputs {
   /** By name, as the environment of what runs in the sandbox. */
   readonly customSecrets: Readonly<Record<string, string>>;
   modelKey(): Promise<string | undefined>;
+  /** What must not be seen in the log: values that enter the sandbox, and keys that go with them. */
+  readonly hidden: readonly string[];
+}
+
+function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): string[] {
+  const keys = [...sse_servers, ...shttp_servers].flatMap(({ api_key }) => api_key ?? []);
+  return [...keys, ...stdio_servers.flatMap(({ env }) => Object.values(env ?? {}))];
 }
 
 interface InputsOptions {
@@ -53,19 +60,20 @@ export function createInputs({ settings, vault }: InputsOptions) {
     const full = await settings.read(userId);
     const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
     const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
+    const mcp = await mcpOf(conversation, request);
+    const names = Object.keys(full.secrets_store?.custom_secrets ?? {});
+    const customSecrets = await customSecretsOf(userId, names);
     return {
       settings: full,
       instructions: request.conversation_instructions,
-      mcp: await mcpOf(conversation, request),
+      mcp,
       // Where the user has one provider alone, it is meant.
       provider: gitProviders.find((known) => known === named) ?? only,
       userHosts: full.provider_tokens_set ?? {},
       gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
-      customSecrets: await customSecretsOf(
-        userId,
-        Object.keys(full.secrets_store?.custom_secrets ?? {}),
-      ),
+      customSecrets,
       modelKey: () => settings.openSecret(userId, 'llm_api_key', ''),
+      hidden: [...Object.values(customSecrets), ...mcpValues(mcp)],
     };
   };
 }

@@ -17,6 +17,8 @@ const ownMembers: ReadonlySet<string> = new Set([
 ]);
 
 export interface Masking {
+  /** From now on this value is hidden, too. */
+  hide(value: string): void;
   text(text: string): string;
   event(event: NewEvent): NewEvent;
 }
@@ -25,13 +27,16 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
+/** The longest first: one may be the start of another. */
+function patternOf(values: ReadonlySet<string>): RegExp | undefined {
+  const sorted = [...values].toSorted((a, b) => b.length - a.length);
+  return sorted.length === 0 ? undefined : new RegExp(sorted.map(escapePattern).join('|'), 'g');
+}
+
 export function createMasking(secrets: Iterable<string>): Masking {
-  const values = [...new Set(secrets)].filter((value) => value.length >= maskedCharsMin);
-  if (values.length === 0) return { text: (text) => text, event: (event) => event };
-  // The longest first: one may be the start of another.
-  const sorted = values.toSorted((a, b) => b.length - a.length);
-  const pattern = new RegExp(sorted.map(escapePattern).join('|'), 'g');
-  const text = (value: string) => value.replace(pattern, mask);
+  const values = new Set([...secrets].filter((value) => value.length >= maskedCharsMin));
+  let pattern = patternOf(values);
+  const text = (value: string) => (pattern === undefined ? value : value.replace(pattern, mask));
 
   function any(value: unknown): unknown {
     if (typeof value === 'string') return text(value);
@@ -44,5 +49,12 @@ export function createMasking(secrets: Iterable<string>): Masking {
     );
   }
 
-  return { text, event: (event) => any(event) as NewEvent };
+  return {
+    hide: (value) => {
+      values.add(value);
+      pattern = patternOf(values);
+    },
+    text,
+    event: (event) => (pattern === undefined ? event : (any(event) as NewEvent)),
+  };
 }

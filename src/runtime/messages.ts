@@ -3,6 +3,7 @@ import type { UserEvent } from './inbox.ts';
 
 export interface Messages {
   add(event: UserEvent): void;
+  isEmpty(): boolean;
   /** Those that wait, at least one; waits for the first. */
   take(): Promise<readonly UserEvent[]>;
 }
@@ -15,6 +16,7 @@ export function createMessages(): Messages {
       waiting.push(event);
       arrived.resolve();
     },
+    isEmpty: () => waiting.length === 0,
     take: async () => {
       await arrived.promise;
       const taken = waiting;

@@ -1,0 +1,75 @@
+// Questions of an agent: allowed by the settings, or put to the user and answered from the log.
+import { agentStateChanged } from '../events/shapes.ts';
+import type { EventMapper } from './acp/events.ts';
+import { chooseOption, decide, type PermissionPolicy } from './acp/permissions.ts';
+import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
+import type { UserEvent } from './inbox.ts';
+import type { Recorder } from './recorder.ts';
+
+type Decision = 'allow' | 'allow_always' | 'reject';
+
+interface Pending {
+  /** The event that asks. */
+  readonly id: number;
+  readonly resolve: (decision: Decision) => void;
+}
+
+interface ConfirmingOptions {
+  readonly policy: PermissionPolicy;
+  readonly recorder: Recorder;
+  readonly mapper: EventMapper;
+}
+
+export interface Confirming {
+  readonly onPermission: AnswerPermission;
+  /** Takes an answer of the user. One to a question that no longer waits is passed over. */
+  answer(event: UserEvent): void;
+}
+
+export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions): Confirming {
+  let pending: Pending | undefined;
+  /** One question at a time: the next is put when the last is answered. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
+    pending = { id, resolve };
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    return promise.finally(() => (pending = undefined));
+  }
+
+  async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+    if (signal.aborted) return 'cancelled';
+    const asked = mapper.ask(request.toolCall, 'awaiting_confirmation');
+    const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
+    const asks = Math.max(0, asked.length - 1);
+    const first = await recorder.step({ events, asks });
+    if (first === undefined) return 'cancelled';
+    const decision = await waitForAnswer(first + asks, signal);
+    if (decision === undefined) {
+      await recorder.step({ progress: { question: null } });
+      return 'cancelled';
+    }
+    const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
+    await recorder.step({ events: [agentStateChanged(state), agentStateChanged('running')] });
+    return chooseOption(request.options, decision);
+  }
+
+  return {
+    onPermission: async (request, signal) => {
+      if (decide(policy, request.toolCall) === 'allow') {
+        await recorder.add(mapper.ask(request.toolCall, 'confirmed'));
+        return chooseOption(request.options, 'allow');
+      }
+      const answered = last.then(() => put(request, signal));
+      last = answered.catch(() => {});
+      return answered;
+    },
+    answer: ({ id, args }) => {
+      if (pending === undefined || id <= pending.id) return;
+      const rejected = args['agent_state'] === 'user_rejected';
+      pending.resolve(rejected ? 'reject' : args['decision'] === 'allow_always' ? 'allow_always' : 'allow');
+    },
+  };
+}

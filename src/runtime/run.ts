@@ -1,0 +1,136 @@
+// One run: from a claimed conversation to an agent that talks, and to the end of both. Its place, its agent, its
+// session, RUNNING, then turn after turn.
+import type { Database } from '../db/transaction.ts';
+import { agentStateChanged, errorEvent, type NewEvent, notice } from '../events/shapes.ts';
+import { AgentError } from './acp/errors.ts';
+import { createEventMapper } from './acp/events.ts';
+import type { FetchImage } from './acp/prompt.ts';
+import { createConfirming } from './confirming.ts';
+import type { RunInputs } from './inputs.ts';
+import { createMasking } from './masking.ts';
+import { createMessages } from './messages.ts';
+import { createPrompts } from './prompts.ts';
+import { createRecorder } from './recorder.ts';
+import { RunEnd } from './runEnd.ts';
+import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
+import { openRunSession, startAgent } from './runSession.ts';
+import type { ClaimedConversation } from './store.ts';
+import { agentEnd, talk } from './turns.ts';
+import type { RunAgent, RunContext } from './worker.ts';
+
+/** Runs that may take a conversation one after the other without getting on. */
+const claimsMax = 5;
+/** For so long an agent that its user stopped may put its things in order. */
+const cancelGraceMs = 1_000;
+
+export interface RunParts extends PlaceParts {
+  readonly database: Database;
+  readonly nodeId: string;
+  readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
+  readonly fetchImage: FetchImage;
+}
+
+/** What the log says first of a run that goes on with what another has left. */
+function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId: string): NewEvent[] {
+  return [
+    ...(question === null ? [] : [notice('The question of the agent has expired; it may ask again.')]),
+    ...(node === null || node === nodeId
+      ? []
+      : [notice('It goes on on another machine: changes that were not pushed are lost.')]),
+  ];
+}
+
+async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
+  const { database, nodeId, fetchImage } = parts;
+  const { conversation, inputs, recorder, signal } = scene;
+  const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
+  const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
+  const mapper = createEventMapper();
+  const policy = { confirms: mode === 'ask', analyzer: place.confirmAlways ? null : analyzer };
+  const confirming = createConfirming({ policy, recorder, mapper });
+  await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
+  const agent = await startAgent({
+    place,
+    inputs,
+    mode,
+    onUpdate: (update) => recorder.add(mapper.take(update)),
+    onPermission: confirming.onPermission,
+    onNotice: (sentence) => void recorder.add([notice(sentence)]),
+  });
+  signal.addEventListener('abort', () => void agent.cancel(), { once: true });
+
+  const resume = conversation.workspace_node === nodeId ? conversation.agent_session : null;
+  const session = await openRunSession(agent, { place, inputs, mode, resume });
+  const messages = createMessages();
+  await listen((event) => (event.action === 'message' ? messages.add(event) : confirming.answer(event)));
+  const interrupted = conversation.turn_open === 1;
+  const idle = !interrupted && messages.isEmpty();
+  await recorder.step({
+    to: 'RUNNING',
+    events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
+    progress: { agent_session: session.sessionId, workspace_node: nodeId, question: null },
+  });
+  const { toBlocks } = createPrompts({
+    database,
+    conversation,
+    inputs,
+    isNew: session.how === 'new',
+    images: agent.capabilities.promptCapabilities?.image === true,
+    fetchImage,
+  });
+  await talk({ agent, messages, recorder, mapper, signal, interrupted, toBlocks });
+}
+
+function toRunEnd(error: unknown): RunEnd | undefined {
+  if (error instanceof RunEnd) return error;
+  return error instanceof AgentError ? agentEnd(error) : undefined;
+}
+
+/** Stops the conversation with the reason. What is no reason is thrown on. */
+async function recordEnd(recorder: RunScene['recorder'], error: unknown): Promise<void> {
+  const end = toRunEnd(error);
+  if (end === undefined) throw error;
+  const { reason, details } = end;
+  const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
+  await recorder.step({
+    to: 'STOPPED',
+    reason,
+    events: [
+      errorEvent(reason.code.toUpperCase(), `${reason.message}${words}`),
+      agentStateChanged('stopped', reason.message),
+    ],
+  });
+}
+
+/** Ends what runs in the place when the run must end: at once, or after a moment where its user stopped it. */
+function closeOnAbort(place: RunPlace, signal: AbortSignal): void {
+  const close = () => setTimeout(() => void place.close(), signal.reason === 'stop' ? cancelGraceMs : 0);
+  if (signal.aborted) close();
+  else signal.addEventListener('abort', close, { once: true });
+}
+
+export function createRunAgent(parts: RunParts): RunAgent {
+  return async ({ runId, conversation, signal, record, listen }) => {
+    const inputs = await parts.loadInputs(conversation);
+    const masking = createMasking(inputs.hidden);
+    const recorder = createRecorder({ record, masking });
+    const scene: RunScene = { runId, conversation, inputs, recorder, masking, signal };
+    let place: RunPlace | undefined;
+    try {
+      if (conversation.claims > claimsMax)
+        throw new RunEnd('agent_error', `It was begun ${claimsMax} times, and each time its worker was lost.`);
+      await recorder.step({
+        runtimeStatus: 'STATUS$STARTING_RUNTIME',
+        events: legacy(conversation, parts.nodeId),
+      });
+      place = await openRunPlace(parts, scene);
+      closeOnAbort(place, signal);
+      await Promise.race([converse(parts, scene, place, listen), place.full]);
+    } catch (error) {
+      // Stopped, lost or left to another: that its agent is gone is no fault then.
+      if (!signal.aborted) await recordEnd(recorder, error);
+    } finally {
+      await place?.close();
+    }
+  };
+}

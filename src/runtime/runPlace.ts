@@ -1,0 +1,194 @@
+// The place of a run: its agent chosen, its bridge and cell open, its workspace ready.
+import { errorEvent } from '../events/shapes.ts';
+import type { OutgoingFetch } from '../outgoing/fetch.ts';
+import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
+import type { Profile } from './agents/profiles.ts';
+import { type Bridge, type BridgeHandler, createBridge, type Egress } from './bridge/bridge.ts';
+import { bridgeEnvironment } from './bridge/environment.ts';
+import { createGitHandler, type GitHandler } from './bridge/git.ts';
+import { createMcpHandler } from './bridge/mcp.ts';
+import type { RunInputs } from './inputs.ts';
+import type { Masking } from './masking.ts';
+import type { Recorder } from './recorder.ts';
+import { RunEnd } from './runEnd.ts';
+import type { Chosen, SandboxPlan } from './sandbox/choose.ts';
+import type { ControlGroups } from './sandbox/controlGroups.ts';
+import { watchDisk } from './sandbox/diskWatch.ts';
+import { type OpenCell, openCell } from './sandbox/openCell.ts';
+import type { LaunchRecords } from './sandbox/orphans.ts';
+import type { ClaimedConversation } from './store.ts';
+import type { ConversationFolders, Folders } from './workspace/folders.ts';
+import { gitEnvironment, identityOf } from './workspace/gitEnvironment.ts';
+import type { GitHosts } from './workspace/gitHosts.ts';
+import { prepareWorkspace } from './workspace/prepare.ts';
+import { findRemote, type GitRemote } from './workspace/remote.ts';
+
+/** What the runs of a process share. */
+export interface PlaceParts {
+  readonly folders: Folders;
+  readonly profiles: readonly Profile[];
+  readonly sandboxes: SandboxPlan;
+  readonly controlGroups: ControlGroups | undefined;
+  readonly records: LaunchRecords;
+  readonly gitHosts: GitHosts;
+  /** Of containers that users may ask for; the first is the usual one. */
+  readonly images: readonly string[];
+  readonly workspaceBytesMax: number;
+  readonly freeBytesMin: number;
+  readonly allowPrivate: () => boolean | Promise<boolean>;
+  /** To tool servers. */
+  readonly mcpFetch: OutgoingFetch;
+  readonly createEgress: () => Egress;
+  /** Answers the model requests of a run. */
+  readonly createModelHandler: (inputs: RunInputs) => BridgeHandler;
+}
+
+export interface RunScene {
+  readonly runId: string;
+  readonly conversation: ClaimedConversation;
+  readonly inputs: RunInputs;
+  readonly recorder: Recorder;
+  readonly masking: Masking;
+  readonly signal: AbortSignal;
+}
+
+export interface RunPlace {
+  readonly cell: OpenCell;
+  readonly agent: Exclude<AgentChoice, { missing: string }>;
+  /** Every command and write must be confirmed, whatever the settings say. */
+  readonly confirmAlways: boolean;
+  /** For the agent and all that it starts. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Rejects when the place has become too small. */
+  readonly full: Promise<never>;
+  /** Nothing of the run is alive when it settles. */
+  close(): Promise<void>;
+}
+
+async function chooseRunAgent({ profiles }: PlaceParts, { settings }: RunInputs) {
+  const choice = await chooseAgent(profiles, settings.agent);
+  if (choice.missing !== undefined) throw new RunEnd('agent_missing', choice.missing);
+  return choice;
+}
+
+async function chooseSandbox({ sandboxes }: PlaceParts, { id, name }: Profile): Promise<Chosen> {
+  const choice = await sandboxes.choose();
+  if ('refusal' in choice) throw new RunEnd('no_sandbox', choice.refusal);
+  if (choice.builtInOnly && id !== 'builtin')
+    throw new RunEnd('no_sandbox', `Without a sandbox only the built-in agent may run, not ${name}.`);
+  return choice;
+}
+
+function chooseImage({ images }: PlaceParts, { settings }: RunInputs): string | null {
+  const asked = settings.sandbox_runtime_container_image;
+  if (asked === null || asked === '') return null;
+  if (!images.includes(asked))
+    throw new RunEnd(
+      'no_sandbox',
+      'The image in your settings (sandbox_runtime_container_image) is not among those that the operator allows.',
+    );
+  return asked;
+}
+
+function findRunRemote({ gitHosts }: PlaceParts, { conversation, inputs }: RunScene): GitRemote | undefined {
+  const { repository } = conversation;
+  if (repository === null) return undefined;
+  const { provider, userHosts } = inputs;
+  const found = findRemote({ repository, provider, userHosts, gitHosts });
+  if ('fault' in found) throw new RunEnd('workspace_error', found.fault);
+  return found.remote;
+}
+
+async function createRunGit(parts: PlaceParts, { inputs }: RunScene, remote: GitRemote): Promise<GitHandler> {
+  const token = (await inputs.gitToken(remote.provider)) ?? null;
+  return createGitHandler({ remote, token, allowPrivate: parts.allowPrivate });
+}
+
+function createRunBridge(parts: PlaceParts, { inputs }: RunScene, git: GitHandler | undefined): Bridge {
+  return createBridge({
+    handlers: {
+      ...(git === undefined ? {} : { git: git.handle }),
+      mcp: createMcpHandler({ config: inputs.mcp, fetch: parts.mcpFetch }),
+      model: parts.createModelHandler(inputs),
+    },
+    egress: parts.createEgress(),
+  });
+}
+
+interface WorkspaceNeeds {
+  readonly cell: OpenCell;
+  readonly folders: ConversationFolders;
+  readonly remote: GitRemote | undefined;
+  readonly git: GitHandler | undefined;
+}
+
+async function prepare({ conversation, inputs, recorder, signal }: RunScene, needs: WorkspaceNeeds) {
+  const { git, ...rest } = needs;
+  const { git_user_name: name, git_user_email: email } = inputs.settings;
+  const prepared = await prepareWorkspace({
+    ...rest,
+    branch: conversation.branch,
+    identity: identityOf(name, email),
+    ...(git === undefined ? {} : { hostFault: git.fault }),
+    onProgress: (text) => void recorder.step({ runtimeStatus: `STATUS$SETTING_UP_WORKSPACE: ${text}` }),
+    signal,
+  });
+  if (prepared.outcome === 'failed') throw new RunEnd('workspace_error', prepared.sentence);
+  if (prepared.setupFailure !== undefined) {
+    const { sentence, output } = prepared.setupFailure;
+    await recorder.add([errorEvent('SETUP_SCRIPT', `${sentence}\n${output}`)]);
+  }
+}
+
+/** Throws RunEnd where something is missing or refused; then nothing is left open. */
+export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
+  const { runId, conversation, inputs, masking, signal } = scene;
+  const agent = await chooseRunAgent(parts, inputs);
+  const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
+  const image = chooseImage(parts, inputs);
+  const remote = findRunRemote(parts, scene);
+  const git = remote && (await createRunGit(parts, scene, remote));
+  const folders = await parts.folders.open(conversation.key);
+  const bridge = createRunBridge(parts, scene, git);
+  masking.hide(bridge.token);
+  const { workspace, home } = folders;
+  const { controlGroups, records } = parts;
+  const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
+  const { readable } = agent.found;
+  const cell = await openCell({
+    sandbox,
+    cell: { name: runId, workspace, home, readable, resourceFactor, image },
+    bridge,
+    controlGroups,
+    records,
+  });
+  const full = Promise.withResolvers<never>();
+  full.promise.catch(() => {
+    // Whoever waits hears of it.
+  });
+  const { workspaceBytesMax: bytesMax, freeBytesMin } = parts;
+  const stopWatch = watchDisk({
+    folders: [workspace, home],
+    bytesMax,
+    freeBytesMin,
+    onFull: (sentence) => full.reject(new RunEnd('workspace_error', sentence)),
+  });
+  const close = async () => {
+    stopWatch();
+    await cell.close();
+    await bridge.close();
+  };
+  try {
+    await Promise.race([prepare(scene, { cell, folders, remote, git }), full.promise]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const { git_user_name: name, git_user_email: email } = inputs.settings;
+  const environment = {
+    ...inputs.customSecrets,
+    ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
+    ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
+  };
+  return { cell, agent, confirmAlways, environment, full: full.promise, close };
+}

@@ -1,0 +1,71 @@
+// The agent of a run: its program started in the cell, and its session opened, or gone on with.
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
+import { toMcpServers } from './acp/mcpServers.ts';
+import type { OpenedSession } from './acp/session.ts';
+import { type Confirmation, launchOf, modeIdOf } from './agents/launch.ts';
+import type { RunInputs } from './inputs.ts';
+import type { RunPlace } from './runPlace.ts';
+
+/** For each answer until a session is open. */
+const initializeMs = 60_000;
+
+type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
+
+interface AgentStart extends Listeners {
+  readonly place: RunPlace;
+  readonly inputs: RunInputs;
+  readonly mode: Confirmation;
+}
+
+export async function startAgent({ place, inputs, mode, ...listeners }: AgentStart): Promise<Agent> {
+  const { cell, agent, environment } = place;
+  const { profile, found } = agent;
+  const launch = launchOf(profile, found, {
+    model: inputs.settings.llm_model ?? '',
+    token: cell.bridge?.token ?? '',
+    origin: cell.bridge?.origin ?? '',
+    home: cell.inside.home,
+    mode,
+  });
+  const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } });
+  const { auth } = found.program;
+  return openAgent({
+    ...listeners,
+    program,
+    cwd: cell.inside.workspace,
+    initializeMs,
+    ...(auth === undefined ? {} : { authMethod: auth }),
+  });
+}
+
+interface SessionWanted {
+  readonly place: RunPlace;
+  readonly inputs: RunInputs;
+  readonly mode: Confirmation;
+  /** The session to go on with. */
+  readonly resume: string | null;
+}
+
+export interface RunSession extends OpenedSession {
+  /** What the agent could not be given. */
+  readonly notices: readonly string[];
+}
+
+export async function openRunSession(agent: Agent, wanted: SessionWanted): Promise<RunSession> {
+  const { place, inputs, mode, resume } = wanted;
+  const { servers, refused } = toMcpServers({
+    config: inputs.mcp,
+    capabilities: agent.capabilities,
+    bridge: place.cell.bridge,
+  });
+  const modeId = modeIdOf(place.agent.found, mode);
+  const opened = await agent.openSession({
+    mcpServers: servers,
+    ...(resume === null ? {} : { resume }),
+    ...(modeId === undefined ? {} : { modeId }),
+  });
+  return { ...opened, notices: refused };
+}
+
+export type { ContentBlock };

@@ -1,0 +1,83 @@
+// The talk with an agent: each message of the user is a turn, and what comes while it works waits for the next.
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
+import type { Agent, TurnEnd } from './acp/agent.ts';
+import { AgentError } from './acp/errors.ts';
+import type { EventMapper } from './acp/events.ts';
+import type { UserEvent } from './inbox.ts';
+import type { Messages } from './messages.ts';
+import type { Recorder } from './recorder.ts';
+import { RunEnd } from './runEnd.ts';
+
+const goOn =
+  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with the last message of the user.';
+
+const oddEnds: Readonly<Partial<Record<TurnEnd['stopReason'], NewEvent>>> = {
+  max_tokens: errorEvent('MAX_TOKENS', 'The agent stopped because its answer became too long.'),
+  max_turn_requests: errorEvent(
+    'MAX_TURN_REQUESTS',
+    'The agent stopped because it needed too many steps for one message.',
+  ),
+  refusal: errorEvent('REFUSAL', 'The agent refuses to go on with this.'),
+};
+
+interface TalkOptions {
+  readonly agent: Agent;
+  readonly messages: Messages;
+  readonly recorder: Recorder;
+  readonly mapper: EventMapper;
+  readonly signal: AbortSignal;
+  /** A run before was lost in the middle of a turn. */
+  readonly interrupted: boolean;
+  toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
+}
+
+/** Why a dead agent stops its conversation. */
+export function agentEnd(error: AgentError): RunEnd {
+  return new RunEnd('agent_error', error.message, error.details);
+}
+
+/** Returns when the signal is aborted; throws RunEnd where the agent is gone. */
+export async function talk(options: TalkOptions): Promise<void> {
+  const { agent, messages, recorder, mapper, signal, toBlocks } = options;
+  const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
+  gone.catch(() => {
+    // Whoever waits for something else hears of it there.
+  });
+  const aborted = new Promise<undefined>((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  );
+
+  /** Events that end a turn whose answer came, or did not. */
+  async function finish(turn: Promise<TurnEnd>): Promise<NewEvent[]> {
+    try {
+      const { stopReason } = await turn;
+      const odd = oddEnds[stopReason];
+      return [...mapper.end(), ...(odd === undefined ? [] : [odd])];
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error;
+      if (error.code !== 'refused' && error.code !== 'auth_needed') throw agentEnd(error);
+      return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+    }
+  }
+
+  async function take(blocks: readonly ContentBlock[], heard?: number): Promise<void> {
+    const started = await recorder.step({
+      events: [agentStateChanged('running')],
+      progress: { turn_open: 1, ...(heard === undefined ? {} : { heard }) },
+    });
+    if (started === undefined) return;
+    const events = await finish(agent.prompt(blocks));
+    await recorder.step({
+      events: [...events, agentStateChanged('awaiting_user_input')],
+      progress: { turn_open: 0, claims: 0, question: null },
+    });
+  }
+
+  if (options.interrupted) await take([...(await toBlocks([])), { type: 'text', text: goOn }]);
+  while (!signal.aborted) {
+    const said = await Promise.race([messages.take(), gone, aborted]);
+    if (said === undefined) return;
+    await take(await toBlocks(said), (said.at(-1)?.id ?? 0) + 1);
+  }
+}
