@@ -3,11 +3,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { OutgoingError } from '../../outgoing/errors.ts';
 import { createOutgoingFetch, type Lookup, type OutgoingFetch } from '../../outgoing/fetch.ts';
 import type { GitProvider } from '../../providers.ts';
 import { type GitRemote, isBranchName } from '../workspace/remote.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
+import { answerFault, connectionFault, type GitFault, statusFault } from './gitFaults.ts';
 import { type PushHead, readPushHead, refusalReport } from './pushCommands.ts';
 
 interface GitHandlerOptions {
@@ -55,13 +55,25 @@ function headersFor(sent: IncomingHttpHeaders, { remote, token }: GitHandlerOpti
   return headers;
 }
 
+interface Endpoint {
+  readonly method: 'GET' | 'POST';
+  readonly pushes: boolean;
+  readonly answerType: string;
+}
+
 /** What git may ask of a server, and nothing else of it. */
-const endpoints: Readonly<Record<string, 'read' | 'push'>> = {
-  'GET /info/refs?service=git-upload-pack': 'read',
-  'GET /info/refs?service=git-receive-pack': 'read',
-  'POST /git-upload-pack': 'read',
-  'POST /git-receive-pack': 'push',
-};
+const endpoints = new Map<string, Endpoint>(
+  (['upload-pack', 'receive-pack'] as const).flatMap((service) => {
+    const type = `application/x-git-${service}`;
+    const pushes = service === 'receive-pack';
+    const asks: Endpoint = { method: 'GET', pushes, answerType: `${type}-advertisement` };
+    const does: Endpoint = { method: 'POST', pushes, answerType: `${type}-result` };
+    return [
+      [`/info/refs?service=git-${service}`, asks],
+      [`/git-${service}`, does],
+    ];
+  }),
+);
 
 /** Why a push must not go on; undefined where it may. */
 function pushFault({ commands }: PushHead): string | undefined {
@@ -72,9 +84,27 @@ function pushFault({ commands }: PushHead): string | undefined {
   return branches ? undefined : 'only branches can be pushed from here';
 }
 
+/** A request on its way. */
+interface Passage {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** At the host. */
+  readonly url: string;
+  readonly endpoint: Endpoint;
+}
+
+/** Lets the answer back as it comes. */
+function sendBack(answer: Response, body: NonNullable<Response['body']>, response: ServerResponse) {
+  const headers = answerHeaders.flatMap((name) => {
+    const value = answer.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  response.writeHead(200, Object.fromEntries(headers));
+  return pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response);
+}
+
 export function createGitHandler(options: GitHandlerOptions): GitHandler {
   const { remote, token, allowPrivate, lookup } = options;
-  const { host } = new URL(remote.origin);
   const fetch: OutgoingFetch = createOutgoingFetch({
     allowPrivate: remote.namedByOperator ? () => true : allowPrivate,
     ...(lookup === undefined ? {} : { lookup }),
@@ -83,95 +113,68 @@ export function createGitHandler(options: GitHandlerOptions): GitHandler {
   });
   let lastFault: string | undefined;
 
-  function statusFault(status: number): [code: number, sentence: string] {
-    const noToken = `and no ${remote.provider} token is set in your settings`;
-    if (status === 401 || status === 403)
-      return token === null
-        ? [403, `${host} wants a token for ${remote.path}, ${noToken}.`]
-        : [403, `${host} does not accept the token in your settings for ${remote.path}.`];
-    if (status === 404 || status === 410)
-      return token === null
-        ? [404, `${host} has no repository ${remote.path}, or it is private ${noToken}.`]
-        : [404, `${host} has no repository ${remote.path} that the token in your settings may see.`];
-    if (status === 429) return [429, `${host} has had too many requests. Try again later.`];
-    return [502, `${host} failed (${status}).`];
-  }
-
-  function fail(response: ServerResponse, code: number, sentence: string): void {
+  function fail(response: ServerResponse, [status, sentence]: GitFault): void {
     lastFault = sentence;
     if (response.headersSent) response.destroy();
-    else refuse(response, code, sentence);
+    else refuse(response, status, sentence);
   }
 
-  /** Sends the request on, with the user's token, and the answer back as it comes. */
-  async function exchange(
-    request: IncomingMessage,
-    response: ServerResponse,
-    rest: string,
-    body: Readable | undefined,
-  ): Promise<void> {
+  /** Sends the request on, with the user's token. */
+  async function pass({ request, response, url, endpoint }: Passage, body?: Readable): Promise<void> {
     const left = new AbortController();
     response.once('close', () => left.abort());
-    const answer = await fetch(`${remote.origin}${rest}`, {
-      method: request.method ?? 'GET',
+    const answer = await fetch(url, {
+      method: endpoint.method,
       headers: headersFor(request.headers, options),
       signal: left.signal,
       ...(body === undefined ? {} : { body: Readable.toWeb(body) as ReadableStream }),
     });
-    if (answer.status !== 200 || answer.body === null) {
-      await answer.body?.cancel();
-      return fail(response, ...statusFault(answer.status));
+    const good = answer.status === 200 && answer.headers.get('content-type') === endpoint.answerType;
+    if (good && answer.body !== null) {
+      lastFault = undefined;
+      return sendBack(answer, answer.body, response);
     }
-    lastFault = undefined;
-    const headers = answerHeaders.flatMap((name) => {
-      const value = answer.headers.get(name);
-      return value === null ? [] : [[name, value] as const];
-    });
-    response.writeHead(200, Object.fromEntries(headers));
-    await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), response);
+    await answer.body?.cancel();
+    const asked = { remote, hasToken: Boolean(token), toPush: endpoint.pushes };
+    fail(response, answer.status === 200 ? answerFault(remote) : statusFault(answer.status, asked));
   }
 
   /** Lets only pushes of branches pass, and refuses others as git servers do, once the rest of the body was read. */
-  async function push(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
+  async function push(passage: Passage): Promise<void> {
+    const { request, response, endpoint } = passage;
     const pieces = request[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     const head = request.headers['content-encoding'] === undefined ? await readPushHead(pieces) : undefined;
-    if (head === undefined) return refuse(response, 403, 'This push cannot be understood.');
-    const fault = pushFault(head);
-    if (fault === undefined)
-      return exchange(request, response, rest, Readable.from(whole(head.read, pieces)));
+    const fault = head && pushFault(head);
+    if (head !== undefined && fault === undefined)
+      return pass(passage, Readable.from(whole(head.read, pieces)));
     while (!(await pieces.next()).done);
+    if (head === undefined || fault === undefined)
+      return refuse(response, 403, 'This push cannot be understood.');
     const report = refusalReport(head, fault);
     if (report === undefined) return refuse(response, 403, `Refused: ${fault}.`);
-    response.writeHead(200, { 'content-type': 'application/x-git-receive-pack-result' }).end(report);
+    response.writeHead(200, { 'content-type': endpoint.answerType }).end(report);
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
     const base = `/${remote.path}.git`;
     if (!rest.startsWith(`${base}/`))
       return refuse(response, 403, `This run may reach the repository ${remote.path} only.`);
-    const endpoint = `${request.method} ${rest.slice(base.length)}`;
-    const kind = Object.hasOwn(endpoints, endpoint) ? endpoints[endpoint] : undefined;
-    if (kind === undefined) return refuse(response, 403, 'Only git itself has a use for this address.');
-    if (kind === 'push') return push(request, response, rest);
-    return exchange(request, response, rest, request.method === 'POST' ? request : undefined);
+    const endpoint = endpoints.get(rest.slice(base.length));
+    if (endpoint === undefined || endpoint.method !== request.method)
+      return refuse(response, 403, 'Only what git itself asks for can be had here.');
+    const passage = { request, response, url: `${remote.origin}${rest}`, endpoint };
+    if (endpoint.method === 'GET') return pass(passage);
+    return endpoint.pushes ? push(passage) : pass(passage, request);
   }
 
   return {
     handle: (request, response, rest) => {
       answer(request, response, rest).catch((error: Error) => {
-        if (response.destroyed) return;
-        fail(response, 502, outgoingFault(host, error));
+        if (!response.destroyed) fail(response, connectionFault(error, remote));
       });
     },
     fault: () => lastFault,
   };
-}
-
-function outgoingFault(host: string, error: Error): string {
-  if (!(error instanceof OutgoingError)) return `The connection to ${host} failed.`;
-  if (error.code === 'redirect')
-    return `${host} answers with a redirect, which is not followed. The repository may have another name now.`;
-  return `${host} cannot be reached. ${error.message}`;
 }
 
 async function* whole(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

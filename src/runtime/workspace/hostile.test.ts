@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { commit, commitWithSubmodule, git, startGitServer } from '../../../test/support/gitServer.ts';
+import { createWorkspaceBench, remoteAt, workspaceSandboxes } from '../../../test/support/workspaceBench.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { currentBranch } from './prepare.ts';
+
+async function setUp(t: TestContext, sandbox: Sandbox) {
+  const server = await startGitServer(t);
+  const repository = server.repository('eve/trap');
+  const remote = remoteAt(server.url, 'eve/trap');
+  const bench = await createWorkspaceBench(t, { sandbox, remote });
+  const trap = join(mkdtempSync(join(tmpdir(), 'parley-trap-')), 'sprung');
+  t.after(() => rmSync(join(trap, '..'), { recursive: true, force: true }));
+  const inWorkspace = (path: string) => join(bench.folders.workspace, path);
+  return { ...bench, server, repository, remote, trap, inWorkspace };
+}
+
+/** Ways to write a path that some file system takes for `.git/config`, or that leads out. */
+const forbiddenPaths = [
+  '.git/config',
+  '.GIT/config',
+  '.git\u200c/config',
+  'git~1/config',
+  '../out',
+  'a/../../out',
+];
+
+for (const sandbox of workspaceSandboxes) {
+  describe(`a hostile repository in the ${sandbox.kind} sandbox`, () => {
+    it('runs no filter that its attributes name', async (t) => {
+      const bench = await setUp(t, sandbox);
+      commit(bench.repository, 'main', {
+        '.gitattributes': '* filter=trap diff=trap merge=trap\n*.bin filter=lfs\n',
+        '.gitconfig': `[filter "trap"]\n\tsmudge = touch ${bench.trap}\n\trequired = true\n`,
+        '.lfsconfig': '[lfs]\n\turl = http://127.0.0.1:1/\n',
+        'a.bin': 'version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1\n',
+      });
+      assert.equal((await bench.prepare()).outcome, 'ready');
+      assert.match(readFileSync(bench.inWorkspace('a.bin'), 'utf8'), /^version/);
+      assert.ok(!existsSync(bench.trap));
+    });
+
+    it('runs nothing that the configuration of a home or a workspace names', async (t) => {
+      const bench = await setUp(t, sandbox);
+      commit(bench.repository, 'main', { '.gitattributes': '* filter=trap\n', a: 'a' });
+      const config = [
+        `[core]\n\tfsmonitor = touch ${bench.trap}; false\n\thooksPath = ${bench.folders.home}\n`,
+        `[filter "trap"]\n\tsmudge = touch ${bench.trap}; cat\n`,
+        '[url "file:///"]\n\tinsteadOf = http\n',
+        `[init]\n\ttemplateDir = ${bench.folders.home}\n`,
+      ].join('');
+      writeFileSync(join(bench.folders.home, '.gitconfig'), config);
+      writeFileSync(join(bench.folders.home, 'post-checkout'), `#!/bin/sh\ntouch ${bench.trap}\n`, {
+        mode: 0o755,
+      });
+      assert.equal((await bench.prepare()).outcome, 'ready');
+      writeFileSync(bench.inWorkspace('.git/config'), config, { flag: 'a' });
+      const { cell, remote } = bench;
+      const identity = { name: 'x', email: 'y' };
+      assert.equal(await currentBranch({ cell, remote, identity, signal: t.signal }), 'main');
+      assert.ok(!existsSync(bench.trap));
+    });
+
+    it('runs no hook of the host, and brings none along', async (t) => {
+      const bench = await setUp(t, sandbox);
+      commit(bench.repository, 'main', { 'hooks/post-checkout': `#!/bin/sh\ntouch ${bench.trap}\n` });
+      assert.equal((await bench.prepare()).outcome, 'ready');
+      assert.ok(!existsSync(bench.inWorkspace('.git/hooks/post-checkout')));
+      assert.ok(!existsSync(bench.trap));
+    });
+
+    it('gets no submodule, whatever its URL is', async (t) => {
+      for (const url of ['ext::sh -c "touch%20TRAP"', 'file:///etc', '-u./payload', '/etc']) {
+        const bench = await setUp(t, sandbox);
+        commitWithSubmodule(bench.repository, 'main', url.replace('TRAP', bench.trap));
+        assert.equal((await bench.prepare()).outcome, 'ready');
+        assert.ok(!existsSync(bench.inWorkspace('lib/.git')));
+        assert.ok(!existsSync(bench.trap));
+      }
+    });
+
+    it('cannot write through its links', async (t) => {
+      const bench = await setUp(t, sandbox);
+      const target = join(bench.trap, '..');
+      commit(bench.repository, 'main', { out: { link: target }, hosts: { link: '/etc/hosts' } });
+      assert.equal((await bench.prepare()).outcome, 'ready');
+      assert.ok(lstatSync(bench.inWorkspace('out')).isSymbolicLink());
+      commit(bench.repository, 'both', { 'out/sprung': 'written' });
+      const { code } = await bench.asAgent('git fetch -q origin both && git checkout -q FETCH_HEAD');
+      assert.equal(code, 0);
+      assert.ok(!existsSync(bench.trap));
+    });
+
+    it('is refused where it holds paths that lead to .git or out', async (t) => {
+      for (const path of forbiddenPaths) {
+        const bench = await setUp(t, sandbox);
+        commit(bench.repository, 'main', { [path]: `[core]\n\tfsmonitor = touch ${bench.trap}\n` });
+        assert.deepEqual(
+          await bench.prepare(),
+          {
+            outcome: 'failed',
+            sentence:
+              'eve/trap holds something that git refuses to take, because it is damaged or dangerous.',
+          },
+          path,
+        );
+        assert.ok(!existsSync(join(bench.folders.root, 'out')));
+        assert.ok(!existsSync(bench.trap));
+      }
+    });
+
+    it('has refs with odd names, and none is taken for an option', async (t) => {
+      const bench = await setUp(t, sandbox);
+      const made = commit(bench.repository, 'main', { a: 'a' });
+      const packed = [`--upload-pack=touch ${bench.trap}`, '-x', '$(touch sprung)', '`x`', 'a;b', "it's"];
+      const lines = packed.filter((name) => !/[ ]/.test(name)).map((name) => `${made} refs/heads/${name}\n`);
+      writeFileSync(join(bench.repository, 'packed-refs'), lines.join(''), { flag: 'a' });
+      assert.equal((await bench.prepare()).outcome, 'ready');
+      assert.ok(!existsSync(bench.trap));
+      assert.match(git(bench.folders.workspace, ['branch', '-r']), /origin\/-x/);
+    });
+
+    it('whose HEAD points to a branch like an option is taken without one', async (t) => {
+      const bench = await setUp(t, sandbox);
+      const made = commit(bench.repository, 'main', { a: 'a' });
+      writeFileSync(join(bench.repository, 'packed-refs'), `${made} refs/heads/-x\n`, { flag: 'a' });
+      writeFileSync(join(bench.repository, 'HEAD'), 'ref: refs/heads/-x\n');
+      const prepared = await bench.prepare();
+      if (prepared.outcome === 'ready') assert.equal(prepared.branch, undefined);
+      assert.equal((await bench.prepare({ branch: 'main' })).outcome, 'ready');
+    });
+  });
+}

@@ -1,0 +1,89 @@
+// A workspace in the making: real folders, a real cell with its bridge, and a git host of the test behind it.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createBridge } from '../../src/runtime/bridge/bridge.ts';
+import { createGitHandler } from '../../src/runtime/bridge/git.ts';
+import { openCell } from '../../src/runtime/sandbox/openCell.ts';
+import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+import { type RunOutcome, runToEnd } from '../../src/runtime/sandbox/runToEnd.ts';
+import type { Sandbox } from '../../src/runtime/sandbox/sandbox.ts';
+import { createFolders } from '../../src/runtime/workspace/folders.ts';
+import { gitEnvironment } from '../../src/runtime/workspace/gitEnvironment.ts';
+import { type PrepareOptions, prepareWorkspace } from '../../src/runtime/workspace/prepare.ts';
+import type { GitRemote } from '../../src/runtime/workspace/remote.ts';
+
+/** Every test of workspaces runs in each of these. */
+export const workspaceSandboxes: readonly Sandbox[] = [processSandbox];
+
+export const identity = { name: 'Ada', email: 'ada@example.com' };
+
+export function remoteAt(origin: string, path: string, more: Partial<GitRemote> = {}): GitRemote {
+  const url = `${origin}/${path}.git`;
+  return { provider: 'github', origin, path, url, namedByOperator: true, ...more };
+}
+
+interface BenchOptions {
+  readonly sandbox: Sandbox;
+  readonly remote?: GitRemote | undefined;
+  readonly token?: string | null;
+  readonly allowPrivate?: boolean;
+}
+
+interface After {
+  after(fn: () => Promise<void>): void;
+}
+
+/** All that files below a folder hold, and their names. Links are not followed. */
+export function everythingIn(folder: string): string {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return `${path}\n${entry.isFile() ? readFileSync(path, 'latin1') : ''}`;
+    })
+    .join('\n');
+}
+
+export async function createWorkspaceBench(
+  t: After,
+  { sandbox, remote, token = null, allowPrivate = false }: BenchOptions,
+) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-ws-'));
+  const folders = await createFolders(dataDir).open(1);
+  const gitHandler =
+    remote && createGitHandler({ remote, token, allowPrivate: () => Promise.resolve(allowPrivate) });
+  const bridge = createBridge({ handlers: gitHandler ? { git: gitHandler.handle } : {} });
+  const { workspace, home } = folders;
+  const cell = await openCell({
+    sandbox,
+    bridge,
+    cell: { name: 'test', workspace, home, readable: [], resourceFactor: 1, image: null },
+  });
+  t.after(async () => {
+    await cell.close();
+    await bridge.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  const progress: string[] = [];
+  const prepare = (more: Partial<PrepareOptions> = {}) =>
+    prepareWorkspace({
+      cell,
+      folders,
+      remote,
+      branch: null,
+      identity,
+      ...(gitHandler && { hostFault: gitHandler.fault }),
+      onProgress: (text) => progress.push(text),
+      signal: new AbortController().signal,
+      ...more,
+    });
+  /** Runs a line of shell as the agent would. */
+  const asAgent = (line: string): Promise<RunOutcome> =>
+    runToEnd(
+      cell,
+      { argv: ['sh', '-c', line], env: gitEnvironment({ bridge: cell.bridge, remote, identity }) },
+      { timeoutMs: 20_000, outputBytesMax: 1024 * 1024 },
+    );
+  return { cell, folders, progress, prepare, asAgent, bridge };
+}
