@@ -119,9 +119,9 @@ describe('the scripted model', () => {
     type Reply = { candidates: { content: { parts: { functionCall: { args: unknown } }[] } }[] };
     const whole: Reply = await ask('/gemini/v1beta/models/m:generateContent', body);
     assert.deepEqual(whole.candidates[0]?.content.parts[0]?.functionCall.args, written);
-    const events = await stream('/gemini/v1beta/models/m:streamGenerateContent?alt=sse', body);
-    assert.deepEqual(parsed(events), [whole]);
-    assert.equal(model.exchanges[1]?.asked.model, 'm');
+    const events = await stream('/gemini/v1beta/models/a/m:streamGenerateContent?alt=sse', body);
+    assert.deepEqual(parsed(events), [{ ...whole, modelVersion: 'a/m' }]);
+    assert.equal(model.exchanges[1]?.asked.model, 'a/m');
   });
 
   it('goes on by what it is sent, and answers the same to what is sent again', async (t) => {
