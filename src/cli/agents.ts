@@ -8,7 +8,7 @@ import { RefusalError } from '../errors.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
 import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
-import { type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
+import { type TrialOptions, type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
 import { processSandbox } from '../runtime/sandbox/process.ts';
 import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
@@ -17,11 +17,12 @@ import { formatTable } from './table.ts';
 const sandboxes: Readonly<Record<string, Sandbox>> = { process: processSandbox };
 
 const help = `Usage: parley agents list [--json]
-       parley agents test NAME [--sandbox ${Object.keys(sandboxes).join('|')}] [--confirm]
+       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${Object.keys(sandboxes).join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
          command and answer, in a folder that is removed again. With --confirm it must ask before it acts.
+         Agents treat some models in special ways: --model is the name that it is told.
 
 Agents are found in PATH; agents.json in the data folder adds some or replaces ours: see docs/agents.md.
 `;
@@ -62,19 +63,21 @@ function printStep({ name, ms, fault }: TrialStep): void {
   if (fault !== undefined) process.stdout.write(`${quote(fault)}\n`);
 }
 
-async function test(name: string, sandbox: Sandbox, confirm: boolean): Promise<number> {
+type Chosen = Pick<TrialOptions, 'sandbox' | 'mode' | 'model'>;
+
+async function test(name: string, chosen: Chosen): Promise<number> {
   const choice = await chooseAgent(profiles(), name);
   if (choice.missing !== undefined) throw new RefusalError(choice.missing);
   const { profile, found } = choice;
-  process.stdout.write(`${profile.name} ${found.version ?? ''} at ${found.place}, sandbox ${sandbox.kind}\n`);
+  const version = found.version === undefined ? '' : ` ${found.version}`;
+  process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${chosen.sandbox.kind}\n`);
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const end = new AbortController();
   const interrupt = () => end.abort();
   process.once('SIGINT', interrupt);
   try {
-    const mode = confirm ? 'ask' : 'auto';
-    const { signal } = end;
-    return (await tryAgent({ profile, found, sandbox, mode, folder, signal, onStep: printStep })) ? 0 : 1;
+    const trial = { ...chosen, profile, found, folder, signal: end.signal, onStep: printStep };
+    return (await tryAgent(trial)) ? 0 : 1;
   } finally {
     process.removeListener('SIGINT', interrupt);
     rmSync(folder, { recursive: true, force: true });
@@ -88,6 +91,7 @@ async function run(argv: readonly string[]): Promise<number> {
       json: { type: 'boolean', default: false },
       sandbox: { type: 'string', default: 'process' },
       confirm: { type: 'boolean', default: false },
+      model: { type: 'string', default: 'scripted-model' },
     },
     allowPositionals: true,
   });
@@ -98,7 +102,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const sandbox = Object.hasOwn(sandboxes, values.sandbox) ? sandboxes[values.sandbox] : undefined;
   if (sandbox === undefined)
     throw new RefusalError(`--sandbox must be one of ${Object.keys(sandboxes).join(', ')}.`);
-  return test(name, sandbox, values.confirm);
+  return test(name, { sandbox, mode: values.confirm ? 'ask' : 'auto', model: values.model });
 }
 
 export const agents: Command = { help, run };

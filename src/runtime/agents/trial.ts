@@ -12,7 +12,7 @@ import type { Found } from './find.ts';
 import { type Confirmation, launchOf, modeIdOf } from './launch.ts';
 import type { Profile } from './profiles.ts';
 import { createScriptedModel } from './scriptedModel/server.ts';
-import { trialInstruction, trialModel, trialOutcomes, trialScript } from './trialOutcomes.ts';
+import { trialInstruction, trialOutcomes, trialScript } from './trialOutcomes.ts';
 
 const startMs = 60_000;
 const turnMs = 180_000;
@@ -29,6 +29,8 @@ export interface TrialOptions {
   readonly found: Found;
   readonly sandbox: Sandbox;
   readonly mode: Confirmation;
+  /** The name under which the agent knows the scripted model. */
+  readonly model: string;
   /** An empty folder, for workspace and home. It is left to the caller. */
   readonly folder: string;
   readonly signal: AbortSignal;
@@ -109,7 +111,7 @@ async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOp
 
 /** True where every step went well. Nothing that it started is alive afterwards. */
 export async function tryAgent(options: TrialOptions): Promise<boolean> {
-  const { profile, found, sandbox, mode, signal, onStep } = options;
+  const { profile, found, sandbox, mode, model, signal, onStep } = options;
   const cell = prepareCell(options);
   const { workspace, home } = sandbox.inside(cell);
   const { handle, exchanges } = createScriptedModel(trialScript(workspace));
@@ -133,11 +135,12 @@ export async function tryAgent(options: TrialOptions): Promise<boolean> {
 
   try {
     const origin = open.bridge?.origin ?? '';
-    const values = { model: trialModel, token: bridge.token, origin, home, mode };
+    const values = { model, token: bridge.token, origin, home, mode };
     const program = await open.enter(launchOf(profile, found, values));
     const turn = await driveTurn(program, workspace, options, timed);
     const { instructions } = profile;
-    const outcomes = trialOutcomes({ ...turn, workspace: cell.workspace, exchanges, mode, instructions });
+    const { workspace: outside } = cell;
+    const outcomes = trialOutcomes({ ...turn, model, workspace: outside, exchanges, mode, instructions });
     for (const outcome of outcomes) onStep(outcome);
     return outcomes.every(({ fault }) => fault === undefined);
   } catch (error) {

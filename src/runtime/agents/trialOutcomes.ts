@@ -5,7 +5,6 @@ import type { Confirmation } from './launch.ts';
 import type { Step } from './scriptedModel/script.ts';
 import type { Exchange } from './scriptedModel/server.ts';
 
-export const trialModel = 'scripted-model';
 export const trialInstruction = 'Standing instruction of the trial: keep to the script.';
 
 const written = 'written by the agent';
@@ -22,6 +21,8 @@ export function trialScript(workspace: string): readonly Step[] {
 }
 
 interface Trial {
+  /** The name under which it was to ask for its model. */
+  readonly model: string;
   /** As seen from outside. */
   readonly workspace: string;
   readonly exchanges: readonly Exchange[];
@@ -52,7 +53,7 @@ function quote(text: string | undefined): string {
 }
 
 export function trialOutcomes(trial: Trial): Outcome[] {
-  const { workspace, exchanges, said, questions, mode, instructions } = trial;
+  const { model, workspace, exchanges, said, questions, mode, instructions } = trial;
   const unable = exchanges.map(({ answer }) => (answer.call === undefined ? answer.fault : undefined));
   const noTool = unable.find((fault) => fault !== undefined);
   const results = exchanges.at(-1)?.asked.results ?? [];
@@ -60,8 +61,8 @@ export function trialOutcomes(trial: Trial): Outcome[] {
   const check = (name: string, isGood: boolean, fault: string) =>
     outcomes.push({ name, fault: isGood ? undefined : fault });
 
-  const asksModel = exchanges.some(({ asked }) => asked.model === trialModel);
-  check('asks its model', asksModel, 'no request for the model came in');
+  const models = new Set(exchanges.map(({ asked }) => asked.model));
+  check('asks its model', models.has(model), `it asked for${quote([...models].join(', '))}`);
   const wrote = wasWritten(workspace, 'written.txt');
   check('writes a file', wrote, noTool ?? `its tool said${quote(results[0])}`);
   const copied = wasWritten(workspace, 'copied.txt');

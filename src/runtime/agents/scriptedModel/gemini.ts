@@ -30,7 +30,7 @@ export const gemini: ModelProtocol = {
     const byModel = ({ role }: Json) => role === 'model';
     const byUser = all.filter((content) => !byModel(content));
     return {
-      model: decodeURIComponent(/\/([^/]+):\w+$/.exec(path)?.[1] ?? ''),
+      model: decodeURIComponent(/\/models\/(.+):\w+$/.exec(path)?.[1] ?? ''),
       stream: path.endsWith(':streamGenerateContent'),
       tools: objects(tools)
         .flatMap(({ functionDeclarations }) => objects(functionDeclarations))

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { chooseAgent } from './choose.ts';
+import { findAgent } from './find.ts';
+import { loadProfiles, type Profile } from './profiles.ts';
+
+const node = process.execPath;
+
+function createTree(t: TestContext) {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'parley-find-')));
+  t.after(() => rmSync(root, { recursive: true }));
+  const write = (name: string, text: string, mode = 0o644) => {
+    const file = join(root, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    chmodSync(file, mode);
+    return file;
+  };
+  return {
+    root,
+    write,
+    /** As npm installs a package for all: a link among the programs, the rest under lib. */
+    install: (name: string, { command = 'thing', prefix = 'usr', start = '#!/usr/bin/env node\n' } = {}) => {
+      const folder = `${prefix}/lib/node_modules/${name}`;
+      write(`${folder}/package.json`, JSON.stringify({ name, version: '1.2.3' }));
+      write(`${folder}/dist/package.json`, '{"type":"module"}');
+      const file = write(`${folder}/dist/main.js`, `${start}process.exit(1);\n`, 0o755);
+      const bin = join(root, prefix, 'bin');
+      mkdirSync(bin, { recursive: true });
+      symlinkSync(`../lib/node_modules/${name}/dist/main.js`, join(bin, command));
+      return { file, bin, place: join(bin, command), tree: join(root, prefix, 'lib/node_modules') };
+    },
+  };
+}
+
+function profile(...programs: { command: string; package?: string }[]): Profile {
+  return {
+    id: 'thing',
+    name: 'Thing',
+    install: 'npm install -g thing',
+    protocol: 'anthropic',
+    programs: programs.map((program) => ({ ...program, args: [], env: {} })),
+    readable: ['/etc/thing'],
+  };
+}
+
+describe('finding an agent', () => {
+  it('follows the link of an npm program, which our own Node then runs', async (t) => {
+    const { file, bin, place, tree } = createTree(t).install('@some/thing');
+    const found = await findAgent(profile({ command: 'thing' }), ['/nonexistent', bin].join(delimiter));
+    assert.equal(found?.place, place);
+    assert.deepEqual(found.start, [node, file]);
+    assert.deepEqual(found.readable, [tree, node, '/etc/thing']);
+    assert.equal(found.version, '1.2.3');
+  });
+
+  it('starts a program that is not for Node as it is', async (t) => {
+    const { write } = createTree(t);
+    const file = write('bin/thing', '\x7fELF node', 0o755);
+    const found = await findAgent(profile({ command: 'thing' }), dirname(file));
+    assert.deepEqual(found?.start, [file]);
+    assert.deepEqual(found.readable, [file, '/etc/thing']);
+    assert.equal(found.version, undefined);
+  });
+
+  it('passes over what is no program, and over places that are relative', async (t) => {
+    const { root, write } = createTree(t);
+    write('plain/thing', 'x');
+    mkdirSync(join(root, 'folder/thing'), { recursive: true });
+    mkdirSync(join(root, 'dangling'));
+    symlinkSync('/nonexistent', join(root, 'dangling/thing'));
+    const path = [join(root, 'plain'), join(root, 'folder'), join(root, 'dangling'), '.', ''].join(delimiter);
+    assert.equal(await findAgent(profile({ command: 'thing' }), path), undefined);
+  });
+
+  it('tells two packages with one name of a program apart', async (t) => {
+    const tree = createTree(t);
+    const first = tree.install('@a/thing', { prefix: 'one' });
+    const second = tree.install('@b/thing', { prefix: 'two' });
+    const path = [first.bin, second.bin].join(delimiter);
+    const wanted = profile({ command: 'thing', package: '@b/thing' });
+    assert.equal((await findAgent(wanted, path))?.place, second.place);
+    assert.equal(await findAgent(wanted, first.bin), undefined);
+  });
+
+  it("takes the first of the profile's programs that is there", async (t) => {
+    const { bin } = createTree(t).install('old-thing', { command: 'old' });
+    const found = await findAgent(profile({ command: 'new' }, { command: 'old' }), bin);
+    assert.equal(found?.program.command, 'old');
+  });
+});
+
+describe('choosing an agent', () => {
+  it('gives the profile and what was found', async (t) => {
+    const { bin } = createTree(t).install('opencode-ai', { command: 'opencode' });
+    const choice = await chooseAgent(loadProfiles(), 'opencode', bin);
+    assert.ok(choice.missing === undefined);
+    assert.equal(choice.profile.id, 'opencode');
+    assert.equal(choice.found.version, '1.2.3');
+  });
+
+  it('names the command that installs one that is missing', async () => {
+    const { missing } = await chooseAgent(loadProfiles(), 'qwen', '/nonexistent');
+    assert.match(missing ?? '', /qwen .*not installed.*npm install -g @qwen-code\/qwen-code$/);
+  });
+
+  it('lists the known ones where the name is not known', async () => {
+    const { missing } = await chooseAgent(loadProfiles(), `x"\n${'y'.repeat(1_000)}`, '/nonexistent');
+    assert.match(missing ?? '', /^There is no agent named "x\\"\\ny+"\. Known are: builtin, opencode, /);
+    assert.ok((missing ?? '').length < 300);
+  });
+});

@@ -1,0 +1,105 @@
+// The commands for agents, as a person runs them, with an agent of the operator that does what its model wants.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+
+const main = resolve(import.meta.dirname, '../../src/main.ts');
+const modelAgent = resolve(import.meta.dirname, '../support/modelAgent.ts');
+
+const env = {
+  MODEL_BASE_URL: '{base}',
+  MODEL_TOKEN: '{token}',
+  MODEL: '{model}',
+  ASK: '{mode}',
+};
+const program = { command: 'model-agent', args: [], env, modes: { ask: 'ask', auto: 'auto' } };
+const profile = { id: 'mine', name: 'Mine', protocol: 'openai-chat', programs: [program] };
+const careless = {
+  ...profile,
+  id: 'careless',
+  programs: [{ ...program, modes: { ask: 'auto', auto: 'auto' } }],
+};
+const broken = { ...profile, id: 'broken', programs: [{ command: 'broken-agent', args: [], env: {} }] };
+
+describe('parley agents', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'parley-agents-'));
+    for (const name of ['bin', 'data', 'tmp']) mkdirSync(join(folder, name));
+    symlinkSync(modelAgent, join(folder, 'bin/model-agent'));
+    writeFileSync(join(folder, 'bin/broken-agent'), '#!/bin/sh\necho "it is \x1b[31mbroken" >&2\nexit 3\n');
+    chmodSync(join(folder, 'bin/broken-agent'), 0o755);
+    writeFileSync(join(folder, 'data/agents.json'), JSON.stringify({ agents: [profile, careless, broken] }));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  function parley(words: readonly string[]) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'agents', ...words], {
+      env: {
+        PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+        PARLEY_DATA_DIR: join(folder, 'data'),
+        TMPDIR: join(folder, 'tmp'),
+      },
+      encoding: 'utf8',
+    });
+    return { status, stdout, stderr };
+  }
+
+  it('list shows where each was found, and how to install the others', () => {
+    const { status, stdout } = parley(['list']);
+    assert.equal(status, 0);
+    assert.match(stdout, /^AGENT +NAME +VERSION +FOUND\n/);
+    assert.match(stdout, /^mine +Mine .*bin\/model-agent$/m);
+    assert.match(stdout, /^claude +Claude Code +- +missing; install it with: npm install -g @agentcl/m);
+  });
+
+  it('list --json is for programs', () => {
+    const records = JSON.parse(parley(['list', '--json']).stdout) as { id: string; found: string | null }[];
+    const found = (id: string) => records.find((record) => record.id === id)?.found;
+    assert.equal(found('mine'), join(folder, 'bin/model-agent'));
+    assert.equal(found('qwen'), null);
+  });
+
+  it('test drives one against a scripted model, and leaves nothing behind', () => {
+    for (const words of [[], ['--confirm']]) {
+      const { status, stdout, stderr } = parley(['test', 'mine', ...words]);
+      assert.equal(status, 0, stdout + stderr);
+      const steps = ['starts', 'opens a session', 'ends its turn', 'asks its model', 'writes a file'];
+      for (const step of [...steps, 'runs a command', 'answers'])
+        assert.ok(stdout.includes(`✓ ${step}`), stdout);
+      assert.equal(stdout.includes('✓ asks before it acts'), words.length > 0);
+    }
+    assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
+  });
+
+  it('test fails, exit code 1, where an agent acts without asking', () => {
+    const { status, stdout } = parley(['test', 'careless', '--confirm']);
+    assert.equal(status, 1);
+    assert.match(stdout, /✗ asks before it acts\n {4}it asked for no permission\n/);
+  });
+
+  it('test fails, exit code 1, with the last words of an agent that ends, made plain', () => {
+    const { status, stdout } = parley(['test', 'broken']);
+    assert.equal(status, 1);
+    assert.match(stdout, /✗ starts .*\n {4}The agent ended with exit code 3\.\n {4}it is \?\[31mbroken\n/);
+  });
+
+  it('refuse what they cannot do, exit code 2, and say what can be done', () => {
+    const refused: [string[], RegExp][] = [
+      [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
+      [['test', 'gemini'], /not installed.*npm install -g @google\/gemini-cli/],
+      [['test', 'builtin'], /without the built-in agent/],
+      [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be one of/],
+      [['test'], /parley agents test NAME/],
+      [[], /parley agents list/],
+    ];
+    for (const [words, expected] of refused) {
+      const { status, stderr } = parley(words);
+      assert.equal(status, 2, words.join(' '));
+      assert.match(stderr, expected);
+    }
+  });
+});

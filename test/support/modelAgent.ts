@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+// The smallest agent that does what a model wants: ACP on its standard streams, chat completions of MODEL_BASE_URL with
+// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`.
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly result?: unknown;
+}
+
+interface Call {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+const { MODEL_BASE_URL, MODEL_TOKEN, MODEL, ASK } = process.env;
+const sessionId = 'the-session';
+const text = { type: 'string' };
+const tool = (name: string, properties: Record<string, object>) => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object', properties, required: Object.keys(properties) } },
+});
+const tools = [tool('write_file', { path: text, content: text }), tool('bash', { command: text })];
+
+const waiting: (() => void)[] = [];
+const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+function askForLeave(toolCallId: string): Promise<void> {
+  const options = [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }];
+  send({
+    id: 1_000,
+    method: 'session/request_permission',
+    params: { sessionId, toolCall: { toolCallId }, options },
+  });
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+async function use({ id, function: { name, arguments: input } }: Call): Promise<string> {
+  if (ASK === 'ask') await askForLeave(id);
+  const { path, content, command } = JSON.parse(input);
+  if (name === 'bash') return execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8' });
+  writeFileSync(path, content);
+  return 'written';
+}
+
+async function turn(): Promise<object> {
+  const messages: object[] = [{ role: 'user', content: 'go' }];
+  for (;;) {
+    const response = await fetch(`${MODEL_BASE_URL}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${MODEL_TOKEN}` },
+      body: JSON.stringify({ model: MODEL, messages, tools }),
+    });
+    const { choices } = (await response.json()) as { choices: { message: Record<string, unknown> }[] };
+    const message = choices[0]?.message ?? {};
+    messages.push(message);
+    const calls = (message['tool_calls'] ?? []) as Call[];
+    for (const call of calls)
+      messages.push({ role: 'tool', tool_call_id: call.id, content: await use(call) });
+    if (calls.length > 0) continue;
+    const content = { type: 'text', text: message['content'] };
+    send({
+      method: 'session/update',
+      params: { sessionId, update: { sessionUpdate: 'agent_message_chunk', content } },
+    });
+    return { stopReason: 'end_turn' };
+  }
+}
+
+const answers: Readonly<Record<string, () => object | Promise<object>>> = {
+  initialize: () => ({ protocolVersion: 1, agentCapabilities: {} }),
+  'session/new': () => ({ sessionId }),
+  'session/prompt': turn,
+};
+
+createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { id, method } = JSON.parse(line) as Message;
+  if (method === undefined) waiting.shift()?.();
+  else if (id !== undefined) send({ id, result: (await answers[method]?.()) ?? {} });
+});
