@@ -20,7 +20,12 @@ async function load() {
 rmSync(out, { recursive: true, force: true });
 const esbuild = await load();
 await esbuild?.build({
-  entryPoints: ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'],
+  entryPoints: [
+    'src/main.ts',
+    'src/transactions.ts',
+    'src/db/sqliteThread.ts',
+    'src/workspaces/inside/look.ts',
+  ],
   outdir: out,
   outbase: 'src',
   bundle: true,
@@ -35,4 +40,6 @@ await esbuild?.build({
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
 });
-if (esbuild !== undefined) cpSync('src/models/models.json', `${out}/models/models.json`);
+const alsoNeeded = ['models/models.json', 'workspaces/inside/emptyRepository'];
+if (esbuild !== undefined)
+  for (const path of alsoNeeded) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
