@@ -31,8 +31,8 @@ export const GitDiffQuery = Type.Object(
 
 export const GitChange = Type.Object(
   {
-    status: oneOf(['M', 'A', 'D', 'U'], {
-      description: 'Modified, added or untracked, deleted, in conflict. A renamed file is D and A.',
+    status: oneOf(['M', 'A', 'D'], {
+      description: 'Modified or in conflict, added or untracked, deleted. A renamed file is D and A.',
     }),
     path: Type.String(),
   },

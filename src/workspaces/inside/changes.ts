@@ -14,8 +14,8 @@ export interface Change {
   readonly path: string;
 }
 
-/** As older clients know them: a new kind of file is a modified one. */
-const letters: Readonly<Record<string, string>> = { M: 'M', A: 'A', D: 'D', U: 'U', T: 'M' };
+/** As older clients know them. The rest is modified: a new kind of file, a conflict (which U is not, to them). */
+const letters: Readonly<Record<string, string>> = { A: 'A', D: 'D' };
 
 function splitNul(bytes: Buffer): string[] {
   return bytes.toString().split('\0').slice(0, -1);
@@ -40,8 +40,7 @@ async function changesIn(repository: Repository): Promise<Change[]> {
   const byPath = new Map<string, string>();
   for (let i = 0; i + 1 < tracked.length; i += 2) {
     const [status = '', path = ''] = tracked.slice(i, i + 2);
-    // A conflict is told twice: as such, and as what it looks like.
-    if (byPath.get(path) !== 'U') byPath.set(path, letters[status] ?? 'M');
+    byPath.set(path, letters[status] ?? 'M');
   }
   for (const path of others) byPath.set(path, 'A');
   return [...byPath].map(([path, status]) => ({ status, path }));

@@ -5,12 +5,15 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { kindOf, locate, Refused } from './contained.ts';
+import { kindOf, locate, Refused, readContained } from './contained.ts';
 import { type References, readReferences } from './references.ts';
 
 const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
 /** Git knows it without having it. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+/** How a repository says that its objects or references are not as git has always kept them. */
+const otherFormat = /^\s*(objectformat|refstorage)\s*=\s*"?(?!sha1|files)/im;
+const configBytesMax = 1_024 * 1_024;
 const gitOutputBytesMax = 16 * 1_024 * 1_024;
 
 const options = [
@@ -58,12 +61,14 @@ function hasLinks(folder: string): boolean {
   return readdirSync(folder, { withFileTypes: true }).some((entry) => entry.isSymbolicLink());
 }
 
-/** Links among the objects, or objects borrowed from elsewhere, would lead git out. */
+/** Links among the objects, or objects borrowed from elsewhere, would lead git out; other formats astray. */
 function checkLayout(gitDir: string): void {
+  const config = readContained(gitDir, 'config', configBytesMax)?.toString() ?? '';
   const objects = join(gitDir, 'objects');
   const folders = [objects, join(objects, 'info'), join(objects, 'pack')];
   const index = kindOf(join(gitDir, 'index'));
   const odd =
+    otherFormat.test(config) ||
     kindOf(objects) !== 'folder' ||
     folders.some(
       (folder) => kindOf(folder) !== undefined && (kindOf(folder) !== 'folder' || hasLinks(folder)),
