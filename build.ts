@@ -25,6 +25,7 @@ await esbuild?.build({
     'src/transactions.ts',
     'src/db/sqliteThread.ts',
     'src/runtime/bridge/inside.ts',
+    'src/workspaces/inside/look.ts',
   ],
   outdir: out,
   outbase: 'src',
@@ -41,6 +42,11 @@ await esbuild?.build({
   },
 });
 /** Read as they are. */
-const plain = ['models/models.json', 'runtime/agents/profiles.json', 'runtime/sandbox/etc'];
+const plain = [
+  'models/models.json',
+  'runtime/agents/profiles.json',
+  'runtime/sandbox/etc',
+  'workspaces/inside/emptyRepository',
+];
 if (esbuild !== undefined)
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });

@@ -46,6 +46,9 @@ import { version } from './version.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { createWebhooks } from './webhooks/service.ts';
+import { createOpenWorkspace } from './workspaces/open.ts';
+import { workspaceRoutes } from './workspaces/routes.ts';
+import { createWorkspaces } from './workspaces/service.ts';
 
 const stopGraceMs = 10_000;
 const stopPollMs = 50;
@@ -188,6 +191,9 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     lifecycleRoutes(app, createLifecycle({ database, confirmations }));
     listingRoutes(app, createListing({ database, followers: hub.followers }));
     eventRoutes(app, events);
+    const workspaces = createWorkspaces({ database, openWorkspace: createOpenWorkspace({ dataDir }) });
+    closers.push(workspaces.close);
+    workspaceRoutes(app, workspaces);
     keyRoutes(app, keys);
     const { wake } = deliveries;
     webhookRoutes(app, createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake }));

@@ -19,6 +19,11 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   host_not_allowed: { status: 403, when: 'the Host header names a host that this service does not serve' },
   origin_not_allowed: { status: 403, when: 'the request comes from a web page of another origin' },
   not_found: { status: 404, when: 'there is no such path or thing' },
+  no_workspace: {
+    status: 404,
+    when: 'the conversation has no files on this machine: not started yet, removed, or elsewhere',
+  },
+  no_repository: { status: 404, when: 'the workspace is no git repository, or one that cannot be read' },
   method_not_allowed: { status: 405, when: 'the path exists, the method does not; see Allow' },
   request_timeout: { status: 408, when: 'the request took too long to arrive' },
   conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
@@ -29,8 +34,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   precondition_failed: { status: 412, when: 'the record has changed since the version that If-Match names' },
   body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
   unsupported_media_type: { status: 415, when: 'the body is not application/json' },
+  binary_file: { status: 415, when: 'the file of the workspace is not text in UTF-8' },
   invalid: { status: 422, when: 'a member is wrong; details name each place' },
   limit_reached: { status: 422, when: 'a bound on how many you may keep is reached' },
+  answer_too_large: { status: 422, when: 'what was asked for is larger than an answer may be' },
   rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
   too_many_waiting: {
     status: 429,

@@ -25,6 +25,7 @@ const tags = [
     name: 'Events',
     description: 'What happened in a conversation: read in pages, or followed as it happens.',
   },
+  { name: 'Workspaces', description: 'The files that an agent works on.' },
   { name: 'Keys', description: 'Credentials, made and revoked.' },
   { name: 'Webhooks', description: 'Messages to your own server, signed, until they arrive.' },
   { name: 'Service', description: 'Health and description. No key needed.' },

@@ -1,0 +1,94 @@
+// What has changed in a workspace since its branch left origin.
+import { readdirSync, readlinkSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { kindOf, locate, Refused, readContained } from './contained.ts';
+import { closestRepository, hasRepository, openRepository, type Repository } from './repository.ts';
+import type { LookBounds } from './request.ts';
+import { toText } from './text.ts';
+
+/** Beside the workspace itself: folders in it that were cloned. */
+const repositoriesMax = 32;
+
+export interface Change {
+  readonly status: string;
+  readonly path: string;
+}
+
+/** As older clients know them. The rest is modified: a new kind of file, a conflict (which U is not, to them). */
+const letters: Readonly<Record<string, string>> = { A: 'A', D: 'D' };
+
+function splitNul(bytes: Buffer): string[] {
+  return bytes.toString().split('\0').slice(0, -1);
+}
+
+async function changesIn(repository: Repository): Promise<Change[]> {
+  const base = await repository.base();
+  const tracked = splitNul(
+    await repository.git(
+      ...['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'],
+      // Git would run another git inside of each, with the configuration of that.
+      ...['--ignore-submodules=all', base, '--'],
+    ),
+  );
+  const { excludes } = repository;
+  const others = splitNul(
+    await repository.git(
+      ...['ls-files', '--others', '-z', '--exclude-standard'],
+      ...(excludes === undefined ? [] : [`--exclude-from=${excludes}`]),
+    ),
+  );
+  const byPath = new Map<string, string>();
+  for (let i = 0; i + 1 < tracked.length; i += 2) {
+    const [status = '', path = ''] = tracked.slice(i, i + 2);
+    byPath.set(path, letters[status] ?? 'M');
+  }
+  for (const path of others) byPath.set(path, 'A');
+  return [...byPath].map(([path, status]) => ({ status, path }));
+}
+
+function clonedFolders(root: string): string[] {
+  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const cloned = folders.map(({ name }) => name).filter((name) => hasRepository(root, name));
+  if (cloned.length > repositoriesMax) throw new Refused('too_large');
+  return cloned;
+}
+
+export async function listChanges(root: string, { entriesMax }: LookBounds): Promise<Change[]> {
+  const cloned = clonedFolders(root);
+  const hasOwn = hasRepository(root, '.');
+  if (!hasOwn && cloned.length === 0) throw new Refused('no_repository');
+  const own = hasOwn ? await changesIn(openRepository(root, '.')) : [];
+  // A folder with a repository of its own tells its changes itself.
+  const changes = own.filter(({ path }) => !cloned.some((folder) => path.startsWith(`${folder}/`)));
+  for (const folder of cloned)
+    for (const { status, path } of await changesIn(openRepository(root, folder)))
+      changes.push({ status, path: `${folder}/${path}` });
+  if (changes.length > entriesMax) throw new Refused('too_large');
+  return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function readOriginal(repository: Repository, path: string, bytesMax: number) {
+  const listed = await repository.git('ls-tree', '-z', '-l', await repository.base(), '--', path);
+  const [, hash, size] = /^\d+ blob ([0-9a-f]+) +(\d+)\t/.exec(listed.toString()) ?? [];
+  if (hash === undefined) return undefined;
+  if (Number(size) > bytesMax) throw new Refused('too_large');
+  return repository.git('cat-file', 'blob', hash);
+}
+
+/** As git has it: of a link where it leads to, not what is there. */
+function readModified(root: string, path: string, bytesMax: number): Buffer | undefined {
+  const folder = locate(root, dirname(path));
+  if (folder === undefined) return undefined;
+  const place = join(folder, basename(path));
+  if (kindOf(place) === 'link') return readlinkSync(place, { encoding: 'buffer' });
+  return readContained(root, relative(root, place), bytesMax);
+}
+
+/** A file before and after; empty where it is new or gone. */
+export async function readDiff(root: string, path: string, { fileBytesMax }: LookBounds) {
+  const folder = closestRepository(root, path);
+  const original = await readOriginal(openRepository(root, folder), relative(folder, path), fileBytesMax);
+  const modified = readModified(root, path, fileBytesMax);
+  if (original === undefined && modified === undefined) throw new Refused('missing');
+  return { modified: toText(modified ?? Buffer.alloc(0)), original: toText(original ?? Buffer.alloc(0)) };
+}

@@ -1,0 +1,69 @@
+// Reading files without ever leaving a folder, whatever links are in it.
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import type { Refusal } from './request.ts';
+
+export class Refused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal);
+    this.refusal = refusal;
+  }
+}
+
+function isWithin(root: string, real: string): boolean {
+  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+/** Where a path really is; undefined where there is nothing or a link leads out. `root` must be a real path. */
+export function locate(root: string, path: string): string | undefined {
+  try {
+    const real = realpathSync(join(root, path));
+    return isWithin(root, real) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export type Kind = 'file' | 'folder' | 'link' | 'other';
+
+/** What is at a path itself, no link followed; undefined where there is nothing. */
+export function kindOf(path: string): Kind | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  if (stats.isSymbolicLink()) return 'link';
+  if (stats.isDirectory()) return 'folder';
+  return stats.isFile() ? 'file' : 'other';
+}
+
+/** Opens a plain file, and nothing that a link or a pipe has taken the place of. Undefined where it cannot. */
+export function openFile(path: string | Buffer): number | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  if (fstatSync(fd).isFile()) return fd;
+  closeSync(fd);
+  return undefined;
+}
+
+/** The bytes of a file that `path`, over links or not, leads to; undefined where there is none. */
+export function readContained(root: string, path: string, bytesMax: number): Buffer | undefined {
+  const real = locate(root, path);
+  const fd = real === undefined ? undefined : openFile(real);
+  if (fd === undefined) return undefined;
+  try {
+    const { size } = fstatSync(fd);
+    if (size > bytesMax) throw new Refused('too_large');
+    const bytes = Buffer.alloc(size);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < size; length += read)
+      read = readSync(fd, bytes, length, size - length, null);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,58 @@
+// The program that looks at a workspace, run in a cell with the workspace as its folder: takes one request on its
+// standard input and answers on its standard output.
+import { realpathSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { listChanges, readDiff } from './changes.ts';
+import { Refused, readContained } from './contained.ts';
+import type { LookReply, LookRequest, Refusal } from './request.ts';
+import { toText } from './text.ts';
+import { listFolder, listTree } from './tree.ts';
+import { zip } from './zip.ts';
+
+function readFile(root: string, path: string, bytesMax: number): string {
+  const bytes = readContained(root, path, bytesMax);
+  if (bytes === undefined) throw new Refused('missing');
+  return toText(bytes);
+}
+
+async function look(root: string, request: LookRequest): Promise<unknown> {
+  const { bounds } = request;
+  switch (request.command) {
+    case 'changes':
+      return listChanges(root, bounds);
+    case 'diff':
+      return readDiff(root, request.path, bounds);
+    case 'list':
+      return listFolder(root, request.path, bounds);
+    case 'read':
+      return { code: readFile(root, request.path, bounds.fileBytesMax) };
+    case 'zip':
+      throw new Error('an archive is not an answer');
+  }
+}
+
+/** What the system refuses is no fault of ours: the workspace is as whoever works in it left it. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refused) return error.refusal;
+  if ((error as NodeJS.ErrnoException).syscall !== undefined) return 'unreadable';
+  throw error;
+}
+
+async function answer(root: string, request: LookRequest): Promise<Readable> {
+  const say = (reply: LookReply) => Readable.from([JSON.stringify(reply)]);
+  try {
+    if (request.command === 'zip') {
+      const { bounds } = request;
+      // All of it is looked at before the first byte, so that what is too large is refused and not cut off.
+      return Readable.from(zip(listTree(root, bounds), bounds.zipBytesMax));
+    }
+    return say({ answer: await look(root, request) });
+  } catch (error) {
+    return say({ refused: refusalOf(error) });
+  }
+}
+
+const request = JSON.parse(await text(process.stdin)) as LookRequest;
+await pipeline(await answer(realpathSync(process.cwd()), request), process.stdout);

@@ -1,0 +1,51 @@
+// Which commits a repository's names stand for, read without git: git would read the repository's configuration too.
+import { readContained } from './contained.ts';
+
+const referenceBytesMax = 4_096;
+const packedBytesMax = 16 * 1_024 * 1_024;
+const hopsMax = 5;
+
+const hash = /^[0-9a-f]{40}$/;
+const ofOrigin = 'refs/remotes/origin/';
+
+export interface References {
+  /** The commit that is checked out; undefined before the first one. */
+  readonly head: string | undefined;
+  /** The commit that origin was last seen at, for the branch that is checked out. */
+  readonly origin: string | undefined;
+}
+
+function readPacked(gitDir: string): ReadonlyMap<string, string> {
+  const text = readContained(gitDir, 'packed-refs', packedBytesMax)?.toString() ?? '';
+  const lines = text.matchAll(/^([0-9a-f]{40}) (refs\/.+)$/gm);
+  return new Map([...lines].map(([, commit = '', name = '']) => [name, commit]));
+}
+
+/** `gitDir` must be a real path. */
+export function readReferences(gitDir: string): References {
+  const packed = readPacked(gitDir);
+  const read = (name: string) => readContained(gitDir, name, referenceBytesMax)?.toString().trim();
+  const targetOf = (text: string | undefined) => /^ref: (refs\/.+)$/.exec(text ?? '')?.[1];
+
+  function resolve(name: string): string | undefined {
+    let at = name;
+    for (let hop = 0; hop < hopsMax; hop++) {
+      const text = read(at) ?? packed.get(at);
+      if (text !== undefined && hash.test(text)) return text;
+      const target = targetOf(text);
+      if (target === undefined) return undefined;
+      at = target;
+    }
+    return undefined;
+  }
+
+  /** What it was cloned from, where only one branch was. */
+  function onlyOne(): string | undefined {
+    const names = [...packed.keys()].filter((name) => name.startsWith(ofOrigin));
+    return names.length === 1 ? resolve(names[0] ?? '') : undefined;
+  }
+
+  const [, branch] = /^refs\/heads\/(.+)$/.exec(targetOf(read('HEAD')) ?? '') ?? [];
+  const ofBranch = branch === undefined ? undefined : resolve(ofOrigin + branch);
+  return { head: resolve('HEAD'), origin: ofBranch ?? resolve(`${ofOrigin}HEAD`) ?? onlyOne() };
+}

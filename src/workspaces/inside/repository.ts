@@ -1,0 +1,130 @@
+// Git on the objects, index and files of a repository, but with a configuration of ours: nothing that the repository's
+// own says is read, so that no filter, monitor, hook or diff program of it can run.
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { kindOf, locate, Refused, readContained } from './contained.ts';
+import { type References, readReferences } from './references.ts';
+
+const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
+/** Git knows it without having it. */
+const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+/** How a repository says that its objects or references are not as git has always kept them. */
+const otherFormat = /^\s*(objectformat|refstorage)\s*=\s*"?(?!sha1|files)/im;
+const configBytesMax = 1_024 * 1_024;
+const gitOutputBytesMax = 16 * 1_024 * 1_024;
+
+const options = [
+  '--no-pager',
+  '--literal-pathspecs',
+  ...['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.excludesFile=/dev/null'].flatMap(asOption),
+  ...['core.attributesFile=/dev/null', 'protocol.allow=never'].flatMap(asOption),
+];
+
+function asOption(setting: string): string[] {
+  return ['-c', setting];
+}
+
+const run = promisify(execFile);
+
+export interface Repository {
+  /** Patterns of files to leave out that are not in its tree, where it has any. */
+  readonly excludes: string | undefined;
+  /** What its changes are told against. */
+  base(): Promise<string>;
+  /** Runs git and returns what it writes. */
+  git(...args: string[]): Promise<Buffer>;
+}
+
+interface GitFailure {
+  readonly code?: string | number;
+  readonly stdout?: Buffer;
+}
+
+/** Whether a folder of the workspace, as a path relative to it, has a repository of its own. */
+export function hasRepository(root: string, folder: string): boolean {
+  const real = locate(root, folder);
+  return real === join(root, folder) && kindOf(join(real, '.git')) === 'folder';
+}
+
+/** The folder of the repository that a path is in: the closest one. */
+export function closestRepository(root: string, path: string): string {
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    if (hasRepository(root, folder)) return folder;
+    if (folder === '.') throw new Refused('no_repository');
+  }
+}
+
+function hasLinks(folder: string): boolean {
+  return readdirSync(folder, { withFileTypes: true }).some((entry) => entry.isSymbolicLink());
+}
+
+/** Links among the objects, or objects borrowed from elsewhere, would lead git out; other formats astray. */
+function checkLayout(gitDir: string): void {
+  const config = readContained(gitDir, 'config', configBytesMax)?.toString() ?? '';
+  const objects = join(gitDir, 'objects');
+  const folders = [objects, join(objects, 'info'), join(objects, 'pack')];
+  const index = kindOf(join(gitDir, 'index'));
+  const odd =
+    otherFormat.test(config) ||
+    kindOf(objects) !== 'folder' ||
+    folders.some(
+      (folder) => kindOf(folder) !== undefined && (kindOf(folder) !== 'folder' || hasLinks(folder)),
+    ) ||
+    kindOf(join(objects, 'info', 'alternates')) !== undefined ||
+    (index !== undefined && index !== 'file');
+  if (odd) throw new Refused('odd_repository');
+}
+
+function environment(gitDir: string, workTree: string): NodeJS.ProcessEnv {
+  const shallow = join(gitDir, 'shallow');
+  return {
+    PATH: process.env['PATH'],
+    LC_ALL: 'C',
+    GIT_DIR: emptyRepository,
+    GIT_OBJECT_DIRECTORY: join(gitDir, 'objects'),
+    GIT_INDEX_FILE: join(gitDir, 'index'),
+    GIT_WORK_TREE: workTree,
+    ...(kindOf(shallow) === 'file' ? { GIT_SHALLOW_FILE: shallow } : {}),
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_TERMINAL_PROMPT: '0',
+  };
+}
+
+export function openRepository(root: string, folder: string): Repository {
+  const workTree = join(root, folder);
+  const gitDir = join(workTree, '.git');
+  checkLayout(gitDir);
+  const env = environment(gitDir, workTree);
+  const references: References = readReferences(gitDir);
+
+  async function git(...args: string[]): Promise<Buffer> {
+    try {
+      const bounds = { cwd: workTree, env, encoding: 'buffer', maxBuffer: gitOutputBytesMax } as const;
+      return (await run('git', [...options, ...args], bounds)).stdout;
+    } catch (error) {
+      const { code, stdout } = error as GitFailure;
+      // How some commands say that there is none.
+      if (code === 1 && stdout?.length === 0) return stdout;
+      if (code === 'ENOENT') throw new Refused('no_git');
+      throw new Refused(code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'too_large' : 'odd_repository');
+    }
+  }
+
+  async function base(): Promise<string> {
+    const { head, origin } = references;
+    if (origin === undefined) return emptyTree;
+    if (head === undefined) return origin;
+    const common = (await git('merge-base', head, origin)).toString().trim();
+    return common === '' ? origin : common;
+  }
+
+  const excludes = join(gitDir, 'info', 'exclude');
+  return { excludes: locate(gitDir, 'info/exclude') === excludes ? excludes : undefined, base, git };
+}

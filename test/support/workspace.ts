@@ -1,0 +1,58 @@
+// Workspaces for tests, made by hand with real git.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { inspect } from './inspect.ts';
+import type { TestService } from './service.ts';
+
+/** What git says, with no configuration but the repository's own. */
+export function git(folder: string, ...args: string[]): string {
+  const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
+  return execFileSync('git', ['-c', 'init.defaultBranch=main', ...identity, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+}
+
+export type Files = Readonly<Record<string, string | Buffer>>;
+
+export function putFiles(folder: string, files: Files): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+}
+
+export function commitFiles(folder: string, files: Files): void {
+  putFiles(folder, files);
+  git(folder, 'add', '--all');
+  git(folder, 'commit', '--quiet', '--message', 'more');
+}
+
+/** Makes a folder a clone of a new repository that holds the files. */
+export function cloneInto(folder: string, files: Files): void {
+  const origin = `${folder}-origin`;
+  mkdirSync(origin, { recursive: true });
+  git(origin, 'init', '--quiet');
+  commitFiles(origin, files);
+  git(dirname(folder), 'clone', '--quiet', origin, folder);
+}
+
+export function makeFolder(t: { after(fn: () => void): void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-workspace-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A new conversation, and where its workspace is to be. */
+export async function newConversationFolder({ ask, place }: TestService) {
+  const { body } = await ask('/api/conversations', { json: {} });
+  const id: string = body.conversation_id;
+  const [row] = await inspect(place, `select key from conversations where id = '${id}'`);
+  const folder = join(place.dataDir, 'conversations', String(row?.['key']), 'workspace');
+  mkdirSync(dirname(folder), { recursive: true });
+  return { id, folder };
+}
