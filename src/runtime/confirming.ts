@@ -1,7 +1,7 @@
 // Questions of an agent: allowed by the settings, or put to the user and answered from the log.
 import { agentStateChanged } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
-import { chooseOption, decide, type PermissionPolicy } from './acp/permissions.ts';
+import { chooseAnswer, decide, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';
@@ -15,7 +15,7 @@ interface Pending {
 }
 
 interface ConfirmingOptions {
-  readonly policy: PermissionPolicy;
+  readonly policy: Policy;
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
 }
@@ -41,7 +41,7 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
 
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (signal.aborted) return 'cancelled';
-    const asked = mapper.ask(request.toolCall, 'awaiting_confirmation');
+    const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOf(request.toolCall['kind'])));
     const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
     const asks = Math.max(0, asked.length - 1);
     const first = await recorder.step({ events, asks });
@@ -53,14 +53,15 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
     }
     const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
     await recorder.step({ events: [agentStateChanged(state), agentStateChanged('running')] });
-    return chooseOption(request.options, decision);
+    return chooseAnswer(request, decision);
   }
 
   return {
     onPermission: async (request, signal) => {
-      if (decide(policy, request.toolCall) === 'allow') {
-        await recorder.add(mapper.ask(request.toolCall, 'confirmed'));
-        return chooseOption(request.options, 'allow');
+      const risk = riskOf(request.toolCall['kind']);
+      if (decide(policy, risk) === 'allow') {
+        await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
+        return chooseAnswer(request, 'allow');
       }
       const answered = last.then(() => put(request, signal));
       last = answered.catch(() => {});

@@ -4,12 +4,11 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, errorEvent, type NewEvent, notice } from '../events/shapes.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
-import type { FetchImage } from './acp/prompt.ts';
 import { createConfirming } from './confirming.ts';
 import type { RunInputs } from './inputs.ts';
 import { createMasking } from './masking.ts';
 import { createMessages } from './messages.ts';
-import { createPrompts } from './prompts.ts';
+import { createPrompts, type FetchImage } from './prompts.ts';
 import { createRecorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
@@ -46,7 +45,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
   const mapper = createEventMapper();
-  const policy = { confirms: mode === 'ask', analyzer: place.confirmAlways ? null : analyzer };
+  const policy = { confirmationMode: confirms, securityAnalyzer: analyzer, forced: place.confirmAlways };
   const confirming = createConfirming({ policy, recorder, mapper });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
   const agent = await startAgent({
@@ -75,7 +74,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     conversation,
     inputs,
     isNew: session.how === 'new',
-    images: agent.capabilities.promptCapabilities?.image === true,
+    capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
   });
   await talk({ agent, messages, recorder, mapper, signal, interrupted, toBlocks });

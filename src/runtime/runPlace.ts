@@ -142,7 +142,7 @@ async function prepare({ conversation, inputs, recorder, signal }: RunScene, nee
 
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
-  const { runId, conversation, inputs, masking, signal } = scene;
+  const { runId, conversation, inputs, masking } = scene;
   const agent = await chooseRunAgent(parts, inputs);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
   const image = chooseImage(parts, inputs);

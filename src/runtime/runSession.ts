@@ -1,5 +1,4 @@
 // The agent of a run: its program started in the cell, and its session opened, or gone on with.
-import type { ContentBlock } from '@agentclientprotocol/sdk';
 import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
@@ -67,5 +66,3 @@ export async function openRunSession(agent: Agent, wanted: SessionWanted): Promi
   });
   return { ...opened, notices: refused };
 }
-
-export type { ContentBlock };

@@ -43,16 +43,17 @@ export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): Confirmat
   return { state: decision === 'ask' ? 'awaiting_confirmation' : 'confirmed', risk };
 }
 
-/** For this once where that is offered: what holds for ever is a matter of the settings. */
+/** For this once where that is offered, unless a person said otherwise: what holds for ever is a matter of the settings. */
 const kindsOf = {
   allow: ['allow_once', 'allow_always'],
+  allow_always: ['allow_always', 'allow_once'],
   reject: ['reject_once', 'reject_always'],
 } as const;
 
 /** `cancelled` where the agent offers nothing of the sort. */
 export function chooseAnswer(
   { options }: Pick<PermissionRequest, 'options'>,
-  answer: 'allow' | 'reject',
+  answer: keyof typeof kindsOf,
 ): PermissionAnswer {
   const found = kindsOf[answer]
     .map((kind) => options.find((option: PermissionOption) => option.kind === kind))

@@ -3,7 +3,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createOutgoingFetch, type Lookup, type OutgoingFetch } from '../../outgoing/fetch.ts';
+import { createOutgoingFetch, type OutgoingFetch } from '../../outgoing/fetch.ts';
+import type { Lookup } from '../../outgoing/resolve.ts';
 import type { GitProvider } from '../../providers.ts';
 import { type GitRemote, isBranchName } from '../workspace/remote.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';

@@ -1,0 +1,54 @@
+// What an agent is sent for the messages of its user: a session that is new begins with the instructions, and with what
+// was said before where there was something.
+import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
+import type { Database } from '../db/transaction.ts';
+import { type FetchedImage, preamble, toPrompt, type UserMessage } from './acp/prompt.ts';
+import { readHistory } from './history.ts';
+import type { UserEvent } from './inbox.ts';
+import type { RunInputs } from './inputs.ts';
+import type { ClaimedConversation } from './store.ts';
+
+export type FetchImage = (url: string) => Promise<FetchedImage | undefined>;
+
+interface PromptsOptions {
+  readonly database: Database;
+  readonly conversation: ClaimedConversation;
+  readonly inputs: RunInputs;
+  /** The agent knows nothing yet. */
+  readonly isNew: boolean;
+  readonly capabilities: PromptCapabilities | undefined;
+  readonly fetchImage: FetchImage;
+}
+
+function toMessage({ args }: UserEvent): UserMessage {
+  const { content, image_urls: images } = args;
+  return {
+    content: typeof content === 'string' ? content : '',
+    imageUrls: Array.isArray(images) ? images.filter((url) => typeof url === 'string') : [],
+  };
+}
+
+function historyBlock(history: string): ContentBlock[] {
+  if (history === '') return [];
+  return [{ type: 'text', text: `This is how the conversation went so far:\n\n<history>\n${history}\n</history>` }];
+}
+
+export function createPrompts(options: PromptsOptions) {
+  const { database, conversation, inputs, isNew, capabilities, fetchImage } = options;
+  let begun = !isNew;
+
+  async function beginning(): Promise<ContentBlock[]> {
+    const { key, heard } = conversation;
+    const { instructions = null, settings } = inputs;
+    const history = await readHistory({ database, key, below: heard });
+    return [...preamble({ instructions, language: settings.language }), ...historyBlock(history)];
+  }
+
+  async function toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]> {
+    const first = begun ? [] : await beginning();
+    begun = true;
+    return [...first, ...(await toPrompt(messages.map(toMessage), { capabilities, fetchImage }))];
+  }
+
+  return { toBlocks };
+}

@@ -1,0 +1,133 @@
+// The runtime of this process: what agents run in, the worker that runs them, and cells in which workspaces are looked
+// at.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/transaction.ts';
+import { createOutgoingFetch } from '../outgoing/fetch.ts';
+import type { Vault } from '../secrets/vault.ts';
+import type { Settings } from '../settings/service.ts';
+import { imageBytesMax } from './acp/prompt.ts';
+import { loadProfiles } from './agents/profiles.ts';
+import { createEgress } from './bridge/egress.ts';
+import { createImageFetch } from './images.ts';
+import { createInputs } from './inputs.ts';
+import { noModelGateway } from './noModelGateway.ts';
+import { nodeIdOf } from './node.ts';
+import { createRunAgent } from './run.ts';
+import { planSandbox, type SandboxPlan } from './sandbox/choose.ts';
+import { openControlGroups } from './sandbox/controlGroups.ts';
+import { type OpenCell, openCell } from './sandbox/openCell.ts';
+import { openLaunchRecords } from './sandbox/orphans.ts';
+import { createFolders } from './workspace/folders.ts';
+import { createRetention } from './workspace/retention.ts';
+import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
+
+const mb = 1_000_000;
+/** What a run must leave free on the disk. */
+const freeBytesMin = 500 * mb;
+const imageTimeoutMs = 20_000;
+/** A tool may take its time; a stream of events lasts as long as its session. */
+const mcpTimeoutMs = 24 * 60 * 60_000;
+const mcpResponseBytesMax = 1_000 * mb;
+
+interface RuntimeOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly settings: Settings;
+  readonly hasOneUser: () => Promise<boolean>;
+  readonly allowPrivate: () => Promise<boolean>;
+  readonly nextId: () => string;
+  readonly logger: Logger;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly times?: Partial<WorkerTimes> | undefined;
+}
+
+export type Runtime = ReturnType<typeof createRuntime>;
+
+/** A plan that is still being made: looking at what the machine can do must not keep the service from starting. */
+function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
+  return { choose: async () => (await plan).choose() };
+}
+
+export function createRuntime(options: RuntimeOptions) {
+  const { config, database, settings, vault, allowPrivate, hasOneUser, logger, onBackgroundError } = options;
+  const { dataDir } = config;
+  const profiles = loadProfiles(config.agentsFile ?? join(dataDir, 'agents.json'));
+  const folders = createFolders(dataDir);
+  const controlGroups = openControlGroups();
+  const records = openLaunchRecords(join(dataDir, 'launches'));
+  const plan = planSandbox({
+    choice: config.sandbox,
+    image: config.sandboxImages[0] ?? '',
+    hidden: [dataDir],
+    trialFolder: dataDir,
+    onLoopback: () => config.onLoopback,
+    hasOneUser,
+  });
+  plan.then(({ announcement }) => logger.info(announcement), onBackgroundError);
+  const sandboxes = whenPlanned(plan);
+
+  function startWorker(): Worker {
+    const runAgent = createRunAgent({
+      database,
+      nodeId: nodeIdOf(dataDir),
+      loadInputs: createInputs({ settings, vault }),
+      folders,
+      profiles,
+      sandboxes,
+      controlGroups,
+      records,
+      gitHosts: config.gitHosts,
+      images: config.sandboxImages,
+      workspaceBytesMax: config.workspaceMb * mb,
+      freeBytesMin,
+      allowPrivate,
+      mcpFetch: createOutgoingFetch({
+        allowPrivate,
+        timeoutMs: mcpTimeoutMs,
+        responseBytesMax: mcpResponseBytesMax,
+      }),
+      // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
+      createEgress: () => createEgress({ allowPrivate: () => config.allowPrivateAddresses === true }),
+      createModelHandler: noModelGateway,
+      fetchImage: createImageFetch(
+        createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
+      ),
+    });
+    return createWorker({
+      database,
+      runAgent,
+      owner: `${hostname()}:${process.pid}`,
+      nextId: options.nextId,
+      slots: config.slots,
+      userRunsMax: config.runningMax,
+      onBackgroundError,
+      ...(options.times === undefined ? {} : { times: options.times }),
+    });
+  }
+
+  /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
+  async function openWorkspace(key: number, readable: readonly string[]): Promise<OpenCell | undefined> {
+    const found = await folders.find(key);
+    if (found === undefined) return undefined;
+    const choice = await sandboxes.choose();
+    if ('refusal' in choice) throw new Error(choice.refusal);
+    const { workspace, home } = found;
+    const name = `look-${options.nextId()}`;
+    const cell = { name, workspace, home, readable, resourceFactor: 1, image: null };
+    return openCell({ sandbox: choice.sandbox, cell, controlGroups, records });
+  }
+
+  return {
+    /** What agents are confined by, for /server_info. */
+    describe: async () => ({ ...(await plan), limits: controlGroups.holds }),
+    endOrphans: records.endOrphans,
+    startWorker,
+    startRetention: () =>
+      createRetention({ database, folders, days: config.workspaceDays, onBackgroundError }),
+    openWorkspace,
+  };
+}
