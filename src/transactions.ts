@@ -10,6 +10,7 @@ import { keyTransactions } from './keys/store.ts';
 import { lifecycleTransactions } from './lifecycle/store.ts';
 import { listingTransactions } from './listing/store.ts';
 import { runtimeTransactions } from './runtime/store.ts';
+import { workspaceTransactions } from './runtime/workspace/store.ts';
 import { secretTransactions } from './secrets/store.ts';
 import { settingsTransactions } from './settings/store.ts';
 import { sweepTransactions } from './sweep/store.ts';
@@ -34,6 +35,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...changeTransactions,
   ...sweepTransactions,
   ...runtimeTransactions,
+  ...workspaceTransactions,
   ...webhookTransactions,
   ...deliveryTransactions,
   ...outboxTransactions,

@@ -73,6 +73,7 @@ export async function createWorkspaceBench(
       remote,
       branch: null,
       identity,
+      mayRunSetup: true,
       ...(gitHandler && { hostFault: gitHandler.fault }),
       onProgress: (text) => progress.push(text),
       signal: new AbortController().signal,

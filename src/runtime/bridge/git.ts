@@ -130,7 +130,8 @@ export function createGitHandler(options: GitHandlerOptions): GitHandler {
       signal: left.signal,
       ...(body === undefined ? {} : { body: Readable.toWeb(body) as ReadableStream }),
     });
-    const good = answer.status === 200 && answer.headers.get('content-type') === endpoint.answerType;
+    const [type = ''] = (answer.headers.get('content-type') ?? '').split(';');
+    const good = answer.status === 200 && type.trim() === endpoint.answerType;
     if (good && answer.body !== null) {
       lastFault = undefined;
       return sendBack(answer, answer.body, response);

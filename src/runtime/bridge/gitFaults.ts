@@ -46,5 +46,6 @@ export function connectionFault(error: Error, { origin }: GitRemote): GitFault {
       502,
       `${host} answers with a redirect, which is not followed. The repository may have another name now.`,
     ];
+  if (error.code === 'too_large') return [502, `${host} sends more than this service takes.`];
   return [502, `${host} cannot be reached. ${error.message}`];
 }

@@ -42,6 +42,7 @@ function commonConfig({ bridge, remote, identity }: GitPlace): Config {
     ['user.name', identity.name],
     ['user.email', identity.email],
     ['init.defaultBranch', 'main'],
+    ['push.autoSetupRemote', 'true'],
     // The owner of the workspace may have another number inside.
     ['safe.directory', '*'],
     ...(bridge === undefined || remote === undefined ? [] : routeConfig(bridge, remote)),

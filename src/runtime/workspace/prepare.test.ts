@@ -183,6 +183,14 @@ for (const sandbox of workspaceSandboxes) {
       assert.equal(again.outcome === 'ready' && again.setupFailure, undefined);
     });
 
+    it('does not run where nothing would confine it, and that is told', async (t) => {
+      const bench = await setUp(t, sandbox, script('touch began'));
+      const prepared = await bench.prepare({ mayRunSetup: false });
+      assert.ok(prepared.outcome === 'ready');
+      assert.match(prepared.setupFailure?.sentence ?? '', /^\.openhands\/setup\.sh was not run, because/);
+      assert.ok(!existsSync(bench.inWorkspace('began')));
+    });
+
     it('is ended when its time is over', async (t) => {
       const bench = await setUp(t, sandbox, script('touch began; sleep 1000'));
       const prepared = await bench.prepare({ times: { setupMs: 500 } });

@@ -32,6 +32,8 @@ export interface PrepareOptions {
   /** Null: the default branch of the repository. */
   readonly branch: string | null;
   readonly identity: GitIdentity;
+  /** False where nothing confines what the repository brings along. */
+  readonly mayRunSetup: boolean;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
   readonly onProgress: Tell;
@@ -98,16 +100,20 @@ export async function currentBranch(options: GitRun): Promise<string | undefined
 }
 
 /** Once in each workspace; one that was interrupted begins anew. */
-async function setUp(options: PrepareOptions, { setupMs }: PrepareTimes, report: Report) {
-  const { cell, remote, identity, signal, folders } = options;
+async function setUp(
+  options: PrepareOptions,
+  { setupMs }: PrepareTimes,
+  report: Report,
+): Promise<SetupFailure | undefined> {
+  const { cell, remote, identity, signal, folders, mayRunSetup } = options;
   if (remote === undefined || existsSync(folders.setupMark)) return undefined;
   const env = gitEnvironment({ bridge: cell.bridge, remote, identity });
   const script = { cell, env, signal, timeoutMs: setupMs };
-  let failure: SetupFailure | undefined;
-  if (await hasSetupScript(script)) {
-    report(`Running ${setupScript}`);
-    failure = await runSetupScript(script);
-  }
+  const present = await hasSetupScript(script);
+  if (present && !mayRunSetup)
+    return { sentence: `${setupScript} was not run, because no sandbox would confine it.`, output: '' };
+  if (present) report(`Running ${setupScript}`);
+  const failure = present ? await runSetupScript(script) : undefined;
   if (!signal.aborted) replaceFile(folders.setupMark, '');
   return failure;
 }
@@ -115,7 +121,8 @@ async function setUp(options: PrepareOptions, { setupMs }: PrepareTimes, report:
 /** Whatever can be the matter with the repository or its host is an outcome; only faults of this machine throw. */
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
   const times = { ...usualTimes, ...options.times };
-  const { signal, folders } = options;
+  const { signal, folders, remote, cell } = options;
+  if (remote !== undefined && cell.bridge === undefined) throw new Error('a clone needs the bridge');
   const { report, end } = createProgress(options.onProgress);
   try {
     const fresh = !existsSync(folders.readyMark);

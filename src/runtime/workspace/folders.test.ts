@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createFolders } from './folders.ts';
+
+function setUp(t: TestContext) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'parley-folders-'));
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }));
+  return { dataDir, folders: createFolders(dataDir) };
+}
+
+describe('the folders of a conversation', () => {
+  it('are open to their owner alone, also where they were there before', async (t) => {
+    const { folders } = setUp(t);
+    const { root, workspace, home } = await folders.open(7);
+    chmodSync(workspace, 0o777);
+    await folders.open(7);
+    for (const path of [root, workspace, home]) assert.equal(statSync(path).mode & 0o777, 0o700, path);
+    assert.deepEqual(await folders.list(), [7]);
+  });
+
+  it('are no links', async (t) => {
+    const { folders, dataDir } = setUp(t);
+    const { workspace } = await folders.open(7);
+    rmSync(workspace, { recursive: true });
+    symlinkSync(dataDir, workspace);
+    chmodSync(dataDir, 0o755);
+    await assert.rejects(folders.open(7));
+    assert.equal(statSync(dataDir).mode & 0o777, 0o755);
+  });
+
+  it('are removed with all that is in them, and nothing that they point to', async (t) => {
+    const { folders, dataDir } = setUp(t);
+    const { workspace, root } = await folders.open(7);
+    const kept = join(dataDir, 'kept');
+    mkdirSync(kept);
+    writeFileSync(join(kept, 'file'), 'kept');
+    symlinkSync(kept, join(workspace, 'out'));
+    mkdirSync(join(workspace, 'locked/inside'), { recursive: true });
+    writeFileSync(join(workspace, 'locked/inside/file'), '');
+    chmodSync(join(workspace, 'locked'), 0);
+    assert.equal(await folders.setAside(7), true);
+    assert.ok(!existsSync(root));
+    assert.deepEqual([await folders.list(), await folders.listSetAside()], [[], [7]]);
+    await folders.removeSetAside(7);
+    assert.deepEqual(await folders.listSetAside(), []);
+    assert.equal(readFileSync(join(kept, 'file'), 'utf8'), 'kept');
+    assert.equal(await folders.setAside(7), false);
+  });
+
+  it('are removed however deep they are', async (t) => {
+    const { folders } = setUp(t);
+    const { workspace } = await folders.open(7);
+    const before = process.cwd();
+    process.chdir(workspace);
+    try {
+      for (let depth = 0; depth < 40; depth++) {
+        mkdirSync('d'.repeat(200));
+        process.chdir('d'.repeat(200));
+      }
+    } finally {
+      process.chdir(before);
+    }
+    await folders.setAside(7);
+    await folders.removeSetAside(7);
+    assert.deepEqual(await folders.listSetAside(), []);
+  });
+
+  it('are none before the first conversation', async (t) => {
+    const { folders } = setUp(t);
+    assert.deepEqual([await folders.list(), await folders.listSetAside()], [[], []]);
+  });
+});
