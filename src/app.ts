@@ -34,19 +34,22 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
 import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
+import { createRuntime, type Runtime } from './runtime/runtime.ts';
+import type { Worker, WorkerTimes } from './runtime/worker.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
 import { createSettings } from './settings/service.ts';
 import { createSweep } from './sweep/service.ts';
+import type { SweepTimes } from './sweep/store.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser, hasOneUser } from './users/store.ts';
 import { version } from './version.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { createWebhooks } from './webhooks/service.ts';
-import { createOpenWorkspace } from './workspaces/open.ts';
+import { lookReadable } from './workspaces/program.ts';
 import { workspaceRoutes } from './workspaces/routes.ts';
 import { createWorkspaces } from './workspaces/service.ts';
 
@@ -68,6 +71,21 @@ export interface AppOptions {
   readonly logger: Logger;
   /** Called when the service can no longer do its work. */
   readonly onFatal: (error: Error) => void;
+  /** Shorter ones, for tests. */
+  readonly times?: { readonly worker?: Partial<WorkerTimes>; readonly sweep?: SweepTimes };
+}
+
+const allBusy = 'All workers are busy: it starts as soon as one is free.';
+
+type Closers = (() => Promise<void> | void)[];
+
+/** Runs conversations, and removes the workspaces that nobody needs any more. */
+function startWork(runtime: Runtime, closers: Closers, onBackgroundError: (error: Error) => void): Worker {
+  runtime.endOrphans().catch(onBackgroundError);
+  closers.push(runtime.startRetention().close);
+  const worker = runtime.startWorker();
+  closers.push(worker.close);
+  return worker;
 }
 
 function createRates({ rateLimit, createLimit }: Config) {
@@ -100,8 +118,8 @@ async function listen(app: Server, { host, port }: Config): Promise<string> {
 }
 
 /** Starts the service. Throws RefusalError where it must not run; nothing stays open then. */
-export async function startApp({ config, logger, onFatal }: AppOptions): Promise<App> {
-  const closers: (() => Promise<void> | void)[] = [];
+export async function startApp({ config, logger, onFatal, times }: AppOptions): Promise<App> {
+  const closers: Closers = [];
   async function closeAll(): Promise<void> {
     for (const close of closers.splice(0).reverse()) {
       try {
@@ -153,21 +171,37 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     const { sessionApiKey, authToken, acceptBearer } = config;
     const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
     closers.push(keys.close);
+    const settings = createSettings({ database, vault });
+    const runtime = createRuntime({
+      config,
+      database,
+      vault,
+      settings,
+      hasOneUser: () => database.run(hasOneUser, null),
+      allowPrivate,
+      nextId: createIds(),
+      logger,
+      onBackgroundError,
+      times: times?.worker,
+    });
+    const worker = config.role === 'api' ? undefined : startWork(runtime, closers, onBackgroundError);
     const conversations = createConversations({
       database,
       vault,
       limits: rates.creations,
       waiting: createWaitingBound({ database, max: config.waitingMax }),
+      note: () => (worker?.isFull() ? allBusy : null),
       nextId: createIds(),
       onBackgroundError,
     });
     closers.push(conversations.close);
-    closers.push(createSweep({ database, onBackgroundError }).close);
+    closers.push(
+      createSweep({ database, onBackgroundError, ...(times?.sweep && { times: times.sweep }) }).close,
+    );
     closers.push(createChangePurge({ database, onBackgroundError }).close);
     const hub = createHub({ onBackgroundError });
     const events = createEvents({ database, hub, keys, onBackgroundError });
 
-    const settings = createSettings({ database, vault });
     const { app, routes } = createServer({
       config,
       logger,
@@ -191,7 +225,10 @@ export async function startApp({ config, logger, onFatal }: AppOptions): Promise
     lifecycleRoutes(app, createLifecycle({ database, confirmations }));
     listingRoutes(app, createListing({ database, followers: hub.followers }));
     eventRoutes(app, events);
-    const workspaces = createWorkspaces({ database, openWorkspace: createOpenWorkspace({ dataDir }) });
+    const workspaces = createWorkspaces({
+      database,
+      openWorkspace: (key) => runtime.openWorkspace(key, lookReadable),
+    });
     closers.push(workspaces.close);
     workspaceRoutes(app, workspaces);
     keyRoutes(app, keys);

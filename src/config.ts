@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
+import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -201,6 +202,17 @@ const options = {
     help: 'Images of containers that users may ask for, separated by commas; the first is the usual one.',
     shownDefault: 'none: docker needs one',
     parse: list,
+  }),
+  gitHosts: option({
+    env: 'PARLEY_GIT_HOSTS',
+    flag: 'git-hosts',
+    help: 'Where the repositories of a git provider are, such as github=https://git.example.com; http and private addresses are allowed here.',
+    shownDefault: 'github.com, gitlab.com, bitbucket.org',
+    parse: (text): GitHosts => {
+      const hosts = text === undefined ? {} : parseGitHosts(text);
+      if (hosts === undefined) throw new BadValue(gitHostsForm);
+      return hosts;
+    },
   }),
   agentsFile: option({
     env: 'PARLEY_AGENTS_FILE',

@@ -3,6 +3,7 @@ import { agentStateChanged } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
 import { chooseAnswer, decide, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
+import type { Risk } from './acp/toolCall.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -31,6 +32,10 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
   /** One question at a time: the next is put when the last is answered. */
   let last: Promise<unknown> = Promise.resolve();
 
+  function riskOfCall({ toolCall }: PermissionRequest): Risk {
+    return riskOf(toolCall['kind'] ?? mapper.kindOf(toolCall.toolCallId));
+  }
+
   function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
     const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
     pending = { id, resolve };
@@ -41,7 +46,7 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
 
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (signal.aborted) return 'cancelled';
-    const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOf(request.toolCall['kind'])));
+    const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOfCall(request)));
     const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
     const asks = Math.max(0, asked.length - 1);
     const first = await recorder.step({ events, asks });
@@ -58,7 +63,7 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
 
   return {
     onPermission: async (request, signal) => {
-      const risk = riskOf(request.toolCall['kind']);
+      const risk = riskOfCall(request);
       if (decide(policy, risk) === 'allow') {
         await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
         return chooseAnswer(request, 'allow');

@@ -30,7 +30,9 @@ function toMessage({ args }: UserEvent): UserMessage {
 
 function historyBlock(history: string): ContentBlock[] {
   if (history === '') return [];
-  return [{ type: 'text', text: `This is how the conversation went so far:\n\n<history>\n${history}\n</history>` }];
+  return [
+    { type: 'text', text: `This is how the conversation went so far:\n\n<history>\n${history}\n</history>` },
+  ];
 }
 
 export function createPrompts(options: PromptsOptions) {

@@ -66,9 +66,7 @@ export function createRecorder({ record, masking }: RecorderOptions): Recorder {
         return record({
           ...step,
           events: texts,
-          ...(reason === undefined
-            ? {}
-            : { reason: { ...reason, message: masking.text(reason.message) } }),
+          ...(reason === undefined ? {} : { reason: { ...reason, message: masking.text(reason.message) } }),
         });
       });
     },

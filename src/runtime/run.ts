@@ -45,7 +45,11 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
   const mapper = createEventMapper();
-  const policy = { confirmationMode: confirms, securityAnalyzer: analyzer, forced: place.confirmAlways };
+  const policy = {
+    confirmationMode: confirms === true,
+    securityAnalyzer: analyzer,
+    forced: place.confirmAlways,
+  };
   const confirming = createConfirming({ policy, recorder, mapper });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
   const agent = await startAgent({
@@ -117,7 +121,10 @@ export function createRunAgent(parts: RunParts): RunAgent {
     let place: RunPlace | undefined;
     try {
       if (conversation.claims > claimsMax)
-        throw new RunEnd('agent_error', `It was begun ${claimsMax} times, and each time its worker was lost.`);
+        throw new RunEnd(
+          'agent_error',
+          `It was begun ${claimsMax} times, and each time its worker was lost.`,
+        );
       await recorder.step({
         runtimeStatus: 'STATUS$STARTING_RUNTIME',
         events: legacy(conversation, parts.nodeId),

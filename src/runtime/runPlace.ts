@@ -1,6 +1,6 @@
 // The place of a run: its agent chosen, its bridge and cell open, its workspace ready.
 import { errorEvent } from '../events/shapes.ts';
-import type { OutgoingFetch } from '../outgoing/fetch.ts';
+import { listRemotes } from '../mcp/remotes.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
 import { type Bridge, type BridgeHandler, createBridge, type Egress } from './bridge/bridge.ts';
@@ -27,7 +27,7 @@ import { findRemote, type GitRemote } from './workspace/remote.ts';
 export interface PlaceParts {
   readonly folders: Folders;
   readonly profiles: readonly Profile[];
-  readonly sandboxes: SandboxPlan;
+  readonly sandboxes: Pick<SandboxPlan, 'choose'>;
   readonly controlGroups: ControlGroups | undefined;
   readonly records: LaunchRecords;
   readonly gitHosts: GitHosts;
@@ -36,8 +36,6 @@ export interface PlaceParts {
   readonly workspaceBytesMax: number;
   readonly freeBytesMin: number;
   readonly allowPrivate: () => boolean | Promise<boolean>;
-  /** To tool servers. */
-  readonly mcpFetch: OutgoingFetch;
   readonly createEgress: () => Egress;
   /** Answers the model requests of a run. */
   readonly createModelHandler: (inputs: RunInputs) => BridgeHandler;
@@ -108,7 +106,10 @@ function createRunBridge(parts: PlaceParts, { inputs }: RunScene, git: GitHandle
   return createBridge({
     handlers: {
       ...(git === undefined ? {} : { git: git.handle }),
-      mcp: createMcpHandler({ config: inputs.mcp, fetch: parts.mcpFetch }),
+      mcp: createMcpHandler({
+        remotes: listRemotes(inputs.mcp),
+        outgoing: { allowPrivate: parts.allowPrivate },
+      }),
       model: parts.createModelHandler(inputs),
     },
     egress: parts.createEgress(),
@@ -120,6 +121,7 @@ interface WorkspaceNeeds {
   readonly folders: ConversationFolders;
   readonly remote: GitRemote | undefined;
   readonly git: GitHandler | undefined;
+  readonly mayRunSetup: boolean;
 }
 
 async function prepare({ conversation, inputs, recorder, signal }: RunScene, needs: WorkspaceNeeds) {
@@ -179,7 +181,10 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     await bridge.close();
   };
   try {
-    await Promise.race([prepare(scene, { cell, folders, remote, git }), full.promise]);
+    await Promise.race([
+      prepare(scene, { cell, folders, remote, git, mayRunSetup: !confirmAlways }),
+      full.promise,
+    ]);
   } catch (error) {
     await close();
     throw error;

@@ -13,24 +13,21 @@ import { loadProfiles } from './agents/profiles.ts';
 import { createEgress } from './bridge/egress.ts';
 import { createImageFetch } from './images.ts';
 import { createInputs } from './inputs.ts';
-import { noModelGateway } from './noModelGateway.ts';
 import { nodeIdOf } from './node.ts';
+import { noModelGateway } from './noModelGateway.ts';
 import { createRunAgent } from './run.ts';
 import { planSandbox, type SandboxPlan } from './sandbox/choose.ts';
 import { openControlGroups } from './sandbox/controlGroups.ts';
 import { type OpenCell, openCell } from './sandbox/openCell.ts';
 import { openLaunchRecords } from './sandbox/orphans.ts';
+import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
 import { createFolders } from './workspace/folders.ts';
 import { createRetention } from './workspace/retention.ts';
-import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
 
 const mb = 1_000_000;
 /** What a run must leave free on the disk. */
 const freeBytesMin = 500 * mb;
 const imageTimeoutMs = 20_000;
-/** A tool may take its time; a stream of events lasts as long as its session. */
-const mcpTimeoutMs = 24 * 60 * 60_000;
-const mcpResponseBytesMax = 1_000 * mb;
 
 interface RuntimeOptions {
   readonly config: Config;
@@ -55,6 +52,8 @@ function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
 export function createRuntime(options: RuntimeOptions) {
   const { config, database, settings, vault, allowPrivate, hasOneUser, logger, onBackgroundError } = options;
   const { dataDir } = config;
+  const { nextId } = options;
+  const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile ?? join(dataDir, 'agents.json'));
   const folders = createFolders(dataDir);
   const controlGroups = openControlGroups();
@@ -85,11 +84,6 @@ export function createRuntime(options: RuntimeOptions) {
       workspaceBytesMax: config.workspaceMb * mb,
       freeBytesMin,
       allowPrivate,
-      mcpFetch: createOutgoingFetch({
-        allowPrivate,
-        timeoutMs: mcpTimeoutMs,
-        responseBytesMax: mcpResponseBytesMax,
-      }),
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
       createEgress: () => createEgress({ allowPrivate: () => config.allowPrivateAddresses === true }),
       createModelHandler: noModelGateway,
@@ -100,8 +94,8 @@ export function createRuntime(options: RuntimeOptions) {
     return createWorker({
       database,
       runAgent,
-      owner: `${hostname()}:${process.pid}`,
-      nextId: options.nextId,
+      owner,
+      nextId,
       slots: config.slots,
       userRunsMax: config.runningMax,
       onBackgroundError,
@@ -116,7 +110,7 @@ export function createRuntime(options: RuntimeOptions) {
     const choice = await sandboxes.choose();
     if ('refusal' in choice) throw new Error(choice.refusal);
     const { workspace, home } = found;
-    const name = `look-${options.nextId()}`;
+    const name = `look-${nextId()}`;
     const cell = { name, workspace, home, readable, resourceFactor: 1, image: null };
     return openCell({ sandbox: choice.sandbox, cell, controlGroups, records });
   }
@@ -127,7 +121,14 @@ export function createRuntime(options: RuntimeOptions) {
     endOrphans: records.endOrphans,
     startWorker,
     startRetention: () =>
-      createRetention({ database, folders, days: config.workspaceDays, onBackgroundError }),
+      createRetention({
+        database,
+        folders,
+        days: config.workspaceDays,
+        owner,
+        nextId,
+        onBackgroundError,
+      }),
     openWorkspace,
   };
 }

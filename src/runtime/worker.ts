@@ -192,6 +192,7 @@ export function createWorker(options: WorkerOptions) {
   return {
     /** Runs that it has now. */
     size: () => runs.size,
+    isFull: () => runs.size >= slots,
     /** Ends every run and leaves the conversations to others. */
     close: async () => {
       closed = true;

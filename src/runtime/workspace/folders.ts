@@ -1,7 +1,7 @@
 // The folders of conversations: what an agent sees, and beside it, out of its reach, what the service notes of it.
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -85,6 +85,12 @@ export function createFolders(dataDir: string) {
       const folders = pathsOf(key);
       for (const path of [top, folders.root, folders.workspace, folders.home]) await ensureFolder(path);
       return folders;
+    },
+    /** Undefined where it has none here. */
+    find: async (key: number): Promise<ConversationFolders | undefined> => {
+      const folders = pathsOf(key);
+      const found = await lstat(folders.workspace).catch(() => undefined);
+      return found?.isDirectory() ? folders : undefined;
     },
     /** The conversations that have folders here. */
     list: () => namesIn(/^([1-9]\d{0,15})$/),
