@@ -35,7 +35,7 @@ export interface Bridge {
 const tokenBytes = 32;
 const connectionsMax = 256;
 
-function refuse(response: ServerResponse, status: number, sentence: string): void {
+export function refuse(response: ServerResponse, status: number, sentence: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
 }
 
