@@ -1,9 +1,11 @@
 // The folders of conversations: what an agent sees, and beside it, out of its reach, what the service notes of it.
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ConversationName } from '../../conversations/name.ts';
+import { createFile } from '../../files.ts';
 
 const run = promisify(execFile);
 
@@ -78,30 +80,50 @@ export function createFolders(dataDir: string) {
     });
   }
 
+  async function setAside(key: number): Promise<boolean> {
+    await removeSetAside(key);
+    try {
+      await rename(pathsOf(key).root, join(top, `${removedPrefix}${key}`));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  function removeSetAside(key: number): Promise<void> {
+    return removeTree(join(top, `${removedPrefix}${key}`));
+  }
+
+  /** A database that was begun anew counts from 1 again: what is here then may be of somebody else. */
+  async function expelOthers(key: number, owner: string): Promise<void> {
+    const found = await readFile(ownerFile(key), 'utf8').catch(() => undefined);
+    if (found !== owner && (await setAside(key))) await removeSetAside(key);
+  }
+
+  function ownerFile(key: number): string {
+    return join(pathsOf(key).root, 'conversation');
+  }
+
   return {
-    pathsOf,
     /** Makes what is missing of them. Each must be a folder of its own, not a link to one. */
-    open: async (key: number): Promise<ConversationFolders> => {
+    open: async (key: number, { userId, id }: ConversationName): Promise<ConversationFolders> => {
       const folders = pathsOf(key);
-      for (const path of [top, folders.root, folders.workspace, folders.home]) await ensureFolder(path);
+      const owner = `${userId} ${id}\n`;
+      await ensureFolder(top);
+      await expelOthers(key, owner);
+      await ensureFolder(folders.root);
+      createFile(ownerFile(key), owner);
+      for (const path of [folders.workspace, folders.home]) await ensureFolder(path);
       return folders;
     },
     /** The conversations that have folders here. */
     list: () => namesIn(/^([1-9]\d{0,15})$/),
     /** Takes them away at once, before they are removed; false where there are none. */
-    setAside: async (key: number): Promise<boolean> => {
-      await removeTree(join(top, `${removedPrefix}${key}`));
-      try {
-        await rename(pathsOf(key).root, join(top, `${removedPrefix}${key}`));
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-        throw error;
-      }
-    },
+    setAside,
     /** The conversations whose folders were set aside and are not removed yet. */
     listSetAside: () => namesIn(/^removed-([1-9]\d{0,15})$/),
-    removeSetAside: (key: number) => removeTree(join(top, `${removedPrefix}${key}`)),
+    removeSetAside,
   };
 }
 

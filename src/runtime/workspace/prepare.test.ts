@@ -12,7 +12,7 @@ import {
   workspaceSandboxes,
 } from '../../../test/support/workspaceBench.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { currentBranch } from './prepare.ts';
+import { currentBranch } from './clone.ts';
 
 const token = 'ghp_hunter2hunter2';
 const credential = `x-access-token:${token}`;
