@@ -49,7 +49,7 @@ export async function createWorkspaceBench(
   { sandbox, remote, token = null, allowPrivate = false }: BenchOptions,
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-ws-'));
-  const folders = await createFolders(dataDir).open(1);
+  const folders = await createFolders(dataDir).open(1, { userId: 1, id: 'a' });
   const gitHandler =
     remote && createGitHandler({ remote, token, allowPrivate: () => Promise.resolve(allowPrivate) });
   const bridge = createBridge({ handlers: gitHandler ? { git: gitHandler.handle } : {} });

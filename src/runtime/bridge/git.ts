@@ -3,8 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createOutgoingFetch, type OutgoingFetch } from '../../outgoing/fetch.ts';
-import type { Lookup } from '../../outgoing/resolve.ts';
+import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
 import type { GitProvider } from '../../providers.ts';
 import { type GitRemote, isBranchName } from '../workspace/remote.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
@@ -17,7 +16,7 @@ interface GitHandlerOptions {
   readonly token: string | null;
   /** Whether hosts that users name may have private addresses. */
   readonly allowPrivate: () => boolean | Promise<boolean>;
-  readonly lookup?: Lookup;
+  readonly lookup?: NonNullable<OutgoingOptions['lookup']>;
 }
 
 export interface GitHandler {

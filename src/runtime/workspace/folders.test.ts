@@ -15,6 +15,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createFolders } from './folders.ts';
 
+const name = { userId: 1, id: 'a' };
+
 function setUp(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-folders-'));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -24,26 +26,26 @@ function setUp(t: TestContext) {
 describe('the folders of a conversation', () => {
   it('are open to their owner alone, also where they were there before', async (t) => {
     const { folders } = setUp(t);
-    const { root, workspace, home } = await folders.open(7);
+    const { root, workspace, home } = await folders.open(7, name);
     chmodSync(workspace, 0o777);
-    await folders.open(7);
+    await folders.open(7, name);
     for (const path of [root, workspace, home]) assert.equal(statSync(path).mode & 0o777, 0o700, path);
     assert.deepEqual(await folders.list(), [7]);
   });
 
   it('are no links', async (t) => {
     const { folders, dataDir } = setUp(t);
-    const { workspace } = await folders.open(7);
+    const { workspace } = await folders.open(7, name);
     rmSync(workspace, { recursive: true });
     symlinkSync(dataDir, workspace);
     chmodSync(dataDir, 0o755);
-    await assert.rejects(folders.open(7));
+    await assert.rejects(folders.open(7, name));
     assert.equal(statSync(dataDir).mode & 0o777, 0o755);
   });
 
   it('are removed with all that is in them, and nothing that they point to', async (t) => {
     const { folders, dataDir } = setUp(t);
-    const { workspace, root } = await folders.open(7);
+    const { workspace, root } = await folders.open(7, name);
     const kept = join(dataDir, 'kept');
     mkdirSync(kept);
     writeFileSync(join(kept, 'file'), 'kept');
@@ -62,7 +64,7 @@ describe('the folders of a conversation', () => {
 
   it('are removed however deep they are', async (t) => {
     const { folders } = setUp(t);
-    const { workspace } = await folders.open(7);
+    const { workspace } = await folders.open(7, name);
     const before = process.cwd();
     process.chdir(workspace);
     try {
@@ -76,6 +78,24 @@ describe('the folders of a conversation', () => {
     await folders.setAside(7);
     await folders.removeSetAside(7);
     assert.deepEqual(await folders.listSetAside(), []);
+  });
+
+  it('are made anew where another conversation had their number, and kept where the same has it', async (t) => {
+    const { folders } = setUp(t);
+    const { workspace, readyMark } = await folders.open(7, name);
+    const file = join(workspace, 'file');
+    for (const path of [file, readyMark]) writeFileSync(path, '');
+    await folders.open(7, name);
+    assert.ok(existsSync(file));
+    for (const other of [
+      { ...name, userId: 2 },
+      { ...name, id: 'b' },
+    ]) {
+      writeFileSync(file, '');
+      await folders.open(7, other);
+      assert.ok(!existsSync(file) && !existsSync(readyMark));
+    }
+    assert.deepEqual([await folders.list(), await folders.listSetAside()], [[7], []]);
   });
 
   it('are none before the first conversation', async (t) => {

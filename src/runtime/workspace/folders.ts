@@ -1,9 +1,11 @@
 // The folders of conversations: what an agent sees, and beside it, out of its reach, what the service notes of it.
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ConversationName } from '../../conversations/name.ts';
+import { createFile } from '../../files.ts';
 
 const run = promisify(execFile);
 
@@ -53,6 +55,10 @@ export async function emptyFolder(path: string): Promise<void> {
   for (const name of await readdir(path)) await removeTree(join(path, name));
 }
 
+function ownerText({ userId, id }: ConversationName): string {
+  return `${userId} ${id}\n`;
+}
+
 export function createFolders(dataDir: string) {
   const top = join(dataDir, 'conversations');
 
@@ -78,36 +84,58 @@ export function createFolders(dataDir: string) {
     });
   }
 
+  async function setAside(key: number): Promise<boolean> {
+    await removeSetAside(key);
+    try {
+      await rename(pathsOf(key).root, join(top, `${removedPrefix}${key}`));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  }
+
+  function removeSetAside(key: number): Promise<void> {
+    return removeTree(join(top, `${removedPrefix}${key}`));
+  }
+
+  /** A database that was begun anew counts from 1 again: what is here then may be of somebody else. */
+  async function isOf(key: number, owner: ConversationName): Promise<boolean> {
+    return (await readFile(ownerFile(key), 'utf8').catch(() => undefined)) === ownerText(owner);
+  }
+
+  async function expelOthers(key: number, owner: ConversationName): Promise<void> {
+    if (!(await isOf(key, owner)) && (await setAside(key))) await removeSetAside(key);
+  }
+
+  function ownerFile(key: number): string {
+    return join(pathsOf(key).root, 'conversation');
+  }
+
   return {
-    pathsOf,
     /** Makes what is missing of them. Each must be a folder of its own, not a link to one. */
-    open: async (key: number): Promise<ConversationFolders> => {
+    open: async (key: number, owner: ConversationName): Promise<ConversationFolders> => {
       const folders = pathsOf(key);
-      for (const path of [top, folders.root, folders.workspace, folders.home]) await ensureFolder(path);
+      await ensureFolder(top);
+      await expelOthers(key, owner);
+      await ensureFolder(folders.root);
+      createFile(ownerFile(key), ownerText(owner));
+      for (const path of [folders.workspace, folders.home]) await ensureFolder(path);
       return folders;
     },
     /** Undefined where it has none here. */
-    find: async (key: number): Promise<ConversationFolders | undefined> => {
+    find: async (key: number, owner: ConversationName): Promise<ConversationFolders | undefined> => {
       const folders = pathsOf(key);
       const found = await lstat(folders.workspace).catch(() => undefined);
-      return found?.isDirectory() ? folders : undefined;
+      return found?.isDirectory() && (await isOf(key, owner)) ? folders : undefined;
     },
     /** The conversations that have folders here. */
     list: () => namesIn(/^([1-9]\d{0,15})$/),
     /** Takes them away at once, before they are removed; false where there are none. */
-    setAside: async (key: number): Promise<boolean> => {
-      await removeTree(join(top, `${removedPrefix}${key}`));
-      try {
-        await rename(pathsOf(key).root, join(top, `${removedPrefix}${key}`));
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-        throw error;
-      }
-    },
+    setAside,
     /** The conversations whose folders were set aside and are not removed yet. */
     listSetAside: () => namesIn(/^removed-([1-9]\d{0,15})$/),
-    removeSetAside: (key: number) => removeTree(join(top, `${removedPrefix}${key}`)),
+    removeSetAside,
   };
 }
 

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commit, commitWithSubmodule, git, startGitServer } from '../../../test/support/gitServer.ts';
 import { createWorkspaceBench, remoteAt, workspaceSandboxes } from '../../../test/support/workspaceBench.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { currentBranch } from './prepare.ts';
+import { currentBranch } from './clone.ts';
 
 async function setUp(t: TestContext, sandbox: Sandbox) {
   const server = await startGitServer(t);
   const repository = server.repository('eve/trap');
   const remote = remoteAt(server.url, 'eve/trap');
   const bench = await createWorkspaceBench(t, { sandbox, remote });
-  const trap = join(mkdtempSync(join(tmpdir(), 'parley-trap-')), 'sprung');
-  t.after(() => rmSync(join(trap, '..'), { recursive: true, force: true }));
+  // A place that can be written to inside; `trap` is its name in there.
+  const trap = join(bench.cell.inside.home, 'sprung');
+  const isSprung = () => existsSync(join(bench.folders.home, 'sprung'));
   const inWorkspace = (path: string) => join(bench.folders.workspace, path);
-  return { ...bench, server, repository, remote, trap, inWorkspace };
+  return { ...bench, server, repository, remote, trap, isSprung, inWorkspace };
 }
 
 /** Ways to write a path that some file system takes for `.git/config`, or that leads out. */
@@ -41,17 +41,17 @@ for (const sandbox of workspaceSandboxes) {
       });
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.match(readFileSync(bench.inWorkspace('a.bin'), 'utf8'), /^version/);
-      assert.ok(!existsSync(bench.trap));
+      assert.ok(!bench.isSprung());
     });
 
     it('runs nothing that the configuration of a home or a workspace names', async (t) => {
       const bench = await setUp(t, sandbox);
       commit(bench.repository, 'main', { '.gitattributes': '* filter=trap\n', a: 'a' });
       const config = [
-        `[core]\n\tfsmonitor = touch ${bench.trap}; false\n\thooksPath = ${bench.folders.home}\n`,
+        `[core]\n\tfsmonitor = touch ${bench.trap}; false\n\thooksPath = ${bench.cell.inside.home}\n`,
         `[filter "trap"]\n\tsmudge = touch ${bench.trap}; cat\n`,
         '[url "file:///"]\n\tinsteadOf = http\n',
-        `[init]\n\ttemplateDir = ${bench.folders.home}\n`,
+        `[init]\n\ttemplateDir = ${bench.cell.inside.home}\n`,
       ].join('');
       writeFileSync(join(bench.folders.home, '.gitconfig'), config);
       writeFileSync(join(bench.folders.home, 'post-checkout'), `#!/bin/sh\ntouch ${bench.trap}\n`, {
@@ -62,7 +62,10 @@ for (const sandbox of workspaceSandboxes) {
       const { cell, remote } = bench;
       const identity = { name: 'x', email: 'y' };
       assert.equal(await currentBranch({ cell, remote, identity, signal: t.signal }), 'main');
-      assert.ok(!existsSync(bench.trap));
+      assert.ok(!bench.isSprung());
+      // The trap is a good one: whoever takes no care springs it.
+      await bench.asAgent('git status');
+      assert.ok(bench.isSprung());
     });
 
     it('runs no hook of the host, and brings none along', async (t) => {
@@ -70,7 +73,7 @@ for (const sandbox of workspaceSandboxes) {
       commit(bench.repository, 'main', { 'hooks/post-checkout': `#!/bin/sh\ntouch ${bench.trap}\n` });
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.ok(!existsSync(bench.inWorkspace('.git/hooks/post-checkout')));
-      assert.ok(!existsSync(bench.trap));
+      assert.ok(!bench.isSprung());
     });
 
     it('gets no submodule, whatever its URL is', async (t) => {
@@ -79,20 +82,20 @@ for (const sandbox of workspaceSandboxes) {
         commitWithSubmodule(bench.repository, 'main', url.replace('TRAP', bench.trap));
         assert.equal((await bench.prepare()).outcome, 'ready');
         assert.ok(!existsSync(bench.inWorkspace('lib/.git')));
-        assert.ok(!existsSync(bench.trap));
+        assert.ok(!bench.isSprung());
       }
     });
 
     it('cannot write through its links', async (t) => {
       const bench = await setUp(t, sandbox);
-      const target = join(bench.trap, '..');
+      const target = bench.cell.inside.home;
       commit(bench.repository, 'main', { out: { link: target }, hosts: { link: '/etc/hosts' } });
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.ok(lstatSync(bench.inWorkspace('out')).isSymbolicLink());
       commit(bench.repository, 'both', { 'out/sprung': 'written' });
       const { code } = await bench.asAgent('git fetch -q origin both && git checkout -q FETCH_HEAD');
       assert.equal(code, 0);
-      assert.ok(!existsSync(bench.trap));
+      assert.ok(!bench.isSprung());
     });
 
     it('is refused where it holds paths that lead to .git or out', async (t) => {
@@ -109,7 +112,7 @@ for (const sandbox of workspaceSandboxes) {
           path,
         );
         assert.ok(!existsSync(join(bench.folders.root, 'out')));
-        assert.ok(!existsSync(bench.trap));
+        assert.ok(!bench.isSprung());
       }
     });
 
@@ -120,7 +123,7 @@ for (const sandbox of workspaceSandboxes) {
       const lines = packed.filter((name) => !/[ ]/.test(name)).map((name) => `${made} refs/heads/${name}\n`);
       writeFileSync(join(bench.repository, 'packed-refs'), lines.join(''), { flag: 'a' });
       assert.equal((await bench.prepare()).outcome, 'ready');
-      assert.ok(!existsSync(bench.trap));
+      assert.ok(!bench.isSprung());
       assert.match(git(bench.folders.workspace, ['branch', '-r']), /origin\/-x/);
     });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commit, git, startGitServer } from '../../../test/support/gitServer.ts';
@@ -12,10 +12,23 @@ import {
   workspaceSandboxes,
 } from '../../../test/support/workspaceBench.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { currentBranch } from './prepare.ts';
+import { currentBranch } from './clone.ts';
 
 const token = 'ghp_hunter2hunter2';
 const credential = `x-access-token:${token}`;
+
+/** The command lines of all processes that can be seen. */
+function commandLines(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+      } catch {
+        return [];
+      }
+    });
+}
 
 async function setUp(t: TestContext, sandbox: Sandbox, files: Parameters<typeof commit>[2]) {
   const server = await startGitServer(t, { credential });
@@ -101,6 +114,23 @@ for (const sandbox of workspaceSandboxes) {
       for (const secret of [token, Buffer.from(credential).toString('base64')])
         assert.ok(!all.includes(secret));
       assert.ok(!everythingIn(bench.folders.root).includes(bench.bridge.token));
+    });
+
+    it('shows no token among the processes of the machine while git runs', async (t) => {
+      const hung = await listenOnLoopback(t, () => {});
+      const bench = await createWorkspaceBench(t, { sandbox, remote: remoteAt(hung.url, 'ada/app'), token });
+      const stop = new AbortController();
+      const preparing = watch(bench.prepare({ signal: stop.signal }));
+      await until('the host was asked', () => hung.requests.length > 0);
+      const lines = commandLines();
+      stop.abort();
+      await preparing.promise;
+      assert.ok(lines.some((line) => line.includes('clone')));
+      for (const secret of [token, bench.bridge.token])
+        assert.deepEqual(
+          lines.filter((line) => line.includes(secret)),
+          [],
+        );
     });
 
     it('is kept as it is once it is complete', async (t) => {

@@ -47,7 +47,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
     const key = Number(row?.['key']);
     const since = Number(row?.['updated_at']) - untouchedDays * dayMs;
     await inspect(database, `update conversations set updated_at = ${since} where key = ${key}`);
-    const paths = await folders.open(key);
+    const paths = await folders.open(key, name);
     writeFileSync(join(paths.workspace, 'file'), '');
     return { key, name, paths };
   }
@@ -138,13 +138,13 @@ for (const kind of databaseKinds) {
 
     it('finishes what a process that died has begun, and tells it once', async (t) => {
       const { retention, stopped, told, folders } = await setUp(kind, t);
-      const { key, paths } = await stopped('old', 31);
+      const { key, name, paths } = await stopped('old', 31);
       await folders.setAside(key);
       await retention.look();
       assert.deepEqual(await folders.listSetAside(), []);
       assert.equal((await told(key)).length, 1);
       // It died later, after it had told.
-      await folders.open(key);
+      await folders.open(key, name);
       renameSync(paths.root, join(paths.root, `../removed-${key}`));
       await retention.look();
       assert.deepEqual(await folders.listSetAside(), []);

@@ -2,12 +2,9 @@
 // cell. That it fails is told, and the conversation goes on.
 import type { Readable } from 'node:stream';
 import type { OpenCell } from '../sandbox/openCell.ts';
-import { runToEnd } from '../sandbox/runToEnd.ts';
 
 export const setupScript = '.openhands/setup.sh';
 
-const lookMs = 10_000;
-const lookBytesMax = 4_096;
 const tailBytesMax = 2_048;
 
 /** What went wrong, as a sentence and the end of the output, which may hold whatever the script can see. */
@@ -21,11 +18,6 @@ interface SetupOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-}
-
-export async function hasSetupScript({ cell, env, signal }: SetupOptions): Promise<boolean> {
-  const bounds = { timeoutMs: lookMs, outputBytesMax: lookBytesMax, signal };
-  return (await runToEnd(cell, { argv: ['test', '-f', setupScript], env }, bounds)).code === 0;
 }
 
 /** Keeps the end of what comes, and lets the rest go: a script may say as much as it likes. */
