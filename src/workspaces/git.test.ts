@@ -2,27 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { cloneInto, commitFiles, git, makeFolder, putFiles } from '../../test/support/workspace.ts';
-import { openCell } from '../runtime/sandbox/openCell.ts';
-import { processSandbox } from '../runtime/sandbox/process.ts';
-import { lookBounds } from './bounds.ts';
-import type { Look } from './inside/request.ts';
-import { lookAt } from './look.ts';
-import { lookReadable } from './program.ts';
+import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../test/support/workspace.ts';
 import type { GitChange, GitDiff } from './schema.ts';
-
-async function look(workspace: string, what: Look, bounds = {}): Promise<unknown> {
-  const cell = {
-    name: 'look',
-    workspace,
-    home: workspace,
-    readable: lookReadable,
-    resourceFactor: 1,
-    image: null,
-  };
-  const opened = await openCell({ sandbox: processSandbox, cell });
-  return lookAt(opened, what, { ...lookBounds, ...bounds }, new AbortController().signal);
-}
 
 async function changesOf(workspace: string): Promise<string[]> {
   const changes = (await look(workspace, { command: 'changes' })) as GitChange[];
