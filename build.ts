@@ -1,6 +1,7 @@
 // `npm run build`: puts the service in few files under dist, for a thousand small ones take longer to find than to
 // run. `./parley` takes them as long as no source is newer; nothing else knows of them.
 import { cpSync, rmSync } from 'node:fs';
+import type { BuildOptions } from 'esbuild';
 
 const out = 'dist';
 /** Loaded when they are needed, if ever. */
@@ -17,20 +18,10 @@ async function load() {
   }
 }
 
-rmSync(out, { recursive: true, force: true });
-const esbuild = await load();
-await esbuild?.build({
-  entryPoints: [
-    'src/main.ts',
-    'src/transactions.ts',
-    'src/db/sqliteThread.ts',
-    'src/runtime/bridge/inside.ts',
-    'src/workspaces/inside/look.ts',
-  ],
+const common = {
   outdir: out,
   outbase: 'src',
   bundle: true,
-  splitting: true,
   format: 'esm',
   platform: 'node',
   target: 'node26',
@@ -40,6 +31,19 @@ await esbuild?.build({
   banner: {
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
+} satisfies BuildOptions;
+
+rmSync(out, { recursive: true, force: true });
+const esbuild = await load();
+await esbuild?.build({
+  ...common,
+  entryPoints: ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'],
+  splitting: true,
+});
+// Each in one file: it is all that can be read where they run.
+await esbuild?.build({
+  ...common,
+  entryPoints: ['src/runtime/bridge/inside.ts', 'src/workspaces/inside/look.ts'],
 });
 /** Read as they are. */
 const plain = [

@@ -5,32 +5,12 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { git, makeFolder, putFiles } from '../../test/support/workspace.ts';
+import { git, look, makeFolder, openLookCell, putFiles } from '../../test/support/workspace.ts';
 import { readZip } from '../../test/support/zip.ts';
-import { type Entered, type OpenCell, openCell } from '../runtime/sandbox/openCell.ts';
-import { processSandbox } from '../runtime/sandbox/process.ts';
+import type { Entered, OpenCell } from '../runtime/sandbox/openCell.ts';
 import { mib } from '../schema.ts';
 import { lookBounds } from './bounds.ts';
 import { download } from './download.ts';
-import type { Look } from './inside/request.ts';
-import { lookAt } from './look.ts';
-import { lookReadable } from './program.ts';
-
-function openAt(workspace: string) {
-  const cell = {
-    name: 'look',
-    workspace,
-    home: workspace,
-    readable: lookReadable,
-    resourceFactor: 1,
-    image: null,
-  };
-  return openCell({ sandbox: processSandbox, cell });
-}
-
-async function look(workspace: string, what: Look, bounds = {}, signal = new AbortController().signal) {
-  return lookAt(await openAt(workspace), what, { ...lookBounds, ...bounds }, signal);
-}
 
 const list = (workspace: string, path = '.', bounds = {}) =>
   look(workspace, { command: 'list', path }, bounds);
@@ -38,7 +18,7 @@ const read = (workspace: string, path: string, bounds = {}) =>
   look(workspace, { command: 'read', path }, bounds);
 
 async function archive(workspace: string, bounds = {}): Promise<Buffer> {
-  const cell = await openAt(workspace);
+  const cell = await openLookCell(workspace);
   const { signal } = new AbortController();
   return buffer(await download(cell, { ...lookBounds, ...bounds }, signal, () => void cell.close()));
 }
@@ -215,7 +195,7 @@ describe('an archive of a workspace', () => {
   it('ends its program when nobody waits for it any more', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, { noise: randomBytes(16 * mib) });
-    const opened = await openAt(workspace);
+    const opened = await openLookCell(workspace);
     let program: Entered | undefined;
     const enter: OpenCell['enter'] = async (launch) => {
       program = await opened.enter(launch);

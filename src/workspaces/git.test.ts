@@ -2,27 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { cloneInto, commitFiles, git, makeFolder, putFiles } from '../../test/support/workspace.ts';
-import { openCell } from '../runtime/sandbox/openCell.ts';
-import { processSandbox } from '../runtime/sandbox/process.ts';
-import { lookBounds } from './bounds.ts';
-import type { Look } from './inside/request.ts';
-import { lookAt } from './look.ts';
-import { lookReadable } from './program.ts';
+import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../test/support/workspace.ts';
 import type { GitChange, GitDiff } from './schema.ts';
-
-async function look(workspace: string, what: Look, bounds = {}): Promise<unknown> {
-  const cell = {
-    name: 'look',
-    workspace,
-    home: workspace,
-    readable: lookReadable,
-    resourceFactor: 1,
-    image: null,
-  };
-  const opened = await openCell({ sandbox: processSandbox, cell });
-  return lookAt(opened, what, { ...lookBounds, ...bounds }, new AbortController().signal);
-}
 
 async function changesOf(workspace: string): Promise<string[]> {
   const changes = (await look(workspace, { command: 'changes' })) as GitChange[];
@@ -64,6 +45,34 @@ describe('the changes of a workspace', () => {
     git(workspace, 'checkout', '--quiet', '-b', 'work');
     commitFiles(workspace, { 'c.txt': '1' });
     assert.deepEqual(await changesOf(workspace), ['A c.txt']);
+  });
+
+  it('need no content of files that was never fetched', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    git(outside, 'init', '--quiet');
+    git(outside, 'config', 'uploadpack.allowFilter', 'true');
+    commitFiles(outside, { 'a.txt': 'old' });
+    commitFiles(outside, { 'a.txt': '1', 'b.txt': '1' });
+    git(outside, 'clone', '--quiet', '--filter=blob:none', `file://${outside}`, workspace);
+    putFiles(workspace, { 'a.txt': '2' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt']);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+    git(workspace, 'update-ref', 'refs/remotes/origin/main', 'HEAD~');
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A b.txt']);
+    await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'not_found', message: /never fetched/ });
+  });
+
+  it('tell what is only in the index, or no longer in it', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1', 'c.txt': '1' });
+    putFiles(workspace, { 'a.txt': '2', 'fleeting.txt': '', 'meant.txt': '' });
+    git(workspace, 'add', 'a.txt', 'fleeting.txt');
+    git(workspace, 'add', '--intent-to-add', 'meant.txt');
+    rmSync(join(workspace, 'a.txt'));
+    rmSync(join(workspace, 'fleeting.txt'));
+    git(workspace, 'rm', '--quiet', '--cached', 'b.txt');
+    git(workspace, 'rm', '--quiet', 'c.txt');
+    assert.deepEqual(await changesOf(workspace), ['D a.txt', 'M b.txt', 'D c.txt', 'A meant.txt']);
   });
 
   it('tell a renamed file as deleted and added, and a new kind of file as modified', async (t) => {

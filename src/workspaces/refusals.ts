@@ -12,6 +12,10 @@ const sentences: Readonly<Record<Refusal, readonly [ErrorCode, string]>> = {
     'no_repository',
     'The git repository of the workspace cannot be read: it is damaged, of a newer format, or has parts elsewhere.',
   ],
+  not_fetched: [
+    'not_found',
+    'The file as it was at origin was never fetched, so that it cannot be compared.',
+  ],
   no_git: ['internal', 'There is no git where the workspace is; the operator must install it.'],
 };
 

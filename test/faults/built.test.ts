@@ -4,6 +4,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -12,19 +13,33 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { inspect } from '../support/inspect.ts';
 import { createSite, projectDir } from '../support/process.ts';
+import { git, putFiles } from '../support/workspace.ts';
 
 const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
 
 describe('the built program', { timeout: 60_000 }, () => {
   it('serves as the sources do', async (t) => {
     build();
+    // A cell can read the folder of this program and nothing around it.
+    assert.doesNotMatch(
+      readFileSync(join(projectDir, 'dist/workspaces/inside/look.js'), 'utf8'),
+      /(?:from|import) ?"\./,
+    );
     const site = await createSite('sqlite', t, { main: 'dist/main.js' });
     const service = await site.serve();
     const made = await service.ask('/api/conversations', { json: { initial_user_msg: 'built' } });
     assert.equal(made.status, 200, made.text);
     assert.equal((await service.ask('/api/settings')).status, 200);
     assert.ok((await service.ask('/api/options/models')).body.length > 10);
+    const [row] = await inspect(site.place, 'select key from conversations');
+    const workspace = join(site.place.dataDir, 'conversations', String(row?.['key']), 'workspace');
+    mkdirSync(workspace, { recursive: true });
+    git(workspace, 'init', '--quiet');
+    putFiles(workspace, { 'a.txt': 'a' });
+    const changes = await service.ask(`/api/conversations/${made.body.conversation_id}/git/changes`);
+    assert.deepEqual(changes.body, [{ status: 'A', path: 'a.txt' }], changes.text);
     const { code, stdout } = await site.run(['keys', 'list']);
     assert.equal(code, 0);
     assert.match(stdout, /owner/);

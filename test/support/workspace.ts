@@ -3,6 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { openCell } from '../../src/runtime/sandbox/openCell.ts';
+import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+import { lookBounds } from '../../src/workspaces/bounds.ts';
+import type { Look } from '../../src/workspaces/inside/request.ts';
+import { lookAt } from '../../src/workspaces/look.ts';
+import { lookReadable } from '../../src/workspaces/program.ts';
 import { inspect } from './inspect.ts';
 import type { TestService } from './service.ts';
 
@@ -45,6 +51,28 @@ export function makeFolder(t: { after(fn: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-workspace-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A cell of the sandbox that confines nothing: what is not followed there is followed nowhere. */
+export function openLookCell(workspace: string) {
+  const cell = {
+    name: 'look',
+    workspace,
+    home: workspace,
+    readable: lookReadable,
+    resourceFactor: 1,
+    image: null,
+  };
+  return openCell({ sandbox: processSandbox, cell });
+}
+
+export async function look(
+  workspace: string,
+  what: Look,
+  bounds = {},
+  signal = new AbortController().signal,
+): Promise<unknown> {
+  return lookAt(await openLookCell(workspace), what, { ...lookBounds, ...bounds }, signal);
 }
 
 /** A new conversation, and where its workspace is to be. */

@@ -21,28 +21,36 @@ function splitNul(bytes: Buffer): string[] {
   return bytes.toString().split('\0').slice(0, -1);
 }
 
-async function changesIn(repository: Repository): Promise<Change[]> {
-  const base = await repository.base();
-  const tracked = splitNul(
-    await repository.git(
-      ...['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'],
-      // Git would run another git inside of each, with the configuration of that.
-      ...['--ignore-submodules=all', base, '--'],
-    ),
-  );
-  const { excludes } = repository;
-  const others = splitNul(
-    await repository.git(
-      ...['ls-files', '--others', '-z', '--exclude-standard'],
-      ...(excludes === undefined ? [] : [`--exclude-from=${excludes}`]),
-    ),
-  );
+const diffOptions = [
+  ...['--name-status', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'],
+  // Git would run another git inside of each, with the configuration of that.
+  '--ignore-submodules=all',
+];
+
+async function statuses(repository: Repository, ...args: string[]): Promise<Map<string, string>> {
+  const words = splitNul(await repository.git('diff', ...diffOptions, ...args, '--'));
   const byPath = new Map<string, string>();
-  for (let i = 0; i + 1 < tracked.length; i += 2) {
-    const [status = '', path = ''] = tracked.slice(i, i + 2);
+  for (let i = 0; i + 1 < words.length; i += 2) {
+    const [status = '', path = ''] = words.slice(i, i + 2);
     byPath.set(path, letters[status] ?? 'M');
   }
-  for (const path of others) byPath.set(path, 'A');
+  return byPath;
+}
+
+/**
+ * In two steps over the index: in one, git would compare contents with those at origin, which a clone that fetches
+ * them when they are needed does not have.
+ */
+async function changesIn(repository: Repository): Promise<Change[]> {
+  const byPath = await statuses(repository, '--cached', await repository.base());
+  for (const [path, status] of await statuses(repository)) {
+    if (status !== 'D') byPath.set(path, byPath.get(path) ?? status);
+    else if (byPath.get(path) === 'A') byPath.delete(path);
+    else byPath.set(path, 'D');
+  }
+  const excludes = repository.excludes === undefined ? [] : [`--exclude-from=${repository.excludes}`];
+  const others = await repository.git('ls-files', '--others', '-z', '--exclude-standard', ...excludes);
+  for (const path of splitNul(others)) byPath.set(path, byPath.has(path) ? 'M' : 'A');
   return [...byPath].map(([path, status]) => ({ status, path }));
 }
 
@@ -68,10 +76,13 @@ export async function listChanges(root: string, { entriesMax }: LookBounds): Pro
 }
 
 async function readOriginal(repository: Repository, path: string, bytesMax: number) {
-  const listed = await repository.git('ls-tree', '-z', '-l', await repository.base(), '--', path);
-  const [, hash, size] = /^\d+ blob ([0-9a-f]+) +(\d+)\t/.exec(listed.toString()) ?? [];
+  const listed = await repository.git('ls-tree', '-z', await repository.base(), '--', path);
+  const [, hash] = /^\d+ blob ([0-9a-f]+)\t/.exec(listed.toString()) ?? [];
   if (hash === undefined) return undefined;
-  if (Number(size) > bytesMax) throw new Refused('too_large');
+  const size = await repository.git('cat-file', '-s', hash).catch((error: unknown) => {
+    throw error instanceof Refused && error.refusal === 'odd_repository' ? new Refused('not_fetched') : error;
+  });
+  if (Number(size.toString()) > bytesMax) throw new Refused('too_large');
   return repository.git('cat-file', 'blob', hash);
 }
 

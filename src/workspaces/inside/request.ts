@@ -29,6 +29,7 @@ export type Refusal =
   | 'too_large'
   | 'no_repository'
   | 'odd_repository'
+  | 'not_fetched'
   | 'no_git';
 
 /** Written to the standard output as JSON; an archive is written as it is, and never starts with a brace. */
