@@ -20,7 +20,12 @@ async function load() {
 rmSync(out, { recursive: true, force: true });
 const esbuild = await load();
 await esbuild?.build({
-  entryPoints: ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'],
+  entryPoints: [
+    'src/main.ts',
+    'src/transactions.ts',
+    'src/db/sqliteThread.ts',
+    'src/runtime/bridge/inside.ts',
+  ],
   outdir: out,
   outbase: 'src',
   bundle: true,
@@ -35,5 +40,7 @@ await esbuild?.build({
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
 });
-const data = ['models/models.json', 'runtime/agents/profiles.json'];
-if (esbuild !== undefined) for (const file of data) cpSync(`src/${file}`, `${out}/${file}`);
+/** Read as they are. */
+const plain = ['models/models.json', 'runtime/agents/profiles.json', 'runtime/sandbox/etc'];
+if (esbuild !== undefined)
+  for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type AddressClass, classifyAddress } from './addresses.ts';
+import { type AddressClass, classifyAddress, isLoopback } from './addresses.ts';
 
 const cases: Readonly<Record<AddressClass, readonly string[]>> = {
   public: [
@@ -136,4 +136,16 @@ describe('classifyAddress', () => {
       it(`takes ${JSON.stringify(address)} as ${expected}`, () => {
         assert.equal(classifyAddress(address), expected);
       });
+});
+
+describe('isLoopback', () => {
+  const forms = ['127.0.0.1', '127.255.0.9', '::1', '[::1]', '::1%lo', '::ffff:127.0.0.1', '64:ff9b::7f00:1'];
+  for (const address of [...forms, '2002:7f00:1::'])
+    it(`knows ${address} as the machine itself`, () => {
+      assert.equal(isLoopback(address), true);
+    });
+  for (const address of ['128.0.0.1', '10.0.0.1', '::2', 'localhost', ''])
+    it(`does not take ${JSON.stringify(address)} for it`, () => {
+      assert.equal(isLoopback(address), false);
+    });
 });

@@ -39,6 +39,9 @@ const private4 = [
 
 const private6 = ['::1/128', 'fc00::/7', 'fec0::/10'];
 
+const loopback4 = ['127.0.0.0/8'];
+const loopback6 = ['::1/128'];
+
 /**
  * IPv6 prefixes that end in an IPv4 address: mapped, NAT64, and NAT64 of a local network. Of the last, which is a
  * /48, only the plain form is understood; in its other forms the address may stand anywhere.
@@ -76,16 +79,28 @@ function createList(ranges4: readonly string[], ranges6: readonly string[]): Blo
 
 const neverList = createList(never4, never6);
 const privateList = createList(private4, private6);
+const loopbackList = createList(loopback4, loopback6);
 const globalList = createList([], global6);
+
+/** An address without brackets and zone, and its family. Undefined: it is none. */
+function parseAddress(literal: string): [address: string, family: 'ipv4' | 'ipv6'] | undefined {
+  const text = literal.replace(/^\[(.*)\]$/, '$1');
+  const version = isIP(text);
+  if (version === 0) return undefined;
+  const [address = ''] = text.split('%');
+  return [address, version === 4 ? 'ipv4' : 'ipv6'];
+}
 
 /** The class of an IP address, with or without brackets and zone. What is no address is `never`. */
 export function classifyAddress(literal: string): AddressClass {
-  const text = literal.replace(/^\[(.*)\]$/, '$1');
-  const version = isIP(text);
-  if (version === 0) return 'never';
-  const [address = ''] = text.split('%');
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  if (neverList.check(address, family)) return 'never';
-  if (privateList.check(address, family)) return 'private';
-  return version === 4 || globalList.check(address, family) ? 'public' : 'never';
+  const parsed = parseAddress(literal);
+  if (parsed === undefined || neverList.check(...parsed)) return 'never';
+  if (privateList.check(...parsed)) return 'private';
+  return parsed[1] === 'ipv4' || globalList.check(...parsed) ? 'public' : 'never';
+}
+
+/** Whether an address, in whatever form, is the machine's own. */
+export function isLoopback(literal: string): boolean {
+  const parsed = parseAddress(literal);
+  return parsed !== undefined && loopbackList.check(...parsed);
 }

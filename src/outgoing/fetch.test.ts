@@ -8,7 +8,8 @@ import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
 import { kib } from '../schema.ts';
 import { type OutgoingCode, OutgoingError } from './errors.ts';
-import { createOutgoingFetch, type Lookup, type OutgoingOptions } from './fetch.ts';
+import { createOutgoingFetch, type OutgoingOptions } from './fetch.ts';
+import type { Lookup } from './resolve.ts';
 
 type TestContext = Parameters<typeof listenOnLoopback>[0];
 

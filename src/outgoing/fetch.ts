@@ -1,18 +1,10 @@
 // Every outgoing request goes through here: it reaches only addresses that were checked, follows no redirect, carries
 // only what the caller gave, and ends within its bounds.
-import { lookup as systemLookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { kib } from '../schema.ts';
-import { classifyAddress } from './addresses.ts';
 import { OutgoingError, timedOut, toOutgoingError } from './errors.ts';
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp } from './resolve.ts';
 
 export interface OutgoingOptions {
   /** Asked for each request. What it throws reaches the caller as it is. */
@@ -37,44 +29,6 @@ function parseTarget(url: string | URL): URL {
   if (target.username !== '' || target.password !== '')
     throw new OutgoingError('address_not_allowed', 'Its URL holds a user name or password.');
   return target;
-}
-
-function checkAddresses(addresses: readonly string[], privateToo: boolean): void {
-  const classes = new Set(addresses.map(classifyAddress));
-  if (classes.has('never'))
-    throw new OutgoingError(
-      'address_not_allowed',
-      'Its address is link-local or reserved, which this service never connects to.',
-    );
-  if (classes.has('private') && !privateToo)
-    throw new OutgoingError(
-      'address_not_allowed',
-      'Its address is private, which this service may not connect to; the operator can allow it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1.',
-    );
-}
-
-/** The addresses of a name, all of them checked. */
-async function resolve(lookup: Lookup, hostname: string, privateToo: boolean) {
-  const found = await lookup(hostname).catch(() => []);
-  if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name is not known.');
-  checkAddresses(
-    found.map(({ address }) => address),
-    privateToo,
-  );
-  return found;
-}
-
-/** For sockets: they connect to what this returns and look nothing up themselves. */
-function createCheckedLookup(lookup: Lookup, privateToo: boolean): LookupFunction {
-  return (hostname, { all }, callback) => {
-    resolve(lookup, hostname, privateToo).then(
-      ([first, ...rest]) => {
-        if (all || first === undefined) callback(null, first === undefined ? [] : [first, ...rest]);
-        else callback(null, first.address, first.family);
-      },
-      (error: Error) => callback(error, []),
-    );
-  };
 }
 
 /** One agent per request and no keep-alive, so that no connection outlives the rule it was checked by. */
@@ -124,19 +78,17 @@ function boundBody(body: ReadableStream<Uint8Array>, exchange: Exchange): Readab
 }
 
 export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
-  const { allowPrivate, timeoutMs, responseBytesMax } = options;
-  const lookup = options.lookup ?? ((hostname) => systemLookup(hostname, { all: true }));
+  const { allowPrivate, timeoutMs, responseBytesMax, lookup = lookUp } = options;
 
   return async (url, { method, headers, body, signal: callerSignal } = {}) => {
     const target = parseTarget(url);
     const privateToo = await allowPrivate();
-    // A socket looks up names only, so an address in the URL is checked here.
-    const literal = target.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(literal) !== 0) checkAddresses([literal], privateToo);
+    const rule = { private: privateToo, loopback: privateToo };
+    checkLiteral(bareHost(target.hostname), rule);
 
     // Loaded at the first use: a start of the service does not need it.
     const { Agent, fetch } = await import('undici');
-    const agent = new Agent(agentOptions(createCheckedLookup(lookup, privateToo), timeoutMs));
+    const agent = new Agent(agentOptions(createCheckedLookup(lookup, rule), timeoutMs));
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(timedOut(timeoutMs)), timeoutMs);
     const finish = () => {

@@ -2,12 +2,16 @@
 // needs a key of the user gets it here, outside.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isShown } from './token.ts';
 
 /** Answers what comes under one first segment of the path. `rest` is what follows it, with the query. */
-export type BridgeHandler = (request: IncomingMessage, response: ServerResponse, rest: string) => void;
+export type BridgeHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  rest: string,
+) => void | Promise<void>;
 
 /** Answers requests for other servers: CONNECT, and plain ones in their absolute form. */
 export interface Egress {
@@ -19,32 +23,72 @@ interface BridgeOptions {
   /** By first segment: `git`, `mcp`, `model`. */
   readonly handlers: Readonly<Record<string, BridgeHandler>>;
   /** Absent: nothing else can be reached. */
-  readonly egress?: Egress;
+  readonly egress?: Egress | undefined;
+  /** A connection that has not sent its first headers by then is closed. */
+  readonly headersMs?: number;
+  /** Told of what a handler throws; the program inside only learns that it failed. */
+  readonly onError?: (error: unknown) => void;
 }
 
 export interface Bridge {
   /** What a program inside must show, as a bearer token, as an API key, or to the proxy. */
   readonly token: string;
-  /** Serves a listener that was opened in a sandbox. */
-  take(listener: Server): void;
+  /** Serves a listener that was opened in a sandbox. What is returned closes it. */
+  take(listener: Server): () => void;
   /** Serves a port of the host's loopback, for sandboxes without a network of their own. Returns the port. */
   listen(): Promise<number>;
+  /** Serves a socket of the host. Only one of `listen` and `listenAt` can be used. */
+  listenAt(path: string): Promise<void>;
+  /** Ends every connection, and whatever came over one with it. */
   close(): Promise<void>;
 }
 
 const tokenBytes = 32;
+/** Of a run, over all of its listeners. More are closed at once. */
 const connectionsMax = 256;
+const headersMsUsual = 30_000;
+/** A model may think for minutes before it says a word. */
+const silenceMsMax = 15 * 60_000;
 
 function refuse(response: ServerResponse, status: number, sentence: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
 }
 
-export function createBridge({ handlers, egress }: BridgeOptions): Bridge {
+/** Keeps the sockets, whichever listener they came from: a server that does not listen itself forgets them. */
+function keepSockets(headersMs: number) {
+  const sockets = new Set<Socket>();
+  const waiting = new WeakMap<Duplex, NodeJS.Timeout>();
+  return {
+    add: (socket: Socket) => {
+      if (sockets.size >= connectionsMax) return socket.destroy();
+      sockets.add(socket);
+      waiting.set(
+        socket,
+        setTimeout(() => socket.destroy(), headersMs),
+      );
+      socket.on('error', () => socket.destroy());
+      return socket.once('close', () => {
+        clearTimeout(waiting.get(socket));
+        sockets.delete(socket);
+      });
+    },
+    /** Its first headers have come. */
+    heard: (socket: Duplex) => clearTimeout(waiting.get(socket)),
+    destroyAll: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+export function createBridge(options: BridgeOptions): Bridge {
+  const { handlers, egress, headersMs = headersMsUsual, onError = () => {} } = options;
   const token = `pr_${randomBytes(tokenBytes).toString('base64url')}`;
   const listeners = new Set<Server>();
-  let listening: Promise<number> | undefined;
+  const sockets = keepSockets(headersMs);
+  let listening: Promise<void> | undefined;
 
-  const server = createServer((request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    sockets.heard(request.socket);
     if (!isShown(request, token)) return refuse(response, 401, 'The token of this run is missing.');
     const url = request.url ?? '';
     if (!url.startsWith('/')) {
@@ -54,11 +98,21 @@ export function createBridge({ handlers, egress }: BridgeOptions): Bridge {
     const [, segment = '', rest = ''] = /^\/([a-z]+)(.*)$/s.exec(url) ?? [];
     const handler = Object.hasOwn(handlers, segment) ? handlers[segment] : undefined;
     if (handler === undefined) return refuse(response, 404, 'There is nothing here.');
-    handler(request, response, rest);
+    return handler(request, response, rest);
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      onError(error);
+      if (response.headersSent) response.destroy();
+      else refuse(response, 500, 'The bridge failed.');
+    });
   });
-  server.maxConnections = connectionsMax;
+  server.timeout = silenceMsMax;
+  server.on('connection', sockets.add);
+  server.on('clientError', (_, socket) => socket.destroy());
   server.on('connect', (request, socket, head) => {
-    socket.on('error', () => socket.destroy());
+    sockets.heard(socket);
     if (!isShown(request, token)) {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n');
       return;
@@ -67,22 +121,39 @@ export function createBridge({ handlers, egress }: BridgeOptions): Bridge {
     else egress.connect(request, socket, head);
   });
 
+  const listenOn = (where: object) => {
+    listening ??= new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(where, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    return listening;
+  };
+
   return {
     token,
     take: (listener) => {
       listeners.add(listener);
+      // A request may come whole before its answer is wanted.
+      Object.assign(listener, { allowHalfOpen: true, maxConnections: connectionsMax });
+      listener.on('error', () => {});
       listener.on('connection', (socket) => server.emit('connection', socket));
+      return () => {
+        listeners.delete(listener);
+        listener.close();
+      };
     },
-    listen: () => {
-      listening ??= new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-      });
-      return listening;
+    listen: async () => {
+      await listenOn({ port: 0, host: '127.0.0.1' });
+      return (server.address() as AddressInfo).port;
     },
+    listenAt: (path) => listenOn({ path }),
     close: async () => {
       for (const listener of listeners) listener.close();
-      server.closeAllConnections();
+      listeners.clear();
+      sockets.destroyAll();
       if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };

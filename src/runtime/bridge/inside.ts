@@ -1,15 +1,41 @@
-// The first program in a sandbox that has a network of its own: opens the listener of the bridge on the loopback in
-// there, hands it to the service outside, and becomes the program that was asked for. Nothing of it stays.
-import { createServer } from 'node:net';
+// Runs in a sandbox that has a network of its own, before the program that was asked for: opens the port of the bridge
+// on the loopback in there. With a channel to the service it hands the listener out and ends, so that nothing of it
+// stays; with the path of a socket it stays and forwards to that.
+import { closeSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 
-const [port = '', program = '', ...args] = process.argv.slice(2);
-const listener = createServer();
-listener.listen(Number(port), '127.0.0.1', () => {
-  process.send?.('listening', listener);
-  process.once('message', () => {
-    process.disconnect?.();
-    listener.close();
-    delete process.env['NODE_CHANNEL_FD'];
-    process.execve?.(program, [program, ...args], process.env as Record<string, string>);
+const connectionsMax = 256;
+const standardOutput = 1;
+
+function fail(error: Error): never {
+  process.stderr.write(`The bridge of the sandbox could not be opened: ${error.message}\n`);
+  process.exit(127);
+}
+
+function join(inner: Socket, path: string): void {
+  const outer = connect({ path, allowHalfOpen: true });
+  inner.on('error', () => outer.destroy());
+  outer.on('error', () => inner.destroy());
+  inner.on('close', () => outer.destroy());
+  outer.on('close', () => inner.destroy());
+  inner.pipe(outer).pipe(inner);
+}
+
+function handOut(listener: Server): void {
+  process.once('message', () => process.exit(0));
+  process.once('disconnect', () => fail(new Error('the service has gone')));
+  process.send?.('listening', listener, {}, (error) => {
+    if (error !== null) fail(error);
   });
+}
+
+const [port = '', socketPath] = process.argv.slice(2);
+const listener = createServer({ allowHalfOpen: true });
+listener.maxConnections = connectionsMax;
+listener.on('error', fail);
+if (socketPath !== undefined) listener.on('connection', (inner) => join(inner, socketPath));
+listener.listen(Number(port), '127.0.0.1', () => {
+  if (socketPath === undefined) handOut(listener);
+  // Whoever waits for the end of our output knows now that the port is open.
+  else closeSync(standardOutput);
 });

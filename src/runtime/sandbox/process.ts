@@ -6,6 +6,7 @@ const path = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 
 export const processSandbox: Sandbox = {
   kind: 'process',
+  bridgeWay: 'loopback',
   bridgePort: undefined,
   inside: ({ workspace, home }: Cell) => ({ workspace, home }),
   wrap: ({ workspace, home }: Cell, { argv: [command, ...args], env, cwd }: Launch): Wrapped => ({

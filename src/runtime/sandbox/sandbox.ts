@@ -34,21 +34,35 @@ export interface Inside {
   readonly home: string;
 }
 
-/** What to start on the host. */
-export interface Wrapped {
+/** A command of the host. */
+export interface Command {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
 }
+
+/** What to start on the host. */
+export interface Wrapped extends Command {
+  readonly cwd?: string;
+  /** What ends it for certain, where killing what was started does not. */
+  readonly end?: Command;
+}
+
+/**
+ * How programs inside get to the bridge: over a listener that the program `inside.ts` opens in there and hands out,
+ * over a socket of the host to which it forwards, or on the loopback of the host, which they share.
+ */
+export type BridgeWay = 'handover' | 'socket' | 'loopback';
+
+/** What a launch has of a network; `socket` is the path of the bridge's on the host. */
+export type Network = 'none' | 'bridge' | { readonly socket: string };
 
 export interface Sandbox {
   readonly kind: SandboxKind;
-  /**
-   * The port on which programs inside find the bridge, where the sandbox has a network of its own. Its listener is
-   * handed out by the program `inside.ts`, which `wrap` then starts first. Undefined: the network is the host's.
-   */
+  readonly bridgeWay: BridgeWay;
+  /** The port on which programs inside find the bridge. Undefined: the one on which it listens on the host. */
   readonly bridgePort: number | undefined;
   inside(cell: Cell): Inside;
-  wrap(cell: Cell, launch: Launch, network: 'none' | 'bridge'): Wrapped;
+  /** Throws where a name in the environment cannot be passed on. */
+  wrap(cell: Cell, launch: Launch, network: Network): Wrapped;
 }

@@ -1,0 +1,68 @@
+// The addresses of a name, all of them checked, so that a socket connects to what was checked and nothing else.
+import { lookup as systemLookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { classifyAddress, isLoopback } from './addresses.ts';
+import { OutgoingError } from './errors.ts';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
+
+/** What may be reached beside public addresses. */
+export interface AddressRule {
+  readonly private: boolean;
+  /** The machine itself, which is private, too. */
+  readonly loopback: boolean;
+}
+
+export const lookUp: Lookup = (hostname) => systemLookup(hostname, { all: true });
+
+function checkAddresses(addresses: readonly string[], rule: AddressRule): void {
+  const classes = new Set(addresses.map(classifyAddress));
+  if (classes.has('never'))
+    throw new OutgoingError(
+      'address_not_allowed',
+      'Its address is link-local or reserved, which this service never connects to.',
+    );
+  if (!rule.loopback && addresses.some(isLoopback))
+    throw new OutgoingError('address_not_allowed', 'Its address is the machine of this service itself.');
+  if (classes.has('private') && !rule.private)
+    throw new OutgoingError(
+      'address_not_allowed',
+      'Its address is private, which this service may not connect to; the operator can allow it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1.',
+    );
+}
+
+/** The host of a URL or of a request line, without brackets. */
+export const bareHost = (host: string) => host.replace(/^\[|\]$/g, '');
+
+/** A socket looks up names only, so an address that stands in for one is checked here. */
+export function checkLiteral(host: string, rule: AddressRule): void {
+  if (isIP(host) !== 0) checkAddresses([host], rule);
+}
+
+async function resolve(lookup: Lookup, hostname: string, rule: AddressRule) {
+  const found = await lookup(hostname).catch(() => []);
+  if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name is not known.');
+  checkAddresses(
+    found.map(({ address }) => address),
+    rule,
+  );
+  return found;
+}
+
+/** For sockets: they connect to what this returns and look nothing up themselves. */
+export function createCheckedLookup(lookup: Lookup, rule: AddressRule): LookupFunction {
+  return (hostname, { all }, callback) => {
+    resolve(lookup, hostname, rule).then(
+      ([first, ...rest]) => {
+        if (all || first === undefined) callback(null, first === undefined ? [] : [first, ...rest]);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, []),
+    );
+  };
+}

@@ -1,0 +1,24 @@
+// What of the headers of a message goes on to the next server: not what is meant for this one.
+import type { IncomingHttpHeaders } from 'node:http';
+
+const hopByHop = new Set([
+  'connection',
+  'expect', // answered by the server that read it
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Without those of the connection, nor any that `Connection` names, nor what was said to the proxy. */
+export function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[]> {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name)) kept[name] = value;
+  return kept;
+}

@@ -1,0 +1,112 @@
+// Which sandbox runs have, by what the operator said and what the machine can do; and who may have none.
+import { createDocker } from './docker.ts';
+import { type Probed, probeBubblewrap, probeDocker } from './probe.ts';
+import { processSandbox } from './process.ts';
+import type { Sandbox, SandboxKind } from './sandbox.ts';
+
+export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'process'] as const;
+/** The option PARLEY_SANDBOX. */
+export type SandboxChoice = (typeof sandboxChoices)[number];
+
+export interface ChooseOptions {
+  readonly choice: SandboxChoice;
+  /** Of containers, for conversations that name none. */
+  readonly image: string;
+  /** Folders that no agent may see: that of the data. */
+  readonly hidden: readonly string[];
+  /** A folder in which a launch can be tried. */
+  readonly trialFolder: string;
+  /** Whether the service is reached from this machine alone. */
+  readonly onLoopback: () => boolean;
+  /** Asked at the time of use, for users are made while the service runs. */
+  readonly hasOneUser: () => Promise<boolean>;
+}
+
+/** What a run has to do with the sandbox it is given. */
+export interface Chosen {
+  readonly sandbox: Sandbox;
+  /** No agent but the built-in one may run. */
+  readonly builtInOnly: boolean;
+  /** Every command and write must be confirmed, whatever the settings say. */
+  readonly confirmAlways: boolean;
+}
+
+/** The sentence goes into the stop reason `no_sandbox`. */
+export type Choice = Chosen | { readonly refusal: string };
+
+export interface SandboxPlan {
+  /** Undefined: there is none. */
+  readonly kind: SandboxKind | undefined;
+  /** For the log at the start and /server_info: what agents run in. */
+  readonly announcement: string;
+  /** Decides for one run. Fails as `hasOneUser` fails. */
+  choose(): Promise<Choice>;
+}
+
+const noBoundary =
+  'no sandbox: agents run as processes of this machine and can do whatever the service can do';
+
+/** One kind, for everybody. */
+function settled(sandbox: Sandbox): SandboxPlan {
+  return {
+    kind: sandbox.kind,
+    announcement: `Agents run in ${sandbox.kind}.`,
+    choose: async () => ({ sandbox, builtInOnly: false, confirmAlways: false }),
+  };
+}
+
+function nothing(sentence: string): SandboxPlan {
+  return {
+    kind: undefined,
+    announcement: `Agents cannot run: ${sentence}.`,
+    choose: async () => ({ refusal: `There is no sandbox to run it in: ${sentence}.` }),
+  };
+}
+
+/** The operator wants no boundary. They may have it for themselves. */
+function named({ hasOneUser }: ChooseOptions): SandboxPlan {
+  return {
+    kind: 'process',
+    announcement: `Agents have ${noBoundary}, as PARLEY_SANDBOX=process asks for.`,
+    choose: async () =>
+      (await hasOneUser())
+        ? { sandbox: processSandbox, builtInOnly: false, confirmAlways: false }
+        : {
+            refusal:
+              'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap or docker.',
+          },
+  };
+}
+
+/** Nothing else works: one person on their own machine may go on, with care. */
+function lastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): SandboxPlan {
+  const advice = `${faults}; install bubblewrap`;
+  if (!onLoopback()) return nothing(advice);
+  return {
+    kind: 'process',
+    announcement: `Agents have ${noBoundary}, for ${faults}. Only the built-in agent runs, and asks before each command and write.`,
+    choose: async () =>
+      (await hasOneUser())
+        ? { sandbox: processSandbox, builtInOnly: true, confirmAlways: true }
+        : { refusal: `There is no sandbox to run it in: ${advice}.` },
+  };
+}
+
+/** Tries what the choice allows, in order, once. */
+export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> {
+  const { choice, image, hidden, trialFolder } = options;
+  if (choice === 'process') return named(options);
+  const probes: readonly [SandboxKind, () => Promise<Probed>][] = [
+    ['bubblewrap', () => probeBubblewrap(hidden, trialFolder)],
+    ['docker', () => probeDocker((command) => createDocker({ command, image }))],
+  ];
+  const faults: string[] = [];
+  for (const [kind, probe] of probes) {
+    if (choice !== 'auto' && choice !== kind) continue;
+    const probed = await probe();
+    if ('sandbox' in probed) return settled(probed.sandbox);
+    faults.push(probed.fault);
+  }
+  const why = faults.join(', and ');
+  return choice === 'auto' ? lastResort(why, options) : nothing(why);
+}

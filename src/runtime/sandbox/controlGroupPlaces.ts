@@ -1,0 +1,112 @@
+// Where control groups may be made: the group of the service, as far as it is its own to divide. Both versions of the
+// kernel's interface are known.
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+
+export type Controller = 'memory' | 'pids';
+
+/** A folder in which groups can be made, and what they can limit. */
+export interface GroupPlace {
+  readonly version: 1 | 2;
+  readonly folder: string;
+  readonly controllers: readonly Controller[];
+}
+
+/** Where the kernel tells of groups; only tests have others. */
+export interface GroupSources {
+  readonly own: string;
+  readonly mounts: string;
+  readonly uid: number;
+}
+
+const known: readonly Controller[] = ['memory', 'pids'];
+/** An operator who gives the service's unit `DelegateSubgroup=parley-service` says that the group above is ours. */
+const serviceGroup = 'parley-service';
+
+const controllersIn = (text: string): Controller[] => {
+  const names = text.trim().split(/[\s,]+/);
+  return known.filter((name) => names.includes(name));
+};
+
+interface Mount {
+  readonly version: 1 | 2;
+  readonly root: string;
+  readonly folder: string;
+  readonly controllers: readonly Controller[];
+}
+
+function mountsIn(text: string): Mount[] {
+  return text.split('\n').flatMap((line): Mount[] => {
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , , root = '', folder = ''] = before.split(' ');
+    const [type, , options = ''] = after.split(' ');
+    if (type === 'cgroup2') return [{ version: 2, root, folder, controllers: [] }];
+    if (type !== 'cgroup') return [];
+    return [{ version: 1, root, folder, controllers: controllersIn(options) }];
+  });
+}
+
+/** The path of the own group in a hierarchy. Version 2 is the one without names. */
+function ownPath(text: string, { version, controllers }: Mount): string | undefined {
+  for (const line of text.split('\n')) {
+    const [, names = '', ...path] = line.split(':');
+    const fits =
+      version === 2 ? names === '' : controllersIn(names).some((name) => controllers.includes(name));
+    if (fits && path.length > 0) return path.join(':');
+  }
+  return undefined;
+}
+
+/**
+ * Root can write everywhere, which does not make a group its own: who started the service may count and end it by
+ * that group. So it must be the top of what is seen here, or belong to the user of the service, or be named.
+ */
+function isOurs(folder: string, atTop: boolean, uid: number): boolean {
+  return atTop || (uid !== 0 && statSync(folder).uid === uid);
+}
+
+/** A group of version 2 passes controllers on only while no process is in it: ours moves one down. */
+function passOn(folder: string, controllers: readonly Controller[]): void {
+  const enable = () =>
+    writeFileSync(join(folder, 'cgroup.subtree_control'), controllers.map((name) => `+${name}`).join(' '));
+  try {
+    enable();
+  } catch {
+    const members = readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim();
+    if (members !== String(process.pid)) throw new Error('others are in the group');
+    mkdirSync(join(folder, serviceGroup), { recursive: true });
+    writeFileSync(join(folder, serviceGroup, 'cgroup.procs'), String(process.pid));
+    enable();
+  }
+}
+
+function placeOf(mount: Mount, own: string, uid: number): GroupPlace | undefined {
+  const below = relative(mount.root, own);
+  if (below.startsWith('..')) return undefined;
+  const folder = join(mount.folder, below);
+  if (mount.version === 1)
+    return isOurs(folder, below === '', uid)
+      ? { version: 1, folder, controllers: mount.controllers }
+      : undefined;
+  const named = basename(folder) === serviceGroup;
+  if (!named && !isOurs(folder, below === '', uid)) return undefined;
+  const place = named ? dirname(folder) : folder;
+  const controllers = controllersIn(readFileSync(join(place, 'cgroup.controllers'), 'utf8'));
+  if (controllers.length === 0) return undefined;
+  passOn(place, controllers);
+  return { version: 2, folder: place, controllers };
+}
+
+/** Every place, in none of which anything was tried yet. */
+export function findGroupPlaces({ own, mounts, uid }: GroupSources): GroupPlace[] {
+  return mountsIn(mounts).flatMap((mount) => {
+    if (mount.version === 1 && mount.controllers.length === 0) return [];
+    const path = ownPath(own, mount);
+    try {
+      const place = path === undefined ? undefined : placeOf(mount, path, uid);
+      return place === undefined ? [] : [place];
+    } catch {
+      return [];
+    }
+  });
+}

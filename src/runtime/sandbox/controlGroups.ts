@@ -1,0 +1,198 @@
+// Limits on memory and processes that hold for all that a cell starts, and a way to kill all of it, by control groups
+// of the kernel.
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { findGroupPlaces, type GroupPlace, type GroupSources } from './controlGroupPlaces.ts';
+import { type CellLimits, limitsOf } from './limits.ts';
+import type { Cell, Wrapped } from './sandbox.ts';
+
+/** What one launch is in. */
+export interface LaunchGroup {
+  readonly folders: readonly string[];
+  /** Writes a command so that it begins its life in the group. */
+  wrap(wrapped: Wrapped): Wrapped;
+  /** Kills all that is in it, and removes it. */
+  end(): Promise<void>;
+}
+
+export interface CellGroup {
+  /** For a record of what is to be removed should the service die. */
+  readonly folders: readonly string[];
+  enter(): LaunchGroup;
+  /** Kills all that is in it, and removes it. */
+  end(): Promise<void>;
+}
+
+export interface ControlGroups {
+  /** Which limits hold. Where none does, a cell has no group either. */
+  readonly holds: { readonly memory: boolean; readonly processes: boolean };
+  /** Fails where the system refuses; then nothing is left. */
+  create(cell: Pick<Cell, 'name' | 'resourceFactor'>): CellGroup;
+}
+
+const groupPrefix = 'parley-';
+const killAgainMs = 5;
+const killTriesMax = 1_000;
+
+/** By version: which files hold a limit. Without room to swap to, the limit is one on memory. */
+function limitFiles(
+  { version, controllers }: GroupPlace,
+  limits: CellLimits,
+): [file: string, value: number][] {
+  const files: [string, number][] = [];
+  if (controllers.includes('pids')) files.push(['pids.max', limits.processesMax]);
+  if (controllers.includes('memory') && version === 1)
+    files.push(['memory.limit_in_bytes', limits.memoryBytesMax]);
+  if (controllers.includes('memory') && version === 2)
+    files.push(['memory.max', limits.memoryBytesMax], ['memory.oom.group', 1]);
+  return files;
+}
+
+/** Not there without swap, or on kernels that do not count it. */
+function limitSwap(folder: string, { version }: GroupPlace, { memoryBytesMax }: CellLimits): void {
+  const [file, value] =
+    version === 1 ? ['memory.memsw.limit_in_bytes', memoryBytesMax] : ['memory.swap.max', 0];
+  try {
+    writeFileSync(join(folder, String(file)), String(value), { flag: 'r+' });
+  } catch {
+    // The limit on memory holds without it.
+  }
+}
+
+function members(folder: string): number[] {
+  return readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
+}
+
+function writeIfThere(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'r+' });
+  } catch {
+    // Not of this version.
+  }
+}
+
+/** With no process allowed nothing can be started any more, so that whatever is killed stays so. */
+function killOnce(folder: string): void {
+  writeIfThere(join(folder, 'pids.max'), '0');
+  writeIfThere(join(folder, 'cgroup.kill'), '1');
+  for (const pid of members(folder)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+function subgroups(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(folder, entry.name));
+}
+
+/** Kills all that is in a group and in those below it, and removes them. Gives up on what cannot be killed. */
+export async function endGroup(folder: string): Promise<void> {
+  for (let tries = 0; tries < killTriesMax; tries++) {
+    try {
+      for (const one of subgroups(folder)) await endGroup(one);
+      killOnce(folder);
+      rmdirSync(folder);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      await wait(killAgainMs);
+    }
+  }
+}
+
+const endAll = async (folders: readonly string[]) => {
+  await Promise.all(folders.map(endGroup));
+};
+
+const joinScript = `while [ "$1" != -- ]; do
+  echo 0 >"$1/cgroup.procs" || exit 126
+  shift
+done
+shift
+exec "$@"`;
+
+function createLaunchGroup(folders: readonly string[]): LaunchGroup {
+  for (const folder of folders) mkdirSync(folder);
+  return {
+    folders,
+    wrap: ({ command, args, ...rest }) => ({
+      ...rest,
+      command: '/bin/sh',
+      args: ['-c', joinScript, 'parley', ...folders, '--', command, ...args],
+    }),
+    end: () => endAll(folders),
+  };
+}
+
+function limitGroup(folder: string, place: GroupPlace, limits: CellLimits): void {
+  mkdirSync(folder);
+  try {
+    for (const [file, value] of limitFiles(place, limits)) writeFileSync(join(folder, file), String(value));
+  } catch (error) {
+    rmdirSync(folder);
+    throw error;
+  }
+  if (place.controllers.includes('memory')) limitSwap(folder, place, limits);
+}
+
+/** Whether a group can be made in a place; leaves nothing. */
+function works(place: GroupPlace): boolean {
+  const folder = join(place.folder, `${groupPrefix}trial-${process.pid}`);
+  try {
+    limitGroup(folder, place, limitsOf({ resourceFactor: 1 }));
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function currentSources(): GroupSources | undefined {
+  try {
+    return {
+      own: readFileSync('/proc/self/cgroup', 'utf8'),
+      mounts: readFileSync('/proc/self/mountinfo', 'utf8'),
+      uid: process.getuid?.() ?? -1,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What of control groups can be used here. */
+export function openControlGroups(sources = currentSources()): ControlGroups {
+  const places = sources === undefined ? [] : findGroupPlaces(sources).filter(works);
+  const can = (name: 'memory' | 'pids') => places.some(({ controllers }) => controllers.includes(name));
+  return {
+    holds: { memory: can('memory'), processes: can('pids') },
+    create: (cell) => {
+      const limits = limitsOf(cell);
+      const made: string[] = [];
+      try {
+        for (const place of places) {
+          const folder = join(place.folder, groupPrefix + cell.name);
+          limitGroup(folder, place, limits);
+          made.push(folder);
+        }
+      } catch (error) {
+        for (const folder of made) rmdirSync(folder);
+        throw error;
+      }
+      let count = 0;
+      return {
+        folders: made,
+        enter: () => {
+          count++;
+          return createLaunchGroup(made.map((folder) => join(folder, String(count))));
+        },
+        end: () => endAll(made),
+      };
+    },
+  };
+}

@@ -1,0 +1,123 @@
+// The sandbox where there is an engine for containers and no bubblewrap: a container without a network for each launch.
+import { randomBytes } from 'node:crypto';
+import { carried, entranceArgv, entranceFiles, insidePort, insideSocket } from './entrance.ts';
+import { fileBytesMax, limitsOf, openFilesMax, sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
+import type { Cell, Command, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
+
+const workspace = '/workspace';
+const home = '/home/agent';
+
+/** What the client of the engine needs of the service's environment. Nothing of it goes into a container. */
+const clientVariables = [
+  'PATH',
+  'HOME',
+  'XDG_RUNTIME_DIR',
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'DOCKER_TLS_VERIFY',
+  'DOCKER_CERT_PATH',
+];
+
+export interface DockerOptions {
+  /** Where the client is, or its name. */
+  readonly command: string;
+  /** For cells that name none. Its programs must be linked against glibc, for ours are. */
+  readonly image: string;
+}
+
+interface Mount {
+  readonly from: string;
+  readonly to: string;
+  readonly readonly: boolean;
+}
+
+/** The value of `--mount` is a line of CSV. */
+function mountArgs({ from, to, readonly }: Mount): string[] {
+  const fields = ['type=bind', `source=${from}`, `target=${to}`, ...(readonly ? ['readonly'] : [])];
+  const quoted = fields.map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field));
+  return ['--mount', quoted.join(',')];
+}
+
+function mountsOf(cell: Cell, network: Network): Mount[] {
+  const read = (from: string, to: string): Mount => ({ from, to, readonly: true });
+  return [
+    { from: cell.workspace, to: workspace, readonly: false },
+    { from: cell.home, to: home, readonly: false },
+    ...cell.readable.map((path) => read(path, path)),
+    ...(typeof network === 'object'
+      ? [...entranceFiles.map(([from, to]) => read(from, to)), read(network.socket, insideSocket)]
+      : []),
+  ];
+}
+
+function limitArgs(cell: Cell): string[] {
+  const { memoryBytesMax, processesMax, processorsMax } = limitsOf(cell);
+  return [
+    ...['--pids-limit', String(processesMax), '--cpus', String(processorsMax)],
+    // With both the same there is nothing to swap to.
+    ...['--memory', String(memoryBytesMax), '--memory-swap', String(memoryBytesMax)],
+    ...['--tmpfs', `/tmp:rw,exec,nosuid,nodev,size=${temporaryBytesMax}`],
+    ...['--shm-size', String(sharedMemoryBytesMax)],
+    ...['--ulimit', 'core=0', '--ulimit', `nofile=${openFilesMax}`, '--ulimit', `fsize=${fileBytesMax}`],
+  ];
+}
+
+/** The files of a cell belong to the user of the service, so that is who programs inside are. */
+const userArgs = ['--user', `${process.getuid?.() ?? 1_000}:${process.getgid?.() ?? 1_000}`];
+
+const confinement = [
+  ...['--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--read-only'],
+  ...['--network', 'none', '--hostname', 'parley', '--ipc', 'private'],
+];
+
+export function createDocker({ command, image }: DockerOptions): Sandbox {
+  const clientEnv = () =>
+    Object.fromEntries(
+      clientVariables.flatMap((name) => {
+        const value = process.env[name];
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
+
+  return {
+    kind: 'docker',
+    bridgeWay: 'socket',
+    bridgePort: insidePort,
+    inside: () => ({ workspace, home }),
+    wrap: (cell: Cell, launch: Launch, network: Network): Wrapped => {
+      // A cell may have several launches at a time.
+      const name = `parley-${cell.name}-${randomBytes(4).toString('hex')}`;
+      const env = { HOME: home, USER: 'agent', TMPDIR: '/tmp', ...launch.env };
+      const travelling = carried(env);
+      const [entrance = '', ...entranceArgs] = entranceArgv(cell, launch, {
+        env,
+        way: network === 'none' ? 'none' : 'socket',
+      });
+      const end: Command = { command, args: ['rm', '--force', name], env: clientEnv() };
+      return {
+        command,
+        args: [
+          ...[
+            'run',
+            '--interactive',
+            '--rm',
+            '--init',
+            '--name',
+            name,
+            '--label',
+            `parley.cell=${cell.name}`,
+          ],
+          ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(cell)],
+          ...mountsOf(cell, network).flatMap(mountArgs),
+          // Names only: the client takes the values from its own environment.
+          ...Object.keys(travelling).flatMap((variable) => ['--env', variable]),
+          ...['--workdir', launch.cwd ?? workspace, '--entrypoint', entrance, cell.image ?? image],
+          ...entranceArgs,
+        ],
+        env: { ...clientEnv(), ...travelling },
+        end,
+      };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+// A program that was started in a cell, from its first process on the host to the end of all that it started.
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Server } from 'node:net';
+import type { Readable, Writable } from 'node:stream';
+import type { Bridge } from '../bridge/bridge.ts';
+import type { LaunchGroup } from './controlGroups.ts';
+import { type LaunchRecords, runEnd } from './orphans.ts';
+import { allGone, childrenOf, killGroup } from './processes.ts';
+import type { Wrapped } from './sandbox.ts';
+
+export interface End {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A program that was started in a cell. */
+export interface Entered {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Never rejects; settles when nothing of it is alive. A program that could not be started ends with code 127. */
+  readonly ended: Promise<End>;
+  /** Kills it and all that it started. Settles when it is gone. */
+  kill(): Promise<void>;
+}
+
+export interface Entering {
+  readonly wrapped: Wrapped;
+  readonly group: LaunchGroup | undefined;
+  readonly records: LaunchRecords | undefined;
+  /** Where the program `inside.ts` hands its listener to. */
+  readonly handover: Bridge | undefined;
+}
+
+const couldNotStart = 127;
+const goneMsMax = 5_000;
+
+/**
+ * Waits for the listener of the program `inside.ts`, which ends once it is answered. The channel is closed then: a
+ * program inside must not find it. Returns what closes the listener, which would keep the network inside alive.
+ */
+function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> {
+  return new Promise((resolve) => {
+    const nothing = () => resolve(() => {});
+    child.once('message', (_, listener) => {
+      const release = bridge.take(listener as Server);
+      child.send('go', () => {
+        if (child.connected) child.disconnect();
+        resolve(release);
+      });
+    });
+    child.once('exit', nothing);
+    child.once('error', nothing);
+  });
+}
+
+function endOf(child: ChildProcess): Promise<End> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve({ code: couldNotStart, signal: null }));
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+}
+
+function start({ wrapped, group, handover }: Entering): ChildProcess {
+  const { command, args, env, cwd } = group === undefined ? wrapped : group.wrap(wrapped);
+  return spawn(command, args, {
+    env,
+    cwd,
+    // A group of its own, which dies as one.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))],
+  });
+}
+
+/** Ends all that a first process started, whether it still runs or not. */
+async function endAll(
+  child: ChildProcess,
+  exited: Promise<End>,
+  { wrapped, group }: Entering,
+): Promise<void> {
+  const { pid } = child;
+  // The first process in a namespace is a child of the one that we know; all others there go before it.
+  const children = pid === undefined ? [] : childrenOf(pid);
+  if (pid !== undefined) killGroup(pid);
+  await Promise.all([
+    group?.end(),
+    wrapped.end === undefined ? undefined : runEnd(wrapped.end),
+    exited,
+    allGone(children, goneMsMax),
+  ]);
+}
+
+/** Rejects where the system has no room for another process; then nothing is left. */
+export async function enter(entering: Entering): Promise<Entered> {
+  const { wrapped, group, records, handover } = entering;
+  let child: ChildProcess;
+  try {
+    child = start(entering);
+  } catch (error) {
+    await group?.end();
+    throw error;
+  }
+  const { pid, stdin, stdout, stderr } = child;
+  const exited = endOf(child);
+  const forget =
+    pid === undefined ? undefined : records?.add({ pid, folders: group?.folders ?? [], end: wrapped.end });
+  let ending: Promise<void> | undefined;
+  const kill = () => {
+    ending ??= endAll(child, exited, entering).then(() => forget?.());
+    return ending;
+  };
+  const ended = exited.then(async (end) => {
+    await kill();
+    return end;
+  });
+  if (stdin == null || stdout == null || stderr == null) {
+    await ended;
+    throw new Error('no process can be started');
+  }
+  stdin.on('error', () => {
+    // It no longer reads; `ended` tells.
+  });
+  if (handover !== undefined) {
+    const release = await takeListener(child, handover);
+    void exited.then(release);
+  }
+  return { stdin, stdout, stderr, ended, kill };
+}

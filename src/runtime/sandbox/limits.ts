@@ -1,0 +1,28 @@
+// How much a cell may take. The factor of its settings scales what is shared: memory, processes and processors.
+import { mib } from '../../schema.ts';
+import type { Cell } from './sandbox.ts';
+
+const gib = 1_024 * mib;
+const memoryBytesUsual = 4 * gib;
+const processesUsual = 512;
+const processorsUsual = 2;
+
+/** The same for every cell: they keep one program from taking what others need. */
+export const openFilesMax = 16_384;
+export const fileBytesMax = 4 * gib;
+export const temporaryBytesMax = gib;
+export const sharedMemoryBytesMax = 256 * mib;
+
+export interface CellLimits {
+  readonly memoryBytesMax: number;
+  readonly processesMax: number;
+  readonly processorsMax: number;
+}
+
+export function limitsOf({ resourceFactor }: Pick<Cell, 'resourceFactor'>): CellLimits {
+  return {
+    memoryBytesMax: Math.round(memoryBytesUsual * resourceFactor),
+    processesMax: Math.max(1, Math.round(processesUsual * resourceFactor)),
+    processorsMax: processorsUsual * resourceFactor,
+  };
+}

@@ -1,0 +1,96 @@
+// What a worker that was killed has left: each launch has a small file in the data folder while it lives. The next
+// start ends what is named in files whose worker is gone.
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { endGroup } from './controlGroups.ts';
+import { isRunning, type KnownProcess, killGroup, knownProcess, processSpace } from './processes.ts';
+import type { Command } from './sandbox.ts';
+
+interface LaunchRecord {
+  /** Where the numbers of the processes mean something. */
+  readonly space: string;
+  readonly worker: KnownProcess;
+  /** Leads a group. */
+  readonly leader: KnownProcess;
+  /** Control groups. */
+  readonly folders: readonly string[];
+  /** The argv that ends it for certain; run with the environment of the service that reads it. */
+  readonly end: Pick<Command, 'command' | 'args'> | null;
+}
+
+export interface LaunchRecords {
+  /** Notes a launch; the answer forgets it. */
+  add(launch: { pid: number; folders: readonly string[]; end: Command | undefined }): () => void;
+  /** Ends what workers left that are gone. Returns how many launches that were. */
+  endOrphans(): Promise<number>;
+}
+
+const endMsMax = 10_000;
+
+/** Runs a command that ends something. Whether there was something to end, it does not tell. */
+export function runEnd({ command, args, env }: Omit<Command, 'env'> & Partial<Command>): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { env: env ?? process.env, stdio: 'ignore', timeout: endMsMax });
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+}
+
+function parse(text: string): LaunchRecord | undefined {
+  try {
+    return JSON.parse(text) as LaunchRecord;
+  } catch {
+    // Its writer was killed while it wrote.
+    return undefined;
+  }
+}
+
+async function endOrphan({ leader, folders, end }: LaunchRecord): Promise<void> {
+  if (isRunning(leader)) killGroup(leader.pid);
+  for (const folder of folders) await endGroup(folder);
+  if (end !== null) await runEnd(end);
+}
+
+export function openLaunchRecords(folder: string): LaunchRecords {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const space = processSpace();
+  const worker = knownProcess(process.pid);
+
+  return {
+    add: ({ pid, folders, end }) => {
+      const path = join(folder, `${randomUUID()}.json`);
+      const record: LaunchRecord = {
+        space,
+        worker,
+        leader: knownProcess(pid),
+        folders,
+        end: end === undefined ? null : { command: end.command, args: end.args },
+      };
+      writeFileSync(path, JSON.stringify(record), { mode: 0o600 });
+      return () => rmSync(path, { force: true });
+    },
+    endOrphans: async () => {
+      let count = 0;
+      for (const name of readdirSync(folder)) {
+        const path = join(folder, name);
+        const record = parse(readFileSync(path, 'utf8'));
+        // In another space its numbers mean nothing here, and its worker may live.
+        if (record !== undefined && record.space !== space && isSameBoot(record.space, space)) continue;
+        if (record?.space === space && isRunning(record.worker)) continue;
+        if (record?.space === space) {
+          await endOrphan(record);
+          count++;
+        }
+        rmSync(path, { force: true });
+      }
+      return count;
+    },
+  };
+}
+
+/** After the machine has started anew, nothing of before is alive. */
+function isSameBoot(one: string, other: string): boolean {
+  return one.split(' ')[0] === other.split(' ')[0];
+}

@@ -1,0 +1,75 @@
+// Processes of the host, known by number and start time, so that a number that was given out again is never mistaken.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface KnownProcess {
+  readonly pid: number;
+  /** In ticks since the machine started; null where the system does not tell. */
+  readonly startedAt: string | null;
+}
+
+const askAgainMs = 5;
+const stateField = 0;
+const startTimeField = 19;
+
+/** The fields of /proc/…/stat after the name, which may hold anything. Undefined: there is no such process. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+export function knownProcess(pid: number): KnownProcess {
+  return { pid, startedAt: statOf(pid)?.[startTimeField] ?? null };
+}
+
+/** Whether it still runs: the same process, and no remains that wait for their parent. */
+export function isRunning({ pid, startedAt }: KnownProcess): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat[startTimeField] === startedAt && !'ZX'.includes(stat[stateField] ?? '');
+}
+
+/** Its children as of now; none where the system does not tell. */
+export function childrenOf(pid: number): KnownProcess[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+      .flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' '))
+      .filter((child) => child !== '')
+      .map((child) => knownProcess(Number(child)));
+  } catch {
+    return [];
+  }
+}
+
+/** Kills a process and its group, if it leads one. False: it was gone. */
+export function killGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Settles when none of them runs, or after the bound: then true is not what it says. */
+export async function allGone(processes: readonly KnownProcess[], withinMs: number): Promise<boolean> {
+  const end = performance.now() + withinMs;
+  while (processes.some(isRunning)) {
+    if (performance.now() > end) return false;
+    await wait(askAgainMs);
+  }
+  return true;
+}
+
+/** Tells processes with the same number on different machines, starts and namespaces apart. */
+export function processSpace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return 'unknown';
+  }
+}
