@@ -41,6 +41,11 @@ await esbuild?.build({
   },
 });
 /** Read as they are. */
-const plain = ['models/models.json', 'runtime/agents/profiles.json', 'runtime/sandbox/etc'];
+const plain = [
+  'models/models.json',
+  'runtime/agents/profiles.json',
+  'runtime/agents/settings',
+  'runtime/sandbox/etc',
+];
 if (esbuild !== undefined)
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });

@@ -22,7 +22,8 @@ const help = `Usage: parley agents list [--json]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
-         command and answer, in a folder that is removed again. With --confirm it must ask before it acts.
+         command and answer, in a folder that is removed again. With --confirm it must ask before it acts, although
+         files in the folder tell it not to.
          Agents treat some models in special ways: --model is the name that it is told. It runs in bubblewrap
          where that works, else as a process of this machine, unless --sandbox says which.
 
