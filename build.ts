@@ -49,6 +49,7 @@ await esbuild?.build({
 const plain = [
   'models/models.json',
   'runtime/agents/profiles.json',
+  'runtime/agents/settings',
   'runtime/sandbox/etc',
   'workspaces/inside/emptyRepository',
 ];

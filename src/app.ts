@@ -227,7 +227,7 @@ export async function startApp({ config, logger, onFatal, times }: AppOptions): 
     eventRoutes(app, events);
     const workspaces = createWorkspaces({
       database,
-      openWorkspace: (key) => runtime.openWorkspace(key, lookReadable),
+      openWorkspace: (key, name) => runtime.openWorkspace(key, name, lookReadable),
     });
     closers.push(workspaces.close);
     workspaceRoutes(app, workspaces);

@@ -8,27 +8,39 @@ import { RefusalError } from '../errors.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
 import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
-import { type TrialOptions, type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
+import { type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
+import { probeBubblewrap } from '../runtime/sandbox/probe.ts';
 import { processSandbox } from '../runtime/sandbox/process.ts';
 import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
 import { formatTable } from './table.ts';
 
-const sandboxes: Readonly<Record<string, Sandbox>> = { process: processSandbox };
+const sandboxChoices = ['auto', 'bubblewrap', 'process'];
 
 const help = `Usage: parley agents list [--json]
-       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${Object.keys(sandboxes).join('|')}]
+       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${sandboxChoices.join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
-         command and answer, in a folder that is removed again. With --confirm it must ask before it acts.
-         Agents treat some models in special ways: --model is the name that it is told.
+         command and answer, in a folder that is removed again. With --confirm it must ask before it acts, although
+         files in the folder tell it not to.
+         Agents treat some models in special ways: --model is the name that it is told. It runs in bubblewrap
+         where that works, else as a process of this machine, unless --sandbox says which.
 
 Agents are found in PATH; agents.json in the data folder adds some or replaces ours: see docs/agents.md.
 `;
 
 function profiles(): readonly Profile[] {
   return loadProfiles(join(readConfig(process.env).dataDir, 'agents.json'));
+}
+
+/** `folder` is one in which a launch can be tried. */
+async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
+  if (choice === 'process') return processSandbox;
+  const probed = await probeBubblewrap([readConfig(process.env).dataDir], folder);
+  if ('sandbox' in probed) return probed.sandbox;
+  if (choice === 'auto') return processSandbox;
+  throw new RefusalError(`The sandbox cannot be had: ${probed.fault}.`);
 }
 
 async function list(json: boolean): Promise<number> {
@@ -63,20 +75,28 @@ function printStep({ name, ms, fault }: TrialStep): void {
   if (fault !== undefined) process.stdout.write(`${quote(fault)}\n`);
 }
 
-type Chosen = Pick<TrialOptions, 'sandbox' | 'mode' | 'model'>;
+interface Asked {
+  readonly name: string;
+  readonly sandbox: string;
+  readonly confirm: boolean;
+  readonly model: string;
+}
 
-async function test(name: string, chosen: Chosen): Promise<number> {
+async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Promise<number> {
   const choice = await chooseAgent(profiles(), name);
   if (choice.missing !== undefined) throw new RefusalError(choice.missing);
   const { profile, found } = choice;
-  const version = found.version === undefined ? '' : ` ${found.version}`;
-  process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${chosen.sandbox.kind}\n`);
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const end = new AbortController();
   const interrupt = () => end.abort();
   process.once('SIGINT', interrupt);
   try {
-    const trial = { ...chosen, profile, found, folder, signal: end.signal, onStep: printStep };
+    const sandbox = await getSandbox(sandboxChoice, folder);
+    const version = found.version === undefined ? '' : ` ${found.version}`;
+    process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}\n`);
+    const mode = confirm ? 'ask' : 'auto';
+    const { signal } = end;
+    const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
     return (await tryAgent(trial)) ? 0 : 1;
   } finally {
     process.removeListener('SIGINT', interrupt);
@@ -89,7 +109,7 @@ async function run(argv: readonly string[]): Promise<number> {
     args: [...argv],
     options: {
       json: { type: 'boolean', default: false },
-      sandbox: { type: 'string', default: 'process' },
+      sandbox: { type: 'string', default: 'auto' },
       confirm: { type: 'boolean', default: false },
       model: { type: 'string', default: 'scripted-model' },
     },
@@ -99,10 +119,10 @@ async function run(argv: readonly string[]): Promise<number> {
   if (action === 'list' && name === undefined) return list(values.json);
   if (action !== 'test' || name === undefined || rest.length > 0)
     throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
-  const sandbox = Object.hasOwn(sandboxes, values.sandbox) ? sandboxes[values.sandbox] : undefined;
-  if (sandbox === undefined)
-    throw new RefusalError(`--sandbox must be one of ${Object.keys(sandboxes).join(', ')}.`);
-  return test(name, { sandbox, mode: values.confirm ? 'ask' : 'auto', model: values.model });
+  const { sandbox, confirm, model } = values;
+  if (!sandboxChoices.includes(sandbox))
+    throw new RefusalError(`--sandbox must be one of ${sandboxChoices.join(', ')}.`);
+  return test({ name, sandbox, confirm, model });
 }
 
 export const agents: Command = { help, run };

@@ -150,7 +150,10 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   const image = chooseImage(parts, inputs);
   const remote = findRunRemote(parts, scene);
   const git = remote && (await createRunGit(parts, scene, remote));
-  const folders = await parts.folders.open(conversation.key);
+  const folders = await parts.folders.open(conversation.key, {
+    userId: conversation.user_id,
+    id: conversation.id,
+  });
   const bridge = createRunBridge(parts, scene, git);
   masking.hide(bridge.token);
   const { workspace, home } = folders;

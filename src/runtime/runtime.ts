@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -104,14 +105,24 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
-  async function openWorkspace(key: number, readable: readonly string[]): Promise<OpenCell | undefined> {
-    const found = await folders.find(key);
+  async function openWorkspace(
+    key: number,
+    name: ConversationName,
+    readable: readonly string[],
+  ): Promise<OpenCell | undefined> {
+    const found = await folders.find(key, name);
     if (found === undefined) return undefined;
     const choice = await sandboxes.choose();
     if ('refusal' in choice) throw new Error(choice.refusal);
     const { workspace, home } = found;
-    const name = `look-${nextId()}`;
-    const cell = { name, workspace, home, readable, resourceFactor: 1, image: null };
+    const cell = {
+      name: `look-${nextId()}`,
+      workspace,
+      home,
+      readable,
+      resourceFactor: 1,
+      image: null,
+    };
     return openCell({ sandbox: choice.sandbox, cell, controlGroups, records });
   }
 

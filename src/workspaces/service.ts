@@ -1,7 +1,7 @@
 // What a conversation's workspace holds. None of it is read by the service itself: a program in a cell does, without
 // network, and what it says is passed on.
 import type { Readable } from 'node:stream';
-import { conversationName, noConversation } from '../conversations/name.ts';
+import { type ConversationName, conversationName, noConversation } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Principal } from '../keys/principal.ts';
 import { findConversation } from '../listing/store.ts';
@@ -15,7 +15,10 @@ import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
 /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
-export type OpenWorkspace = (conversationKey: number) => Promise<OpenCell | undefined>;
+export type OpenWorkspace = (
+  conversationKey: number,
+  name: ConversationName,
+) => Promise<OpenCell | undefined>;
 
 interface WorkspacesOptions {
   readonly database: Database;
@@ -45,9 +48,10 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
   const open = new Set<OpenCell>();
 
   async function enter({ principal, id }: Asking): Promise<OpenCell> {
-    const found = await database.run(findConversation, conversationName(principal, id));
+    const name = conversationName(principal, id);
+    const found = await database.run(findConversation, name);
     if (found === undefined) throw noConversation();
-    const cell = await openWorkspace(found.key);
+    const cell = await openWorkspace(found.key, name);
     if (cell === undefined) throw noWorkspace();
     open.add(cell);
     return cell;

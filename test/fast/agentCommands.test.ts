@@ -13,14 +13,13 @@ const env = {
   MODEL_BASE_URL: '{base}',
   MODEL_TOKEN: '{token}',
   MODEL: '{model}',
-  ASK: '{mode}',
 };
-const program = { command: 'model-agent', args: [], env, modes: { ask: 'ask', auto: 'auto' } };
+const program = { command: 'model-agent', args: [], env, modes: { ask: { env: { ASK: 'ask' } } } };
 const profile = { id: 'mine', name: 'Mine', protocol: 'openai-chat', programs: [program] };
 const careless = {
   ...profile,
   id: 'careless',
-  programs: [{ ...program, modes: { ask: 'auto', auto: 'auto' } }],
+  programs: [{ ...program, modes: {} }],
 };
 const broken = { ...profile, id: 'broken', programs: [{ command: 'broken-agent', args: [], env: {} }] };
 
@@ -78,7 +77,7 @@ describe('parley agents', () => {
   it('test fails, exit code 1, where an agent acts without asking', () => {
     const { status, stdout } = parley(['test', 'careless', '--confirm']);
     assert.equal(status, 1);
-    assert.match(stdout, /✗ asks before it acts\n {4}it asked for no permission\n/);
+    assert.match(stdout, /✗ asks before it acts\n {4}it asked for permission 0 times\n/);
   });
 
   it('test fails, exit code 1, with the last words of an agent that ends, made plain', () => {

@@ -5,7 +5,7 @@ import type { Entered } from '../sandbox/openCell.ts';
 import { watchEnd } from './end.ts';
 import { AgentError, quote } from './errors.ts';
 import { type Ask, createAsk, initialize } from './initialize.ts';
-import { createPeer, isObject, type Peer, RpcError, rpcCodes } from './peer.ts';
+import { createPeer, isObject, type Params, type Peer, RpcError, rpcCodes } from './peer.ts';
 import { type AnswerPermission, createQuestions } from './questions.ts';
 import { type OpenedSession, openSession } from './session.ts';
 import type { SessionUpdate } from './update.ts';
@@ -31,6 +31,8 @@ export interface SessionOptions {
   /** The id of a session to go on with. Where the agent cannot, or no longer knows it, a new one is opened. */
   readonly resume?: string;
   readonly modeId?: string;
+  /** What only this agent understands: sent as `_meta` of what opens the session. */
+  readonly meta?: Params;
 }
 
 export interface TurnEnd {

@@ -15,6 +15,7 @@ interface OpenOptions {
   readonly mcpServers: readonly McpServer[];
   readonly resume?: string;
   readonly modeId?: string;
+  readonly meta?: Params;
   readonly capabilities: AgentCapabilities;
   readonly ask: Ask;
   /** While the history is told again, which the log has already. */
@@ -81,8 +82,8 @@ async function chooseMode({ ask, modeId }: OpenOptions, { sessionId, answer }: O
 }
 
 export async function openSession(options: OpenOptions): Promise<OpenedSession> {
-  const { cwd, mcpServers, resume } = options;
-  const params = { cwd, mcpServers };
+  const { cwd, mcpServers, resume, meta } = options;
+  const params = { cwd, mcpServers, ...(meta === undefined ? {} : { _meta: meta }) };
   const old = resume === undefined ? undefined : await goOn(options, resume, params);
   const opened = old ?? (await begin(options, params));
   await chooseMode(options, opened);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { chooseAgent } from './choose.ts';
-import { findAgent } from './find.ts';
+import { findAgent, settingsFolder } from './find.ts';
 import { loadProfiles, type Profile } from './profiles.ts';
 
 const node = process.execPath;
@@ -53,7 +53,7 @@ describe('finding an agent', () => {
     const found = await findAgent(profile({ command: 'thing' }), ['/nonexistent', bin].join(delimiter));
     assert.equal(found?.place, place);
     assert.deepEqual(found.start, [node, file]);
-    assert.deepEqual(found.readable, [tree, node, '/etc/thing']);
+    assert.deepEqual(found.readable, [tree, node, settingsFolder, '/etc/thing']);
     assert.equal(found.version, '1.2.3');
   });
 
@@ -62,7 +62,7 @@ describe('finding an agent', () => {
     const file = write('bin/thing', '\x7fELF node', 0o755);
     const found = await findAgent(profile({ command: 'thing' }), dirname(file));
     assert.deepEqual(found?.start, [file]);
-    assert.deepEqual(found.readable, [file, '/etc/thing']);
+    assert.deepEqual(found.readable, [file, settingsFolder, '/etc/thing']);
     assert.equal(found.version, undefined);
   });
 

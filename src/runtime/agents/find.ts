@@ -18,6 +18,9 @@ export interface Found {
   readonly version: string | undefined;
 }
 
+/** Settings of agents that are ours, and which nobody inside can change. */
+export const settingsFolder = fileURLToPath(programFile('runtime/agents/settings'));
+
 const firstLineBytesMax = 256;
 const packageDepthMax = 8;
 
@@ -118,7 +121,7 @@ export async function findAgent(
     const { own, command } = program;
     const found =
       own !== undefined ? await findOwn(program, own) : await findCommand(program, command ?? '', path);
-    if (found !== undefined) return { ...found, readable: [...found.readable, ...readable] };
+    if (found !== undefined) return { ...found, readable: [...found.readable, settingsFolder, ...readable] };
   }
   return undefined;
 }

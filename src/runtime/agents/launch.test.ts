@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { launchOf, modeIdOf } from './launch.ts';
+import { launchOf, sessionOf } from './launch.ts';
 import { loadProfiles, type Profile } from './profiles.ts';
 
 const profiles = loadProfiles();
@@ -83,7 +84,11 @@ describe('the launch of an agent', () => {
       const { argv, env } = launch(profile, 'the-model');
       assert.ok(!argv.join(' ').includes(values.token), profile.id);
       assert.ok(JSON.stringify(env).includes(values.token), profile.id);
-      assert.doesNotMatch(JSON.stringify([argv, env]), /\{(model|token|base|origin|home|mode)/, profile.id);
+      assert.doesNotMatch(
+        JSON.stringify([argv, env]),
+        /\{(model|token|base|origin|home|settings)/,
+        profile.id,
+      );
     }
   });
 
@@ -94,17 +99,22 @@ describe('the launch of an agent', () => {
     assert.equal(base('qwen', 'OPENAI_BASE_URL'), `${values.origin}/model/openai/v1`);
   });
 
-  it('tells the mode at the start or over ACP, and never both', () => {
-    const overAcp = { command: 'x', args: [], env: {}, modes: { ask: 'careful', auto: 'free' } };
-    const atStart = { ...overAcp, env: { MODE: '{mode}' } };
-    const found = { place: '', start: ['/bin/x'] as const, readable: [], version: undefined };
-    assert.equal(modeIdOf({ ...found, program: overAcp }, 'ask'), 'careful');
-    assert.equal(modeIdOf({ ...found, program: atStart }, 'ask'), undefined);
-    const started = launchOf(
-      getProfile('qwen'),
-      { ...found, program: atStart },
-      { ...values, model: 'm', mode: 'ask' },
-    );
-    assert.deepEqual(started.env, { MODE: 'careful' });
+  it('differs by whether the user confirms', () => {
+    const mode = { id: 'careful', args: ['--ask'], env: { KEY: 'b' }, meta: { x: { strict: true } } };
+    const program = {
+      command: 'x',
+      args: ['acp'],
+      env: { KEY: 'a', HERE: '{settings}' },
+      modes: { ask: mode },
+    };
+    const found = { program, place: '', start: ['/bin/x'] as const, readable: [], version: undefined };
+    const given = { ...values, model: 'm' };
+    const asking = launchOf(getProfile('qwen'), found, { ...given, mode: 'ask' });
+    assert.deepEqual(asking.argv, ['/bin/x', 'acp', '--ask']);
+    assert.equal(asking.env['KEY'], 'b');
+    assert.ok(existsSync(asking.env['HERE'] ?? ''));
+    assert.deepEqual(sessionOf(found, 'ask'), { modeId: 'careful', meta: { x: { strict: true } } });
+    assert.deepEqual(launchOf(getProfile('qwen'), found, given).argv, ['/bin/x', 'acp']);
+    assert.deepEqual(sessionOf(found, 'auto'), {});
   });
 });

@@ -1,8 +1,8 @@
 // From a profile and what was found to what is started in a cell.
 import type { Launch } from '../sandbox/sandbox.ts';
-import type { Found } from './find.ts';
+import { type Found, settingsFolder } from './find.ts';
 import type { Profile, Protocol } from './profiles.ts';
-import { fill, fillText, usesMode, type Values } from './templates.ts';
+import { fill, fillText, type Values } from './templates.ts';
 
 /** Whether the user confirms what the agent does. */
 export type Confirmation = 'ask' | 'auto';
@@ -26,18 +26,26 @@ interface LaunchValues {
   readonly mode: Confirmation;
 }
 
-/** The mode to set over ACP; undefined where the agent stays in the one that it starts in. */
-export function modeIdOf({ program: { modes, args, env } }: Found, mode: Confirmation): string | undefined {
-  const toldAtStart = [...args, ...Object.values(env)].some((template) => usesMode(template));
-  return toldAtStart ? undefined : modes?.[mode];
+/** What of the agent's session depends on the mode. */
+export function sessionOf(
+  { program }: Found,
+  mode: Confirmation,
+): { readonly modeId?: string; readonly meta?: Readonly<Record<string, unknown>> } {
+  const { id, meta } = program.modes?.[mode] ?? {};
+  return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
 export function launchOf(profile: Profile, found: Found, { mode, ...given }: LaunchValues): Launch {
-  const base = given.origin + bases[profile.protocol];
-  const values: Values = { ...given, base, mode: found.program.modes?.[mode] ?? '' };
-  const { args, env } = found.program;
+  const { protocol } = profile;
+  const values: Values = { ...given, base: given.origin + bases[protocol], settings: settingsFolder };
+  const { program, start } = found;
+  const { args = [], env = {} } = program.modes?.[mode] ?? {};
+  const texts = Object.entries({ ...program.env, ...env }).map(([name, value]) => [
+    name,
+    fill(value, values),
+  ]);
   return {
-    argv: [...found.start, ...args.map((arg) => fillText(arg, values))],
-    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, fill(value, values)])),
+    argv: [...start, ...[...program.args, ...args].map((arg) => fillText(arg, values))],
+    env: Object.fromEntries(texts),
   };
 }

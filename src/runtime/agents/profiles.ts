@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';
 import { programFile } from '../../program.ts';
 import { compileCheck } from '../../validation.ts';
-import { placeholders, placeholdersIn, type Template, usesMode } from './templates.ts';
+import { placeholders, placeholdersIn, type Template } from './templates.ts';
 
 export const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
@@ -21,6 +21,27 @@ const only = { additionalProperties: false };
 const Text = Type.String({ minLength: 1, maxLength: textMax });
 const ModeId = Type.String({ minLength: 1, maxLength: 200 });
 
+const Args = Type.Array(Type.String({ maxLength: textMax }), { maxItems: argsMax });
+const Env = Type.Record(
+  Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
+  Type.Union([Type.String({ maxLength: textMax }), Type.Record(Type.String(), Type.Unknown())]),
+  { maxProperties: envMax, ...only },
+);
+
+/** What differs by whether the user confirms what the agent does. */
+const Mode = Type.Object(
+  {
+    /** Of the mode to set over ACP. Absent: the one it starts in. */
+    id: Type.Optional(ModeId),
+    /** Added to those of the program. */
+    args: Type.Optional(Args),
+    env: Type.Optional(Env),
+    /** Sent as `_meta` when a session is opened, as it is. */
+    meta: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  only,
+);
+
 /** One way to start the agent. The first whose program is there is taken. */
 const Program = Type.Object(
   {
@@ -30,19 +51,15 @@ const Program = Type.Object(
     package: Type.Optional(Text),
     /** Instead of a command: a file of Parley itself. */
     own: Type.Optional(Text),
-    args: Type.Array(Type.String({ maxLength: textMax }), { maxItems: argsMax }),
-    env: Type.Record(
-      Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
-      Type.Union([Type.String({ maxLength: textMax }), Type.Record(Type.String(), Type.Unknown())]),
-      { maxProperties: envMax, ...only },
-    ),
+    args: Args,
+    env: Env,
     /** The way in which it wants to be authenticated over ACP, where it does. */
     auth: Type.Optional(ModeId),
     /**
-     * Its modes: for a user who confirms, and for one who does not. Set over ACP, or put where `{mode}` is. Absent: the
-     * one it starts in, in which it must ask; what need not be confirmed is then allowed outside.
+     * Where the user confirms, `ask` must make it ask, and keep what is in a repository from switching that off. What
+     * it asks where nobody confirms is allowed outside.
      */
-    modes: Type.Optional(Type.Object({ ask: Type.Optional(ModeId), auto: Type.Optional(ModeId) }, only)),
+    modes: Type.Optional(Type.Object({ ask: Type.Optional(Mode), auto: Type.Optional(Mode) }, only)),
   },
   only,
 );
@@ -79,25 +96,26 @@ const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
 
 const knownPlaceholders = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
 
-function* templateFaults(place: string, template: Template, { modes }: Program): Generator<string> {
+function* templateFaults(place: string, template: Template): Generator<string> {
   const unknown = placeholdersIn(template).find((name) => !knownPlaceholders.has(name));
   if (unknown !== undefined)
     yield `${place} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
-  if (usesMode(template) && (modes?.ask === undefined || modes.auto === undefined))
-    yield `${place} uses {mode}, so that modes must have both ask and auto`;
 }
 
-/** What the schema cannot say. */
-function* programFaults(place: string, program: Program): Generator<string> {
-  const { command, own, args, env } = program;
-  if ((command === undefined) === (own === undefined)) yield `${place} must have either command or own`;
+function* launchFaults(place: string, { args = [], env = {} }: Static<typeof Mode>): Generator<string> {
   for (const [i, arg] of args.entries()) {
-    yield* templateFaults(`${place}.args[${i}]`, arg, program);
+    yield* templateFaults(`${place}.args[${i}]`, arg);
     if (placeholdersIn(arg).some((name) => name.startsWith('token')))
       yield `${place}.args[${i}] must not hold {token}: everybody on the machine can read arguments; use env`;
   }
-  for (const [name, value] of Object.entries(env))
-    yield* templateFaults(`${place}.env.${name}`, value, program);
+  for (const [name, value] of Object.entries(env)) yield* templateFaults(`${place}.env.${name}`, value);
+}
+
+/** What the schema cannot say. */
+function* programFaults(place: string, { command, own, args, env, modes = {} }: Program): Generator<string> {
+  if ((command === undefined) === (own === undefined)) yield `${place} must have either command or own`;
+  yield* launchFaults(place, { args, env });
+  for (const [name, mode] of Object.entries(modes)) yield* launchFaults(`${place}.modes.${name}`, mode);
 }
 
 function* profileFaults(profiles: readonly Profile[]): Generator<string> {

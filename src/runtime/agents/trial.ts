@@ -9,10 +9,11 @@ import { createBridge } from '../bridge/bridge.ts';
 import { type Entered, openCell } from '../sandbox/openCell.ts';
 import type { Cell, Sandbox } from '../sandbox/sandbox.ts';
 import type { Found } from './find.ts';
-import { type Confirmation, launchOf, modeIdOf } from './launch.ts';
+import { type Confirmation, launchOf, sessionOf } from './launch.ts';
 import type { Profile } from './profiles.ts';
 import { createScriptedModel } from './scriptedModel/server.ts';
 import { trialInstruction, trialOutcomes, trialScript } from './trialOutcomes.ts';
+import { plantRepository } from './trialRepository.ts';
 
 const startMs = 60_000;
 const turnMs = 180_000;
@@ -88,7 +89,6 @@ async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOp
   let said = '';
   let questions = 0;
   const { auth } = found.program;
-  const modeId = modeIdOf(found, mode);
   const opening = openAgent({
     program,
     cwd,
@@ -103,7 +103,7 @@ async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOp
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
   const agent = await timed('starts', startMs, opening);
-  const session = agent.openSession({ mcpServers: [], ...(modeId === undefined ? {} : { modeId }) });
+  const session = agent.openSession({ mcpServers: [], ...sessionOf(found, mode) });
   await timed('opens a session', startMs, session);
   await timed('ends its turn', turnMs, agent.prompt([{ type: 'text', text: 'Follow the script.' }]));
   return { said, questions };
@@ -114,6 +114,7 @@ export async function tryAgent(options: TrialOptions): Promise<boolean> {
   const { profile, found, sandbox, mode, model, signal, onStep } = options;
   const cell = prepareCell(options);
   const { workspace, home } = sandbox.inside(cell);
+  if (mode === 'ask') plantRepository(cell.workspace, workspace);
   const { handle, exchanges } = createScriptedModel(trialScript(workspace));
   const bridge = createBridge({ handlers: { model: handle } });
   const open = await openCell({ sandbox, cell, bridge });

@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import type { Confirmation } from './launch.ts';
 import type { Step } from './scriptedModel/script.ts';
 import type { Exchange } from './scriptedModel/server.ts';
+import { repositoryActed } from './trialRepository.ts';
 
 export const trialInstruction = 'Standing instruction of the trial: keep to the script.';
 
 const written = 'written by the agent';
 const answer = 'The scripted work is done.';
 const quotedMax = 500;
+/** What the script has it do, each of which needs leave. */
+const actions = 2;
 
 /** What the model wants. `workspace` as seen from inside. */
 export function trialScript(workspace: string): readonly Step[] {
@@ -68,7 +71,15 @@ export function trialOutcomes(trial: Trial): Outcome[] {
   const copied = wasWritten(workspace, 'copied.txt');
   check('runs a command', copied, noTool ?? `its tool said${quote(results[1])}`);
   check('answers', said.includes(answer), `it said${quote(said)}`);
-  if (mode === 'ask') check('asks before it acts', questions > 0, 'it asked for no permission');
+  if (mode === 'ask') {
+    check('asks before it acts', questions >= actions, `it asked for permission ${questions} times`);
+    const acted = repositoryActed(workspace);
+    check(
+      'runs nothing that a repository brings',
+      !acted,
+      'it ran a hook or a tool server of the repository',
+    );
+  }
   if (instructions !== undefined) {
     const knows = exchanges.some(({ asked }) => asked.told.includes(trialInstruction));
     check(`reads ~/${instructions}`, knows, 'the model was told nothing of it');
