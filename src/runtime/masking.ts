@@ -34,7 +34,9 @@ function patternOf(values: ReadonlySet<string>): RegExp | undefined {
 }
 
 export function createMasking(secrets: Iterable<string>): Masking {
-  const values = new Set([...secrets].filter((value) => value.length >= maskedCharsMin));
+  // Long texts come in pieces, which end where lines do.
+  const lines = [...secrets].flatMap((value) => [value, ...value.split('\n')]);
+  const values = new Set(lines.filter((value) => value.length >= maskedCharsMin));
   let pattern = patternOf(values);
   const text = (value: string) => (pattern === undefined ? value : value.replace(pattern, mask));
 

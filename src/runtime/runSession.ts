@@ -2,7 +2,7 @@
 import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
-import { type Confirmation, launchOf, modeIdOf } from './agents/launch.ts';
+import { type Confirmation, launchOf, sessionOf } from './agents/launch.ts';
 import type { RunInputs } from './inputs.ts';
 import type { RunPlace } from './runPlace.ts';
 
@@ -58,11 +58,10 @@ export async function openRunSession(agent: Agent, wanted: SessionWanted): Promi
     capabilities: agent.capabilities,
     bridge: place.cell.bridge,
   });
-  const modeId = modeIdOf(place.agent.found, mode);
   const opened = await agent.openSession({
     mcpServers: servers,
     ...(resume === null ? {} : { resume }),
-    ...(modeId === undefined ? {} : { modeId }),
+    ...sessionOf(place.agent.found, mode),
   });
   return { ...opened, notices: refused };
 }

@@ -79,8 +79,9 @@ export async function look(
 export async function newConversationFolder({ ask, place }: TestService) {
   const { body } = await ask('/api/conversations', { json: {} });
   const id: string = body.conversation_id;
-  const [row] = await inspect(place, `select key from conversations where id = '${id}'`);
+  const [row] = await inspect(place, `select key, user_id from conversations where id = '${id}'`);
   const folder = join(place.dataDir, 'conversations', String(row?.['key']), 'workspace');
-  mkdirSync(dirname(folder), { recursive: true });
+  mkdirSync(join(dirname(folder), 'home'), { recursive: true });
+  writeFileSync(join(dirname(folder), 'conversation'), `${row?.['user_id']} ${id}\n`);
   return { id, folder };
 }
