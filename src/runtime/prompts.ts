@@ -2,10 +2,9 @@
 // was said before where there was something.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import type { Database } from '../db/transaction.ts';
-import { type FetchedImage, preamble, toPrompt, type UserMessage } from './acp/prompt.ts';
+import { type FetchedImage, toPrompt, type UserMessage } from './acp/prompt.ts';
 import { readHistory } from './history.ts';
 import type { UserEvent } from './inbox.ts';
-import type { RunInputs } from './inputs.ts';
 import type { ClaimedConversation } from './store.ts';
 
 export type FetchImage = (url: string) => Promise<FetchedImage | undefined>;
@@ -13,7 +12,8 @@ export type FetchImage = (url: string) => Promise<FetchedImage | undefined>;
 interface PromptsOptions {
   readonly database: Database;
   readonly conversation: ClaimedConversation;
-  readonly inputs: RunInputs;
+  /** What a session begins with; empty where there is nothing to say, or the agent has it from elsewhere. */
+  readonly preamble: string;
   /** The agent knows nothing yet. */
   readonly isNew: boolean;
   readonly capabilities: PromptCapabilities | undefined;
@@ -28,22 +28,23 @@ function toMessage({ args }: UserEvent): UserMessage {
   };
 }
 
-function historyBlock(history: string): ContentBlock[] {
-  if (history === '') return [];
-  return [
-    { type: 'text', text: `This is how the conversation went so far:\n\n<history>\n${history}\n</history>` },
-  ];
+function textBlock(text: string): ContentBlock[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+function historyText(history: string): string {
+  if (history === '') return '';
+  return `This is how the conversation went so far:\n\n<history>\n${history}\n</history>`;
 }
 
 export function createPrompts(options: PromptsOptions) {
-  const { database, conversation, inputs, isNew, capabilities, fetchImage } = options;
+  const { database, conversation, preamble, isNew, capabilities, fetchImage } = options;
   let begun = !isNew;
 
   async function beginning(): Promise<ContentBlock[]> {
     const { key, heard } = conversation;
-    const { instructions = null, settings } = inputs;
     const history = await readHistory({ database, key, below: heard });
-    return [...preamble({ instructions, language: settings.language }), ...historyBlock(history)];
+    return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
   async function toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]> {

@@ -6,6 +6,7 @@ import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
 import { createConfirming } from './confirming.ts';
 import type { RunInputs } from './inputs.ts';
+import { instructionsOf } from './instructions.ts';
 import { createMasking } from './masking.ts';
 import { createMessages } from './messages.ts';
 import { createPrompts, type FetchImage } from './prompts.ts';
@@ -44,7 +45,8 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const { conversation, inputs, recorder, signal } = scene;
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
-  const mapper = createEventMapper();
+  const serverNames: string[] = [];
+  const mapper = createEventMapper({ mcpServers: serverNames });
   const policy = {
     confirmationMode: confirms === true,
     securityAnalyzer: analyzer,
@@ -64,6 +66,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
 
   const resume = conversation.workspace_node === nodeId ? conversation.agent_session : null;
   const session = await openRunSession(agent, { place, inputs, mode, resume });
+  serverNames.push(...session.serverNames);
   const messages = createMessages();
   await listen((event) => (event.action === 'message' ? messages.add(event) : confirming.answer(event)));
   const interrupted = conversation.turn_open === 1;
@@ -76,7 +79,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const { toBlocks } = createPrompts({
     database,
     conversation,
-    inputs,
+    preamble: place.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
     isNew: session.how === 'new',
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,

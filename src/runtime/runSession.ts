@@ -4,6 +4,7 @@ import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
 import { type Confirmation, launchOf, sessionOf } from './agents/launch.ts';
 import type { RunInputs } from './inputs.ts';
+import { instructionsOf, writeInstructions } from './instructions.ts';
 import type { RunPlace } from './runPlace.ts';
 
 /** For each answer until a session is open. */
@@ -27,6 +28,9 @@ export async function startAgent({ place, inputs, mode, ...listeners }: AgentSta
     home: cell.inside.home,
     mode,
   });
+  const text = instructionsOf(inputs);
+  if (profile.instructions !== undefined && text !== '')
+    await writeInstructions(cell, profile.instructions, text);
   const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } });
   const { auth } = found.program;
   return openAgent({
@@ -47,7 +51,9 @@ interface SessionWanted {
 }
 
 export interface RunSession extends OpenedSession {
-  /** What the agent could not be given. */
+  /** The tool servers that the agent was given. */
+  readonly serverNames: readonly string[];
+  /** What it could not be given. */
   readonly notices: readonly string[];
 }
 
@@ -63,5 +69,5 @@ export async function openRunSession(agent: Agent, wanted: SessionWanted): Promi
     ...(resume === null ? {} : { resume }),
     ...sessionOf(place.agent.found, mode),
   });
-  return { ...opened, notices: refused };
+  return { ...opened, serverNames: servers.map(({ name }) => name), notices: refused };
 }

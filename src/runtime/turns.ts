@@ -9,6 +9,9 @@ import type { Messages } from './messages.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
 
+/** What an agent says, and does not end, is shown after so long. */
+const flushMs = 3_000;
+
 const goOn =
   'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with the last message of the user.';
 
@@ -67,7 +70,8 @@ export async function talk(options: TalkOptions): Promise<void> {
       progress: { turn_open: 1, ...(heard === undefined ? {} : { heard }) },
     });
     if (started === undefined) return;
-    const events = await finish(agent.prompt(blocks));
+    const flushes = setInterval(() => void recorder.add(mapper.flush()), flushMs);
+    const events = await finish(agent.prompt(blocks)).finally(() => clearInterval(flushes));
     await recorder.step({
       events: [...events, agentStateChanged('awaiting_user_input')],
       progress: { turn_open: 0, claims: 0, question: null },

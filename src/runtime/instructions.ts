@@ -1,0 +1,29 @@
+// Standing instructions for agents that read them from a file in their home. It is written inside the cell: what an
+// agent left there may be a link to anywhere.
+import { preamble } from './acp/prompt.ts';
+import type { RunInputs } from './inputs.ts';
+import { RunEnd } from './runEnd.ts';
+import type { OpenCell } from './sandbox/openCell.ts';
+import { runToEnd } from './sandbox/runToEnd.ts';
+
+const bounds = { timeoutMs: 10_000, outputBytesMax: 4_096 };
+const script = 'rm -rf -- "$1" && mkdir -p -- "$(dirname -- "$1")" && cat >"$1"';
+
+/** What a session begins with; empty where there is nothing to say. */
+export function instructionsOf({ instructions, settings }: RunInputs): string {
+  return preamble({ instructions: instructions ?? null, language: settings.language })
+    .map((block) => (block.type === 'text' ? block.text : ''))
+    .join('\n\n');
+}
+
+/** `file` is relative to the home. */
+export async function writeInstructions(cell: OpenCell, file: string, text: string): Promise<void> {
+  const path = `${cell.inside.home}/${file}`;
+  const { code, bound } = await runToEnd(
+    cell,
+    { argv: ['sh', '-c', script, 'sh', path], env: {}, cwd: cell.inside.home },
+    { ...bounds, input: `${text}\n` },
+  );
+  if (code !== 0 || bound !== undefined)
+    throw new RunEnd('workspace_error', 'The instructions for the agent could not be written to its home.');
+}
