@@ -103,7 +103,9 @@ export async function enter(entering: Entering): Promise<Entered> {
   const { pid, stdin, stdout, stderr } = child;
   const exited = endOf(child);
   const forget =
-    pid === undefined ? undefined : records?.add({ pid, folders: group?.folders ?? [], end: wrapped.end });
+    pid === undefined
+      ? undefined
+      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
   let ending: Promise<void> | undefined;
   const kill = () => {
     ending ??= endAll(child, exited, entering).then(() => forget?.());
