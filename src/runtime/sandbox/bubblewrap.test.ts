@@ -16,6 +16,7 @@ import { listenOnLoopback } from '../../../test/support/mcpServer.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createEgress } from '../bridge/egress.ts';
 import { limitsOf } from './limits.ts';
+import { runToEnd } from './runToEnd.ts';
 
 const node = process.execPath;
 
@@ -41,6 +42,32 @@ const socket = require('node:net').connect(3128, '127.0.0.1');
 socket.write('CONNECT ' + process.env.AT + ' HTTP/1.1\\r\\nProxy-Authorization: Basic ' + process.env.TOKEN + '\\r\\n\\r\\n');
 socket.on('data', (text) => { console.log(String(text).split('\\r\\n')[0]); process.exit(); });
 socket.on('error', (error) => { console.log(error.code); process.exit(); });`;
+
+describe('a launch in bubblewrap that cannot be', { skip: noBubblewrap }, () => {
+  for (const network of ['with', 'without'] as const) {
+    const options = () => (network === 'with' ? { bridge: createBridge({ handlers: {} }) } : {});
+
+    it(`says that there is no such program, ${network} a bridge`, async (t) => {
+      const { open } = await openTestCell(t, bubblewrap(), options());
+      const launch = { argv: ['no-such-program'], env: {} } as const;
+      const { code, stderr } = await runToEnd(open, launch, { timeoutMs: 20_000, outputBytesMax: 10_000 });
+      assert.deepEqual(
+        [code, stderr.toString()],
+        [127, 'There is no program no-such-program in the sandbox.\n'],
+      );
+    });
+
+    it(`says what is missing of the host, ${network} a bridge`, async (t) => {
+      const { open } = await openTestCell(t, bubblewrap(), {
+        ...options(),
+        cell: { readable: ['/no/such/file'] },
+      });
+      const { code, stderr } = await runShell(open, 'true');
+      assert.equal(code, 1);
+      assert.match(stderr, /no\/such\/file/);
+    });
+  }
+});
 
 describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   it('cannot read files of the host', async (t) => {
