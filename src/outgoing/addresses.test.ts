@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { networkInterfaces } from 'node:os';
 import { describe, it } from 'node:test';
-import { type AddressClass, classifyAddress, isLoopback } from './addresses.ts';
+import { type AddressClass, classifyAddress, isThisMachine } from './addresses.ts';
 
 const cases: Readonly<Record<AddressClass, readonly string[]>> = {
   public: [
@@ -138,14 +139,22 @@ describe('classifyAddress', () => {
       });
 });
 
-describe('isLoopback', () => {
+describe('isThisMachine', () => {
   const forms = ['127.0.0.1', '127.255.0.9', '::1', '[::1]', '::1%lo', '::ffff:127.0.0.1', '64:ff9b::7f00:1'];
   for (const address of [...forms, '2002:7f00:1::'])
     it(`knows ${address} as the machine itself`, () => {
-      assert.equal(isLoopback(address), true);
+      assert.equal(isThisMachine(address), true);
     });
-  for (const address of ['128.0.0.1', '10.0.0.1', '::2', 'localhost', ''])
+  it('knows the addresses of its interfaces', () => {
+    const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+    assert.deepEqual(
+      own.filter(({ address }) => !isThisMachine(address)),
+      [],
+    );
+    assert.ok(own.length > 0);
+  });
+  for (const address of ['128.0.0.1', '198.18.77.1', '::2', 'localhost', ''])
     it(`does not take ${JSON.stringify(address)} for it`, () => {
-      assert.equal(isLoopback(address), false);
+      assert.equal(isThisMachine(address), false);
     });
 });

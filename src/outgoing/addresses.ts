@@ -1,5 +1,6 @@
 // Which addresses the service may connect to. Everything that is not known to be good is refused.
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** `private` needs the operator's leave, `never` is refused whatever the options say. */
 export type AddressClass = 'public' | 'private' | 'never';
@@ -99,8 +100,13 @@ export function classifyAddress(literal: string): AddressClass {
   return parsed[1] === 'ipv4' || globalList.check(...parsed) ? 'public' : 'never';
 }
 
-/** Whether an address, in whatever form, is the machine's own. */
-export function isLoopback(literal: string): boolean {
+/** Whether an address, in whatever form, is one of this machine. */
+export function isThisMachine(literal: string): boolean {
   const parsed = parseAddress(literal);
-  return parsed !== undefined && loopbackList.check(...parsed);
+  if (parsed === undefined) return false;
+  if (loopbackList.check(...parsed)) return true;
+  const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  const of = (family: string, bits: number) =>
+    own.filter((one) => one.family === family).map(({ address }) => `${address}/${bits}`);
+  return createList(of('IPv4', 32), of('IPv6', 128)).check(...parsed);
 }

@@ -82,8 +82,7 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
 
   return async (url, { method, headers, body, signal: callerSignal } = {}) => {
     const target = parseTarget(url);
-    const privateToo = await allowPrivate();
-    const rule = { private: privateToo, loopback: privateToo };
+    const rule = { private: await allowPrivate() };
     checkLiteral(bareHost(target.hostname), rule);
 
     // Loaded at the first use: a start of the service does not need it.

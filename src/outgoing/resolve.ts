@@ -1,7 +1,7 @@
 // The addresses of a name, all of them checked, so that a socket connects to what was checked and nothing else.
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { classifyAddress, isLoopback } from './addresses.ts';
+import { classifyAddress } from './addresses.ts';
 import { OutgoingError } from './errors.ts';
 
 export interface ResolvedAddress {
@@ -14,8 +14,8 @@ export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 /** What may be reached beside public addresses. */
 export interface AddressRule {
   readonly private: boolean;
-  /** The machine itself, which is private, too. */
-  readonly loopback: boolean;
+  /** What is never reached, although it is allowed otherwise: the machine itself, for programs of a sandbox. */
+  readonly isOffLimits?: (address: string) => boolean;
 }
 
 export const lookUp: Lookup = (hostname) => systemLookup(hostname, { all: true });
@@ -27,7 +27,7 @@ function checkAddresses(addresses: readonly string[], rule: AddressRule): void {
       'address_not_allowed',
       'Its address is link-local or reserved, which this service never connects to.',
     );
-  if (!rule.loopback && addresses.some(isLoopback))
+  if (rule.isOffLimits !== undefined && addresses.some(rule.isOffLimits))
     throw new OutgoingError('address_not_allowed', 'Its address is the machine of this service itself.');
   if (classes.has('private') && !rule.private)
     throw new OutgoingError(

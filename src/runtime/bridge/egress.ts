@@ -3,6 +3,7 @@
 import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isThisMachine } from '../../outgoing/addresses.ts';
 import { OutgoingError, timedOut, toOutgoingError } from '../../outgoing/errors.ts';
 import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp } from '../../outgoing/resolve.ts';
 import type { Egress } from './bridge.ts';
@@ -12,6 +13,8 @@ export interface EgressOptions {
   /** Asked for each connection. The machine itself is out of reach whatever it says. */
   readonly allowPrivate: () => boolean | Promise<boolean>;
   readonly lookup?: Lookup;
+  /** Tells what is never reached. Only tests have another. */
+  readonly isOffLimits?: (address: string) => boolean;
   /** Of the run, at the same time. */
   readonly connectionsMax?: number;
   readonly connectMs?: number;
@@ -92,7 +95,7 @@ function join(inner: Duplex, outer: Socket, idleMs: number): void {
 
 /** The egress of one run. */
 export function createEgress(options: EgressOptions): Egress {
-  const { allowPrivate, lookup = lookUp } = options;
+  const { allowPrivate, lookup = lookUp, isOffLimits = isThisMachine } = options;
   const { connectionsMax = connectionsMaxUsual, connectMs = connectMsUsual, idleMs = idleMsUsual } = options;
   let open = 0;
 
@@ -110,7 +113,7 @@ export function createEgress(options: EgressOptions): Egress {
   async function admit({ host, port }: Target) {
     if (refusedPorts.has(port))
       throw new OutgoingError('address_not_allowed', `Its port, ${port}, is never connected to.`);
-    const rule = { private: await allowPrivate(), loopback: false };
+    const rule = { private: await allowPrivate(), isOffLimits };
     checkLiteral(host, rule);
     return { host, port, lookup: createCheckedLookup(lookup, rule) };
   }

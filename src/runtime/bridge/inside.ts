@@ -1,7 +1,7 @@
 // Runs in a sandbox that has a network of its own, before the program that was asked for: opens the port of the bridge
 // on the loopback in there. With a channel to the service it hands the listener out and ends, so that nothing of it
 // stays; with the path of a socket it stays and forwards to that.
-import { closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 const connectionsMax = 256;
@@ -35,7 +35,8 @@ listener.maxConnections = connectionsMax;
 listener.on('error', fail);
 if (socketPath !== undefined) listener.on('connection', (inner) => join(inner, socketPath));
 listener.listen(Number(port), '127.0.0.1', () => {
-  if (socketPath === undefined) handOut(listener);
-  // Whoever waits for the end of our output knows now that the port is open.
-  else closeSync(standardOutput);
+  if (socketPath === undefined) return handOut(listener);
+  // Whoever waits for the end of our output knows now that the port is open. The number must not go to a connection.
+  closeSync(standardOutput);
+  openSync('/dev/null', 'w');
 });

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findGroupPlaces, type GroupPlace, type GroupSources } from './controlGroupPlaces.ts';
 import { type CellLimits, limitsOf } from './limits.ts';
-import type { Cell, Wrapped } from './sandbox.ts';
+import type { Cell, SandboxKind, Wrapped } from './sandbox.ts';
 
 /** What one launch is in. */
 export interface LaunchGroup {
   readonly folders: readonly string[];
+  /** The groups of the cell, in which these are: what is to be removed should the service die. */
+  readonly cellFolders: readonly string[];
   /** Writes a command so that it begins its life in the group. */
   wrap(wrapped: Wrapped): Wrapped;
   /** Kills all that is in it, and removes it. */
@@ -17,7 +19,6 @@ export interface LaunchGroup {
 }
 
 export interface CellGroup {
-  /** For a record of what is to be removed should the service die. */
   readonly folders: readonly string[];
   enter(): LaunchGroup;
   /** Kills all that is in it, and removes it. */
@@ -117,10 +118,12 @@ done
 shift
 exec "$@"`;
 
-function createLaunchGroup(folders: readonly string[]): LaunchGroup {
+function createLaunchGroup(cellFolders: readonly string[], name: string): LaunchGroup {
+  const folders = cellFolders.map((folder) => join(folder, name));
   for (const folder of folders) mkdirSync(folder);
   return {
     folders,
+    cellFolders,
     wrap: ({ command, args, ...rest }) => ({
       ...rest,
       command: '/bin/sh',
@@ -165,6 +168,11 @@ function currentSources(): GroupSources | undefined {
   }
 }
 
+/** Whether the limits on memory and processes hold in a kind of sandbox. */
+export function limitsHold(kind: SandboxKind, { holds }: ControlGroups): ControlGroups['holds'] {
+  return kind === 'docker' ? { memory: true, processes: true } : holds;
+}
+
 /** What of control groups can be used here. */
 export function openControlGroups(sources = currentSources()): ControlGroups {
   const places = sources === undefined ? [] : findGroupPlaces(sources).filter(works);
@@ -189,7 +197,7 @@ export function openControlGroups(sources = currentSources()): ControlGroups {
         folders: made,
         enter: () => {
           count++;
-          return createLaunchGroup(made.map((folder) => join(folder, String(count))));
+          return createLaunchGroup(made, String(count));
         },
         end: () => endAll(made),
       };

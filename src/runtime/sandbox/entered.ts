@@ -1,7 +1,7 @@
 // A program that was started in a cell, from its first process on the host to the end of all that it started.
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Server } from 'node:net';
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { LaunchGroup } from './controlGroups.ts';
 import { type LaunchRecords, runEnd } from './orphans.ts';
@@ -90,6 +90,13 @@ async function endAll(
   ]);
 }
 
+/** Node throws away what nobody reads when a process ends, which one may do before its caller is told of it. */
+function keep(output: Readable): Readable {
+  const kept = new PassThrough();
+  output.once('error', () => kept.end());
+  return output.pipe(kept);
+}
+
 /** Rejects where the system has no room for another process; then nothing is left. */
 export async function enter(entering: Entering): Promise<Entered> {
   const { wrapped, group, records, handover } = entering;
@@ -103,7 +110,9 @@ export async function enter(entering: Entering): Promise<Entered> {
   const { pid, stdin, stdout, stderr } = child;
   const exited = endOf(child);
   const forget =
-    pid === undefined ? undefined : records?.add({ pid, folders: group?.folders ?? [], end: wrapped.end });
+    pid === undefined
+      ? undefined
+      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
   let ending: Promise<void> | undefined;
   const kill = () => {
     ending ??= endAll(child, exited, entering).then(() => forget?.());
@@ -120,9 +129,9 @@ export async function enter(entering: Entering): Promise<Entered> {
   stdin.on('error', () => {
     // It no longer reads; `ended` tells.
   });
-  if (handover !== undefined) {
-    const release = await takeListener(child, handover);
-    void exited.then(release);
-  }
-  return { stdin, stdout, stderr, ended, kill };
+  if (handover === undefined) return { stdin, stdout, stderr, ended, kill };
+  const entered = { stdin, stdout: keep(stdout), stderr: keep(stderr), ended, kill };
+  const release = await takeListener(child, handover);
+  void exited.then(release);
+  return entered;
 }

@@ -59,7 +59,8 @@ async function openWay({ bridgeWay, bridgePort }: Sandbox, bridge: Bridge | unde
 export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   const { sandbox, cell, bridge, controlGroups, records } = options;
   const way = await openWay(sandbox, bridge);
-  const group = controlGroups?.create(cell);
+  // An engine for containers sets the limits itself; what we start is only its client.
+  const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
   const entering = new Set<Promise<Entered>>();
   let closed = false;
 

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { temporaryFolder } from '../../../test/support/cells.ts';
+import { until } from '../../../test/support/until.ts';
+import { mib } from '../../schema.ts';
+import { type DiskWatchOptions, watchDisk } from './diskWatch.ts';
+
+type Folders = readonly [workspace: string, home: string];
+
+/** Watches two folders, which are filled before it begins. */
+function watch(
+  t: TestContext,
+  fillBoth: (folders: Folders) => void,
+  options: Partial<DiskWatchOptions> = {},
+) {
+  const folders: Folders = [temporaryFolder(t), temporaryFolder(t)];
+  fillBoth(folders);
+  const said: string[] = [];
+  const stop = watchDisk({
+    folders,
+    bytesMax: 2 * mib,
+    freeBytesMin: 0,
+    everyMs: 5,
+    onFull: (sentence) => said.push(sentence),
+    ...options,
+  });
+  t.after(stop);
+  return { said, stop };
+}
+
+const fill = (folder: string, bytes: number) => writeFileSync(join(folder, 'filled'), Buffer.alloc(bytes, 1));
+
+/** Step by step, so that no path is too long for the system, as a hostile program would do it. */
+function fillDeeply(folder: string): void {
+  const before = process.cwd();
+  process.chdir(folder);
+  for (let depth = 0; depth < 40; depth++) {
+    const name = 'd'.repeat(200);
+    mkdirSync(name);
+    process.chdir(name);
+  }
+  fill('.', 3 * mib);
+  process.chdir(before);
+}
+
+describe('the watch over the disk', () => {
+  it('counts all folders together, and says once that they hold too much', async (t) => {
+    const { said } = watch(t, (folders) => {
+      for (const folder of folders) fill(folder, 1.5 * mib);
+    });
+    await until('it says so', () => said.length > 0);
+    await turn();
+    assert.deepEqual(said, ['Its workspace and home hold more than 2 MiB.']);
+  });
+
+  it('sees what is deeper than a path can name', async (t) => {
+    const { said } = watch(t, ([workspace]) => fillDeeply(workspace));
+    await until('it says so', () => said.length > 0);
+  });
+
+  it('says that little is left on the disk', async (t) => {
+    const { said } = watch(t, () => {}, { freeBytesMin: Number.MAX_SAFE_INTEGER });
+    await until('it says so', () => said.length > 0);
+    assert.match(said[0] ?? '', /^The disk has less than \d+ MiB left\.$/);
+  });
+
+  it('follows no link, and says nothing once it is stopped', async (t) => {
+    const elsewhere = temporaryFolder(t);
+    fill(elsewhere, 3 * mib);
+    const linking = watch(t, ([workspace]) => symlinkSync(elsewhere, join(workspace, 'link')));
+    const stopped = watch(t, ([workspace]) => fill(workspace, 3 * mib));
+    stopped.stop();
+    const counting = watch(t, ([workspace]) => fill(workspace, 3 * mib));
+    await until('a third that was started later says so', () => counting.said.length > 0);
+    assert.deepEqual([linking.said, stopped.said], [[], []]);
+  });
+});

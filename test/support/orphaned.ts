@@ -1,0 +1,22 @@
+// Starts a program in a cell and waits to be killed: `node orphaned.ts RECORDS WORKSPACE SLEEP`.
+import { openControlGroups } from '../../src/runtime/sandbox/controlGroups.ts';
+import { openCell } from '../../src/runtime/sandbox/openCell.ts';
+import { openLaunchRecords } from '../../src/runtime/sandbox/orphans.ts';
+import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+
+const [folder = '', workspace = '', sleep = ''] = process.argv.slice(2);
+const open = await openCell({
+  sandbox: processSandbox,
+  cell: {
+    name: `orphan-${process.pid}`,
+    workspace,
+    home: workspace,
+    readable: [],
+    resourceFactor: 1,
+    image: null,
+  },
+  controlGroups: openControlGroups(),
+  records: openLaunchRecords(folder),
+});
+await open.enter({ argv: ['sleep', sleep], env: {} });
+setInterval(() => {}, 60_000);

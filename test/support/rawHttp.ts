@@ -1,0 +1,28 @@
+// A connection that says what it is told and nothing else, to try a server with what no good client sends.
+import { connect, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+
+export interface RawConnection {
+  readonly socket: Socket;
+  /** All that came so far. */
+  received(): string;
+  readonly closed: Promise<void>;
+}
+
+export function connectRaw(t: TestContext, port: number, text = ''): RawConnection {
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  let received = '';
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    received += piece;
+  });
+  socket.on('error', () => {
+    // It shows as closed.
+  });
+  if (text !== '') socket.write(text);
+  return {
+    socket,
+    received: () => received,
+    closed: new Promise((resolve) => socket.once('close', () => resolve())),
+  };
+}
