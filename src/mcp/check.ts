@@ -4,6 +4,7 @@ import type { OutgoingFetch } from '../outgoing/fetch.ts';
 import { kib } from '../schema.ts';
 import { checkRemote, type Outcome, type Transport } from './checkRemote.ts';
 import type { CheckedServer, CheckMcp } from './checkSchema.ts';
+import { shownUrl } from './remotes.ts';
 import { type McpConfig, normaliseMcp, type RemoteServer } from './schema.ts';
 import { noMcp, restoreMasks, splitMcp } from './secrets.ts';
 
@@ -23,11 +24,6 @@ interface McpCheckOptions {
 export type McpCheck = ReturnType<typeof createMcpCheck>;
 
 const transports = { sse_servers: 'sse', shttp_servers: 'http' } as const;
-
-function shownUrl(text: string): string {
-  const url = new URL(text);
-  return `${url.protocol}//${url.host}${url.pathname}`;
-}
 
 async function inParallel<In, Out>(
   inputs: readonly In[],

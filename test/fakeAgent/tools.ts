@@ -117,6 +117,17 @@ export const tools = {
     await say(`the answer was ${answer}`);
   },
 
+  /** `ask-many 100`: so many questions at once. */
+  'ask-many': async ({ client, session }, rest) => {
+    const ask = () =>
+      client.request<unknown>(methods.client.session.requestPermission, {
+        sessionId: session.id,
+        toolCall: { toolCallId: randomUUID(), title: 'one of many' },
+        options: [],
+      });
+    await Promise.all(Array.from({ length: Number(rest) }, ask));
+  },
+
   /** `call method`: asks the client for something by its method, and says how it was refused. */
   call: async ({ client, session, say }, rest) => {
     const answer = await client.request(rest, { sessionId: session.id }).then(

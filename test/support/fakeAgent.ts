@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { buildSync } from 'esbuild';
 import { type Agent, type AgentOptions, openAgent } from '../../src/runtime/acp/agent.ts';
 import type { SessionUpdate } from '../../src/runtime/acp/update.ts';
 import { type Entered, openCell } from '../../src/runtime/sandbox/openCell.ts';
@@ -11,12 +12,32 @@ interface After {
   after(fn: () => Promise<void>): void;
 }
 
-const program = resolve(import.meta.dirname, '../fakeAgent/agent.ts');
 export const initializeMs = 20_000;
 
-/** What starts the fake agent. Inside a sandbox, the repository must be readable. */
+let built: string | undefined;
+
+/** The fake agent in one file, which starts three times as fast and is all that a sandbox has to show. */
+export function fakeAgentFile(): string {
+  if (built !== undefined) return built;
+  const folder = mkdtempSync(join(tmpdir(), 'parley-fake-agent-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const outfile = join(folder, 'agent.mjs');
+  buildSync({
+    entryPoints: [resolve(import.meta.dirname, '../fakeAgent/agent.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node26',
+    logLevel: 'error',
+  });
+  built = outfile;
+  return outfile;
+}
+
+/** What starts it. Inside a sandbox, Node and `fakeAgentFile()` must be readable. */
 export function fakeAgentArgv(...flags: readonly string[]): [string, ...string[]] {
-  return [process.execPath, program, ...flags];
+  return [process.execPath, fakeAgentFile(), ...flags];
 }
 
 export interface FakeAgentCell {

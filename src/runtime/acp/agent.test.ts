@@ -350,6 +350,14 @@ describe('an agent that says too much', () => {
     assert.equal(await agent.closed, error);
   });
 
+  it('is ended for more questions at once than anybody could answer', async (t) => {
+    const { agent } = await startSession(t, { onPermission: () => new Promise(() => {}) });
+    const error = await errorOf(agent.prompt(lines('ask-many 65')));
+    assert.equal(error.message, 'The agent asked more than 64 things at once.');
+    const { agent: other } = await startSession(t, { onPermission: async () => 'cancelled' });
+    assert.equal((await other.prompt(lines('ask-many 64'))).stopReason, 'end_turn');
+  });
+
   it('is ended where its updates cannot be recorded', async (t) => {
     const cause = new Error('the database is away');
     const { agent } = await startSession(t, {

@@ -153,6 +153,6 @@ export function createPeer(options: PeerOptions): Peer {
       if (ended === undefined) void send({ method, params });
     },
     close,
-    done: Promise.race([read.then(() => (ended === undefined ? undefined : ended)), gaveUp.promise]),
+    done: Promise.race([read.then(() => ended), gaveUp.promise]),
   };
 }

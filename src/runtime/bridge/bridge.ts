@@ -50,7 +50,7 @@ const headersMsUsual = 30_000;
 /** A model may think for minutes before it says a word. */
 const silenceMsMax = 15 * 60_000;
 
-function refuse(response: ServerResponse, status: number, sentence: string): void {
+export function refuse(response: ServerResponse, status: number, sentence: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
 }
 

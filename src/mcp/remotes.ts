@@ -1,0 +1,20 @@
+// The tool servers over HTTP in one order, so that who names one by its place and who answers there mean the same.
+import type { McpConfig, RemoteServer } from './schema.ts';
+
+export interface Remote {
+  readonly server: RemoteServer;
+  readonly transport: 'sse' | 'http';
+}
+
+export function listRemotes(config: Pick<McpConfig, 'sse_servers' | 'shttp_servers'>): Remote[] {
+  return [
+    ...config.sse_servers.map((server) => ({ server, transport: 'sse' as const })),
+    ...config.shttp_servers.map((server) => ({ server, transport: 'http' as const })),
+  ];
+}
+
+/** Without its query, which may hold a secret. */
+export function shownUrl(text: string): string {
+  const url = new URL(text);
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}

@@ -1,0 +1,66 @@
+// Keeps what agents say small enough for a log that people read: texts are masked first and cut then, so that no cut
+// can leave half a secret.
+import { isObject } from './peer.ts';
+
+export const kib = 1024;
+
+export type Mask = (text: string) => string;
+
+const depthMax = 16;
+const membersMax = 200;
+const cutSign = '…';
+
+/** The text itself, or its beginning and its end with a word between them on how much is missing. */
+export function cutText(text: string, bytesMax: number): string {
+  // No character takes more than three bytes for each unit of its length.
+  if (text.length * 3 <= bytesMax) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  const half = Math.floor(bytesMax / 2);
+  const head = bytes
+    .subarray(0, half)
+    .toString()
+    .replace(/\ufffd+$/, '');
+  const tail = bytes
+    .subarray(-half)
+    .toString()
+    .replace(/^\ufffd+/, '');
+  return `${head}\n[${bytes.length - 2 * half} bytes were cut here]\n${tail}`;
+}
+
+/** The same value with every text in it replaced, not too deep and not too wide. */
+function mapTexts(value: unknown, replace: (text: string) => string, depth = 0): unknown {
+  if (typeof value === 'string') return replace(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === depthMax) return cutSign;
+  if (Array.isArray(value))
+    return value.slice(0, membersMax).map((item) => mapTexts(item, replace, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, membersMax)
+      .map(([name, item]) => [replace(name), mapTexts(item, replace, depth + 1)]),
+  );
+}
+
+/** Texts in it are cut to a share of the bound; what is too large even then is told by its size. */
+export function cutValue(value: unknown, bytesMax: number, mask: Mask): unknown {
+  const whole = mapTexts(value, mask);
+  const size = (one: unknown) => Buffer.byteLength(JSON.stringify(one) ?? '');
+  if (size(whole) <= bytesMax) return whole;
+  const shorter = mapTexts(whole, (text) => cutText(text, bytesMax / 8));
+  const left = size(shorter);
+  return left <= bytesMax ? shorter : { cut: `${left} bytes` };
+}
+
+/** The text of a content block, or what stands for it. */
+export function textOfBlock(block: unknown): string {
+  if (!isObject(block)) return '';
+  const { type, text, mimeType, name, uri, resource } = block;
+  if (type === 'text') return typeof text === 'string' ? text : '';
+  if (type === 'image' || type === 'audio')
+    return `[${type}${typeof mimeType === 'string' ? ` ${mimeType}` : ''}]`;
+  if (type === 'resource_link') return `[${String(name)}](${String(uri)})`;
+  if (type === 'resource' && isObject(resource))
+    return typeof resource['text'] === 'string' ? resource['text'] : `[${String(resource['uri'])}]`;
+  return '';
+}

@@ -1,0 +1,455 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { NewEvent } from '../../events/shapes.ts';
+import { createEventMapper } from './events.ts';
+import { messageLengthMax } from './messages.ts';
+import type { SessionUpdate } from './update.ts';
+
+const say = (text: string, more = {}): SessionUpdate => ({
+  sessionUpdate: 'agent_message_chunk',
+  content: { type: 'text', text },
+  ...more,
+});
+const think = (text: string): SessionUpdate => ({
+  sessionUpdate: 'agent_thought_chunk',
+  content: { type: 'text', text },
+});
+const call = (more: object): SessionUpdate => ({
+  sessionUpdate: 'tool_call',
+  toolCallId: 'c1',
+  title: 'A title',
+  ...more,
+});
+const change = (more: object): SessionUpdate => ({
+  sessionUpdate: 'tool_call_update',
+  toolCallId: 'c1',
+  ...more,
+});
+const output = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
+
+/** Every event of one turn. */
+function turn(updates: readonly SessionUpdate[], options = {}): NewEvent[] {
+  const mapper = createEventMapper(options);
+  return [...updates.flatMap((update) => mapper.take(update)), ...mapper.end()];
+}
+
+const said = (content: string): NewEvent => ({
+  source: 'agent',
+  message: content,
+  action: 'message',
+  args: { content, image_urls: [], file_urls: [], wait_for_response: false },
+});
+const thought = (text: string): NewEvent => ({
+  source: 'agent',
+  message: '',
+  action: 'think',
+  args: { thought: text },
+});
+const contentOf = (event: NewEvent | undefined) => String(event?.['content']);
+const extraOf = (event: NewEvent | undefined, name: string) =>
+  (event?.['extras'] as Record<string, unknown> | undefined)?.[name];
+const textsOf = (events: readonly NewEvent[]) => events.map(({ message }) => message);
+
+const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown[] }>> = {
+  'pieces of a message become one': {
+    updates: [say('Hel'), say('lo'), say(' there')],
+    events: [said('Hello there')],
+  },
+  'messages with ids of their own stay apart': {
+    updates: [say('a', { messageId: '1' }), say('b', { messageId: '2' })],
+    events: [said('a'), said('b')],
+  },
+  'thoughts and messages stay apart, in order': {
+    updates: [think('Hm'), think('m'), say('Yes'), think('No')],
+    events: [thought('Hmm'), said('Yes'), thought('No')],
+  },
+  'a message of nothing but white space is none': { updates: [say('\n'), say(' ')], events: [] },
+  'images and links in a message are told in words': {
+    updates: [
+      say('See '),
+      { sessionUpdate: 'agent_message_chunk', content: { type: 'image', data: 'x', mimeType: 'image/png' } },
+      {
+        sessionUpdate: 'agent_message_chunk',
+        content: { type: 'resource_link', name: 'a.md', uri: 'file:///a.md' },
+      },
+    ],
+    events: [said('See [image image/png][a.md](file:///a.md)')],
+  },
+  'what the user said is not told again': {
+    updates: [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'hi' } }],
+    events: [],
+  },
+  'a command is an action and, with its output, an observation; what comes between is not': {
+    updates: [
+      say('I look.'),
+      call({ kind: 'execute', status: 'pending', title: '`ls -l`', rawInput: {} }),
+      change({ status: 'in_progress', rawInput: { command: ['ls', '-l'] } }),
+      change({ content: output('a') }),
+      change({ content: output('a\nb') }),
+      change({ status: 'completed', content: output('a\nb'), rawOutput: { exitCode: 0 } }),
+    ],
+    events: [
+      said('I look.'),
+      {
+        source: 'agent',
+        message: '`ls -l`',
+        action: 'run',
+        args: { command: 'ls -l', thought: '' },
+        tool_call_id: 'c1',
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'run',
+        content: 'a\nb',
+        extras: { command: 'ls -l', metadata: { exit_code: 0 }, outcome: 'completed' },
+        tool_call_id: 'c1',
+      },
+    ],
+  },
+  'a command that failed without a code has the code -1': {
+    updates: [call({ kind: 'execute', title: '`make`', status: 'failed', rawOutput: 'no rule' })],
+    events: [
+      {
+        source: 'agent',
+        message: '`make`',
+        action: 'run',
+        args: { command: 'make', thought: '' },
+        tool_call_id: 'c1',
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'run',
+        content: 'no rule',
+        extras: { command: 'make', metadata: { exit_code: -1 }, outcome: 'failed' },
+        tool_call_id: 'c1',
+      },
+    ],
+  },
+  'an edit is told by its path and what it changed': {
+    updates: [
+      call({ kind: 'edit', status: 'in_progress', locations: [{ path: '/w/a.txt' }] }),
+      change({
+        status: 'completed',
+        content: [{ type: 'diff', path: '/w/a.txt', oldText: 'one\ntwo\n', newText: 'one\n2\n' }],
+      }),
+    ],
+    events: [
+      {
+        source: 'agent',
+        message: 'A title',
+        action: 'edit',
+        args: { path: '/w/a.txt', operation: 'edit', thought: '' },
+        tool_call_id: 'c1',
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'edit',
+        content: '--- /w/a.txt\n+++ /w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2',
+        extras: { path: '/w/a.txt', operation: 'edit', prev_exist: true, outcome: 'completed' },
+        tool_call_id: 'c1',
+      },
+    ],
+  },
+  'reading a file is told by its path and what is in it': {
+    updates: [
+      call({ kind: 'read', rawInput: { file_path: '/w/a' }, status: 'completed', content: output('x') }),
+    ],
+    events: [
+      {
+        source: 'agent',
+        message: 'A title',
+        action: 'read',
+        args: { path: '/w/a', thought: '' },
+        tool_call_id: 'c1',
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'read',
+        content: 'x',
+        extras: { path: '/w/a', outcome: 'completed' },
+        tool_call_id: 'c1',
+      },
+    ],
+  },
+  'a tool of an MCP server is told by its name and arguments': {
+    updates: [
+      call({
+        kind: 'other',
+        title: 'mcp__docs__find',
+        rawInput: { q: 1 },
+        status: 'completed',
+        rawOutput: 'ok',
+      }),
+    ],
+    events: [
+      {
+        source: 'agent',
+        message: 'mcp__docs__find',
+        action: 'call_tool_mcp',
+        args: { name: 'docs/find', arguments: { q: 1 }, thought: '' },
+        tool_call_id: 'c1',
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'mcp',
+        content: 'ok',
+        extras: { name: 'docs/find', arguments: { q: 1 }, outcome: 'completed' },
+        tool_call_id: 'c1',
+      },
+    ],
+  },
+  'a plan is a list of tasks, told when it changes': {
+    updates: [
+      { sessionUpdate: 'plan', entries: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
+      { sessionUpdate: 'plan', entries: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
+    ],
+    events: [
+      {
+        source: 'agent',
+        message: '',
+        action: 'task_tracking',
+        args: {
+          command: 'plan',
+          task_list: [
+            { id: '1', title: 'a', status: 'done', notes: '' },
+            { id: '2', title: 'b', status: 'todo', notes: '' },
+          ],
+        },
+      },
+    ],
+  },
+  'of the usage the last of a turn is told, and it parts no message': {
+    updates: [
+      say('Hel'),
+      { sessionUpdate: 'usage_update', used: 1, size: 10 },
+      { sessionUpdate: 'usage_update', used: 2, size: 10, cost: { amount: 0.5, currency: 'USD' } },
+      say('lo'),
+    ],
+    events: [
+      said('Hello'),
+      {
+        source: 'agent',
+        message: '',
+        observation: 'usage',
+        content: '',
+        extras: { used: 2, size: 10, cost: { amount: 0.5, currency: 'USD' } },
+      },
+    ],
+  },
+  'what nobody knows is kept as it is': {
+    updates: [{ sessionUpdate: 'from_the_future', note: [1] }],
+    events: [
+      {
+        source: 'agent',
+        message: '',
+        observation: 'agent_update',
+        content: '',
+        extras: { update: { sessionUpdate: 'from_the_future', note: [1] } },
+      },
+    ],
+  },
+  'rubbish in known places harms nothing': {
+    updates: [
+      { sessionUpdate: 'agent_message_chunk', content: 7 },
+      { sessionUpdate: 'agent_message_chunk' },
+      { sessionUpdate: 'tool_call', toolCallId: 9 },
+      { sessionUpdate: 'plan', entries: 'none' },
+      { sessionUpdate: 'usage_update', used: {}, size: null, cost: 'free' },
+    ],
+    events: [
+      {
+        source: 'agent',
+        message: '',
+        action: 'task_tracking',
+        args: { command: 'plan', task_list: [] },
+      },
+      {
+        source: 'agent',
+        message: '',
+        observation: 'usage',
+        content: '',
+        extras: { used: null, size: null, cost: null },
+      },
+    ],
+  },
+};
+
+describe('the events of a turn', () => {
+  for (const [fact, { updates, events }] of Object.entries(cases))
+    it(fact, () => assert.deepEqual(turn(updates), events));
+
+  it('knows the tools of the servers that the agent was given', () => {
+    const update = call({ title: 'docs_find', kind: 'other', status: 'completed' });
+    const [plain] = turn([update]);
+    assert.equal(plain?.['action'], 'call_tool');
+    const [known] = turn([update], { mcpServers: ['docs'] });
+    assert.deepEqual(known?.['args'], { name: 'docs/find', arguments: {}, thought: '' });
+  });
+
+  it('tells usage again in a later turn only where it has changed', () => {
+    const mapper = createEventMapper();
+    const use = (used: number) => mapper.take({ sessionUpdate: 'usage_update', used, size: 9 });
+    const counts = [1, 1, 2].map((used) => [...use(used), ...mapper.end()].length);
+    assert.deepEqual(counts, [1, 0, 1]);
+  });
+
+  it('closes calls that never came to an end, and hears no more of them', () => {
+    const mapper = createEventMapper();
+    assert.deepEqual(mapper.take(call({ kind: 'execute', rawInput: { command: 'sleep 9' } })), []);
+    const [action, observation] = mapper.end();
+    assert.equal(action?.['action'], 'run');
+    assert.equal(contentOf(observation), 'It did not come to an end.');
+    assert.deepEqual(extraOf(observation, 'outcome'), 'unfinished');
+    assert.deepEqual(mapper.take(change({ status: 'completed' })), []);
+    assert.deepEqual(mapper.end(), []);
+  });
+
+  it('shows whole lines and calls that wait when it is flushed, and the rest later', () => {
+    const mapper = createEventMapper();
+    assert.deepEqual(mapper.take(say('One.\nTwo. ')), []);
+    assert.deepEqual(mapper.flush(), [said('One.\n')]);
+    assert.deepEqual(mapper.flush(), []);
+    mapper.take(say('Three.'));
+    assert.deepEqual(mapper.take(call({ kind: 'execute', rawInput: { command: 'ls' } })), [
+      said('Two. Three.'),
+    ]);
+    assert.deepEqual(
+      mapper.flush().map(({ action }) => action),
+      ['run'],
+    );
+    assert.deepEqual(
+      mapper.take(change({ status: 'completed' })).map(({ observation }) => observation),
+      ['run'],
+    );
+  });
+
+  it('announces a call that needs leave once, with its risk and what it would change', () => {
+    const mapper = createEventMapper();
+    mapper.take(call({ kind: 'edit', status: 'pending' }));
+    assert.equal(mapper.kindOf('c1'), 'edit');
+    const asked = mapper.ask(
+      {
+        toolCallId: 'c1',
+        content: [{ type: 'diff', path: 'a', oldText: null, newText: 'x' }],
+      },
+      { state: 'awaiting_confirmation', risk: 'medium' },
+    );
+    assert.deepEqual(
+      asked.map(({ args }) => args),
+      [
+        {
+          path: 'a',
+          operation: 'edit',
+          diff: '--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+x',
+          thought: '',
+          confirmation_state: 'awaiting_confirmation',
+          security_risk: 1,
+        },
+      ],
+    );
+    assert.deepEqual(mapper.take(change({ status: 'in_progress' })), []);
+    assert.equal(mapper.take(change({ status: 'failed' })).length, 1);
+  });
+});
+
+describe('the bounds of a turn', () => {
+  it('parts a message that is too long after a line, and loses nothing', () => {
+    const text = `${'word '.repeat(10)}\n`.repeat(4_000);
+    const texts = textsOf(turn([say(text)]));
+    assert.equal(texts.join(''), text);
+    assert.ok(texts.length > 1 && texts.every((one) => one.length <= messageLengthMax && one.endsWith('\n')));
+    const dense = 'x'.repeat(3 * messageLengthMax + 1);
+    assert.equal(textsOf(turn([say(dense)])).join(''), dense);
+  });
+
+  it('cuts an output in its middle and says how much', () => {
+    const text = `begin${'é'.repeat(100_000)}end`;
+    const [, observation] = turn([call({ kind: 'execute', status: 'completed', content: output(text) })]);
+    const content = contentOf(observation);
+    assert.match(content, /^begin.*\n\[\d+ bytes were cut here\]\n.*end$/s);
+    assert.ok(!content.includes('\ufffd'));
+    assert.ok(Buffer.byteLength(content) < 65 * 1024);
+  });
+
+  it('keeps large and deep values small', () => {
+    let deep: unknown = 'x';
+    for (let i = 0; i < 100_000; i++) deep = [deep];
+    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, 'v'.repeat(500)]));
+    for (const value of [deep, wide, 'x'.repeat(1_000_000)]) {
+      const events = turn([
+        { sessionUpdate: 'odd', value },
+        call({ kind: 'other', status: 'completed', rawInput: { value } }),
+      ]);
+      assert.equal(events.length, 3);
+      assert.ok(JSON.stringify(events).length < 80_000);
+    }
+  });
+
+  it('leaves out what is too much, says so once, and keeps the last words', () => {
+    const updates = Array.from({ length: 50 }, (_, i) => [say(`m${i}`), think('t')]).flat();
+    const events = turn([...updates, say('Done.')], { eventsPerTurnMax: 10 });
+    assert.equal(events.length, 12);
+    assert.equal(extraOf(events[10], 'error_id'), 'TOO_MANY_EVENTS');
+    assert.deepEqual(events[11], said('Done.'));
+  });
+
+  it('counts each turn for itself', () => {
+    const mapper = createEventMapper({ eventsPerTurnMax: 2 });
+    for (let i = 0; i < 3; i++) {
+      const events = [...mapper.take(say('a')), ...mapper.take(think('b')), ...mapper.end()];
+      assert.equal(events.length, 2);
+    }
+  });
+
+  it('closes the oldest of too many open calls', () => {
+    const mapper = createEventMapper();
+    const events = Array.from({ length: 101 }, (_, i) =>
+      mapper.take(call({ toolCallId: `c${i}`, kind: 'execute', status: 'in_progress' })),
+    ).flat();
+    const closed = events.filter(({ observation }) => observation === 'run');
+    assert.deepEqual(
+      closed.map(({ tool_call_id }) => tool_call_id),
+      ['c0'],
+    );
+  });
+});
+
+describe('secrets in what an agent says', () => {
+  const mask = (text: string) => text.replaceAll('hunter2', '*****');
+
+  it('are masked wherever they stand, and before anything is cut or parted', () => {
+    const long = `${'x'.repeat(40_000)}hunter2 `.repeat(4);
+    const events = turn(
+      [
+        say('the password is hun'),
+        say('ter2'),
+        think('hunter2'),
+        call({
+          title: 'echo hunter2',
+          kind: 'execute',
+          status: 'in_progress',
+          rawInput: { command: ['hunter2'] },
+        }),
+        change({ status: 'completed', content: output(long), locations: [{ path: '/hunter2' }] }),
+        call({
+          toolCallId: 'c2',
+          kind: 'edit',
+          status: 'completed',
+          content: [{ type: 'diff', path: 'hunter2', oldText: 'hunter2', newText: 'a' }],
+        }),
+        { sessionUpdate: 'plan', entries: [{ content: 'hunter2' }] },
+        { sessionUpdate: 'odd', hunter2: ['hunter2'] },
+        say(long),
+      ],
+      { mask },
+    );
+    const text = JSON.stringify(events);
+    assert.ok(!text.includes('hunter2'));
+    assert.ok(text.includes('the password is *****'));
+  });
+});

@@ -1,0 +1,203 @@
+// From what an agent tells of a session to the events of a log: pieces are put together, noise is left out, and however
+// much it says, a turn has an end in the log.
+import type { NewEvent } from '../../events/shapes.ts';
+import { cutText, cutValue, kib, type Mask } from './bounds.ts';
+import { createMessages, type Part } from './messages.ts';
+import { isObject, type Params } from './peer.ts';
+import {
+  type Confirmation,
+  callIdOf,
+  hasEnded,
+  mergeCall,
+  type ToolCall,
+  toAction,
+  toObservation,
+} from './toolCall.ts';
+import type { SessionUpdate } from './update.ts';
+
+const updateBytesMax = 16 * kib;
+const planEntriesMax = 100;
+const planTextBytesMax = kib;
+const openCallsMax = 100;
+const endedCallsMax = 1_000;
+const eventsPerTurnUsual = 2_000;
+
+interface MapperOptions {
+  readonly mask?: Mask;
+  /** Names of the MCP servers that the agent was given, to know calls of their tools by. */
+  readonly mcpServers?: readonly string[];
+  /** More are left out, and the log says so; the last words of a turn are kept. */
+  readonly eventsPerTurnMax?: number;
+}
+
+export interface EventMapper {
+  take(update: SessionUpdate): NewEvent[];
+  /** What has waited for more: whole lines of what is being said, and calls that were announced. */
+  flush(): NewEvent[];
+  /** The kind of tool of a call that is under way, as it was announced. */
+  kindOf(toolCallId: string): string | undefined;
+  /** Announces a call that somebody has to allow, or was allowed. */
+  ask(toolCall: Params, confirmation: Confirmation): NewEvent[];
+  /** The end of a turn, however it came. */
+  end(): NewEvent[];
+}
+
+/** Told by other means, or of no use to anybody who reads a log. */
+const ignored: readonly string[] = [
+  'user_message_chunk',
+  'available_commands_update',
+  'compaction_summary_chunk',
+];
+
+const messageParts: Readonly<Record<string, Part['kind']>> = {
+  agent_message_chunk: 'message',
+  agent_thought_chunk: 'think',
+};
+
+const taskStatuses: Readonly<Record<string, string>> = {
+  pending: 'todo',
+  in_progress: 'in_progress',
+  completed: 'done',
+};
+
+function toPlan({ entries }: Params, mask: Mask): NewEvent {
+  const known = (Array.isArray(entries) ? entries : []).filter(isObject).slice(0, planEntriesMax);
+  const taskList = known.map(({ content, status }, i) => ({
+    id: String(i + 1),
+    title: cutText(mask(String(content)), planTextBytesMax),
+    status: taskStatuses[String(status)] ?? 'todo',
+    notes: '',
+  }));
+  return {
+    source: 'agent',
+    message: '',
+    action: 'task_tracking',
+    args: { command: 'plan', task_list: taskList },
+  };
+}
+
+function toUsage({ used, size, cost }: Params): NewEvent {
+  const { amount, currency } = isObject(cost) ? cost : {};
+  const numberOr = (value: unknown) => (typeof value === 'number' ? value : null);
+  const priced = typeof amount === 'number' && typeof currency === 'string' && currency.length <= 3;
+  return {
+    source: 'agent',
+    message: '',
+    observation: 'usage',
+    content: '',
+    extras: { used: numberOr(used), size: numberOr(size), cost: priced ? { amount, currency } : null },
+  };
+}
+
+function toOther(update: SessionUpdate, mask: Mask): NewEvent {
+  const extras = { update: cutValue(update, updateBytesMax, mask) };
+  return { source: 'agent', message: '', observation: 'agent_update', content: '', extras };
+}
+
+function tooMany(max: number): NewEvent {
+  const sentence = `The agent did more than ${max} things in one turn; the rest of it is not in this log.`;
+  return {
+    source: 'environment',
+    message: sentence,
+    observation: 'error',
+    content: sentence,
+    extras: { error_id: 'TOO_MANY_EVENTS' },
+  };
+}
+
+interface OpenCall {
+  readonly call: ToolCall;
+  readonly told: boolean;
+}
+
+export function createEventMapper(options: MapperOptions = {}): EventMapper {
+  const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual } = options;
+  const context = { mask, mcpServers: options.mcpServers ?? [] };
+  const messages = createMessages(mask);
+  const calls = new Map<string, OpenCall>();
+  const endedCalls = new Set<string>();
+  /** The last event of a kind, where only a change is worth another. */
+  const last = new Map<string, string>();
+  let usage: NewEvent | undefined;
+  let count = 0;
+  let tooManyTold = false;
+
+  function within(events: readonly NewEvent[]): NewEvent[] {
+    const kept = events.slice(0, eventsPerTurnMax - count);
+    count += kept.length;
+    if (kept.length === events.length || tooManyTold) return kept;
+    tooManyTold = true;
+    return [...kept, tooMany(eventsPerTurnMax)];
+  }
+
+  function onChange(kind: string, event: NewEvent): NewEvent[] {
+    const text = JSON.stringify(event);
+    if (last.get(kind) === text) return [];
+    last.set(kind, text);
+    return [event];
+  }
+
+  function endCall({ call, told }: OpenCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent[] {
+    calls.delete(call.id);
+    endedCalls.add(call.id);
+    const [oldest] = endedCalls;
+    if (endedCalls.size > endedCallsMax && oldest !== undefined) endedCalls.delete(oldest);
+    return [...(told ? [] : [toAction(call)]), toObservation(call, outcome)];
+  }
+
+  function takeCall(update: Params): NewEvent[] {
+    const id = callIdOf(update);
+    if (id === undefined || endedCalls.has(id)) return [];
+    const open = calls.get(id);
+    const call = mergeCall(open?.call, id, update, context);
+    if (hasEnded(call)) return endCall({ call, told: open?.told ?? false }, call.status as 'completed');
+    const begins = call.status === 'in_progress' && !open?.told;
+    calls.set(id, { call, told: begins || (open?.told ?? false) });
+    const [oldest] = calls.values();
+    const over = calls.size > openCallsMax && oldest !== undefined ? endCall(oldest, 'unfinished') : [];
+    return [...over, ...(begins ? [toAction(call)] : [])];
+  }
+
+  function takeOther(update: SessionUpdate): NewEvent[] {
+    const { sessionUpdate: kind } = update;
+    if (kind === 'tool_call' || kind === 'tool_call_update') return takeCall(update);
+    if (kind === 'plan') return onChange(kind, toPlan(update, mask));
+    if (kind !== 'usage_update') return onChange('other', toOther(update, mask));
+    usage = toUsage(update);
+    return [];
+  }
+
+  return {
+    take: (update) => {
+      const { sessionUpdate: kind, content, messageId } = update;
+      if (ignored.includes(kind)) return [];
+      const part = messageParts[kind];
+      if (part !== undefined) return within(messages.add({ kind: part, content, messageId }));
+      // What it said before comes before what it does, but how much it has used is no interruption.
+      if (kind === 'usage_update') return takeOther(update);
+      return within([...messages.end(), ...takeOther(update)]);
+    },
+    flush: () => {
+      const announced = [...calls].filter(([, { told }]) => !told);
+      for (const [id, { call }] of announced) calls.set(id, { call, told: true });
+      return within([...messages.flush(), ...announced.map(([, { call }]) => toAction(call))]);
+    },
+    kindOf: (toolCallId) => calls.get(toolCallId)?.call.kind,
+    ask: (toolCall, confirmation) => {
+      const id = callIdOf(toolCall);
+      if (id === undefined) return [];
+      const call = mergeCall(calls.get(id)?.call, id, { ...toolCall, status: undefined }, context);
+      calls.set(id, { call, told: true });
+      return within([...messages.end(), toAction(call, confirmation)]);
+    },
+    end: () => {
+      const lastWords = messages.end();
+      const unfinished = [...calls.values()].flatMap((open) => endCall(open, 'unfinished'));
+      const used = usage === undefined ? [] : onChange('usage', usage);
+      const events = within([...lastWords, ...unfinished, ...used]);
+      const lost = lastWords.filter((event) => !events.includes(event));
+      [usage, count, tooManyTold] = [undefined, 0, false];
+      return [...events, ...lost];
+    },
+  };
+}

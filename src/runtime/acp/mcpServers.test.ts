@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { toMcpServers } from './mcpServers.ts';
+
+const config = {
+  sse_servers: [{ url: 'https://a.example/sse?key=hidden', api_key: 'hidden' }],
+  stdio_servers: [
+    { name: 'b_example', command: 'serve', args: ['-v'], env: { TOKEN: 'inside' } },
+    { name: 'plain', command: 'serve' },
+  ],
+  shttp_servers: [
+    { url: 'https://b.example/mcp', api_key: 'hidden' },
+    { url: 'wss://c.example/mcp' },
+    { url: 'https://b.example/other' },
+  ],
+};
+const bridge = { origin: 'http://127.0.0.1:9', token: 'pr_token' };
+const headers = [{ name: 'Authorization', value: 'Bearer pr_token' }];
+const capabilities = { mcpCapabilities: { http: true, sse: true } };
+
+describe('the tool servers that an agent is given', () => {
+  it('are those of the conversation, the remote ones at the bridge by their place', () => {
+    const { servers, refused } = toMcpServers({ config, capabilities, bridge });
+    assert.deepEqual(servers, [
+      { name: 'b_example', command: 'serve', args: ['-v'], env: [{ name: 'TOKEN', value: 'inside' }] },
+      { name: 'plain', command: 'serve', args: [], env: [] },
+      { type: 'sse', name: 'a_example', url: 'http://127.0.0.1:9/mcp/0', headers },
+      { type: 'http', name: 'b_example_2', url: 'http://127.0.0.1:9/mcp/1', headers },
+      { type: 'http', name: 'b_example_3', url: 'http://127.0.0.1:9/mcp/3', headers },
+    ]);
+    assert.deepEqual(refused, [
+      'The tool server wss://c.example/mcp is left out: no agent can speak to a WebSocket server.',
+    ]);
+    assert.ok(!JSON.stringify({ servers, refused }).includes('hidden'));
+  });
+
+  it('leave out what the agent cannot speak to, and say so', () => {
+    const { servers, refused } = toMcpServers({
+      config,
+      capabilities: { mcpCapabilities: { http: true } },
+      bridge,
+    });
+    assert.equal(servers.length, 4);
+    assert.equal(
+      refused[0],
+      'The tool server https://a.example/sse is left out: this agent cannot speak to tool servers over SSE.',
+    );
+  });
+
+  it('are only those in the sandbox where there is no way out of it', () => {
+    const { servers, refused } = toMcpServers({ config, capabilities, bridge: undefined });
+    assert.equal(servers.length, 2);
+    assert.equal(refused.length, 4);
+    assert.match(String(refused[0]), /no way to other servers/);
+  });
+});

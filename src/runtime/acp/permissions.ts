@@ -1,0 +1,61 @@
+// Whether an agent may do what it asks leave for, or a person decides.
+import type { PermissionAnswer, PermissionOption, PermissionRequest } from './questions.ts';
+import type { Confirmation, Risk } from './toolCall.ts';
+
+/** What a kind of tool can do at worst. Every other kind, and none at all, counts as high. */
+const risks: Readonly<Record<string, Risk>> = {
+  read: 'low',
+  search: 'low',
+  think: 'low',
+  switch_mode: 'medium',
+  edit: 'medium',
+};
+
+/** `kind` as the agent tells it, in its question or when it announced the call. */
+export function riskOf(kind: unknown): Risk {
+  return (typeof kind === 'string' && Object.hasOwn(risks, kind) ? risks[kind] : undefined) ?? 'high';
+}
+
+export interface Policy {
+  readonly confirmationMode: boolean;
+  /** Any but an empty one: a person is asked for what is of high risk only. */
+  readonly securityAnalyzer: string | null;
+  /** There is no sandbox: a person is asked for all but what only reads, whatever the settings say. */
+  readonly forced: boolean;
+}
+
+/**
+ * | | low | medium | high |
+ * |---|---|---|---|
+ * | forced | allow | ask | ask |
+ * | confirmation mode | ask | ask | ask |
+ * | confirmation mode, with an analyzer | allow | allow | ask |
+ * | neither | allow | allow | allow |
+ */
+export function decide({ forced, confirmationMode, securityAnalyzer }: Policy, risk: Risk): 'allow' | 'ask' {
+  if (forced && risk !== 'low') return 'ask';
+  if (!confirmationMode) return 'allow';
+  return (securityAnalyzer ?? '') === '' || risk === 'high' ? 'ask' : 'allow';
+}
+
+/** How a call that was decided on stands in the log. */
+export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): Confirmation {
+  return { state: decision === 'ask' ? 'awaiting_confirmation' : 'confirmed', risk };
+}
+
+/** For this once where that is offered: what holds for ever is a matter of the settings. */
+const kindsOf = {
+  allow: ['allow_once', 'allow_always'],
+  reject: ['reject_once', 'reject_always'],
+} as const;
+
+/** `cancelled` where the agent offers nothing of the sort. */
+export function chooseAnswer(
+  { options }: Pick<PermissionRequest, 'options'>,
+  answer: 'allow' | 'reject',
+): PermissionAnswer {
+  const found = kindsOf[answer]
+    .map((kind) => options.find((option: PermissionOption) => option.kind === kind))
+    .find((option) => option !== undefined);
+  return found === undefined ? 'cancelled' : { optionId: found.optionId };
+}

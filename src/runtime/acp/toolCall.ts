@@ -1,0 +1,223 @@
+// One call of a tool: put together from the updates that tell of it, and told as an action and an observation.
+import type { NewEvent } from '../../events/shapes.ts';
+import { cutText, cutValue, kib, type Mask, textOfBlock } from './bounds.ts';
+import { describeChange } from './diff.ts';
+import { isObject, type Params } from './peer.ts';
+
+export const outputBytesMax = 64 * kib;
+const inputBytesMax = 16 * kib;
+const titleBytesMax = 4 * kib;
+const idLengthMax = 200;
+
+type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
+
+export interface ToolCall {
+  readonly id: string;
+  readonly kind: string;
+  readonly status: CallStatus;
+  readonly title: string;
+  /** Of a tool of an MCP server, `server/tool`. */
+  readonly mcpTool: string | undefined;
+  readonly input: unknown;
+  readonly output: string;
+  readonly exitCode: number | undefined;
+  readonly path: string | undefined;
+  readonly diff: string;
+  /** Whether the file that was edited had been there. */
+  readonly existed: boolean | undefined;
+}
+
+export type Risk = 'low' | 'medium' | 'high';
+
+/** The numbers that existing clients know. */
+const riskNumbers: Readonly<Record<Risk, number>> = { low: 0, medium: 1, high: 2 };
+
+/** Whether somebody has to allow it, or it was allowed without. */
+export interface Confirmation {
+  readonly state: 'awaiting_confirmation' | 'confirmed';
+  readonly risk: Risk;
+}
+
+export interface CallContext {
+  readonly mask: Mask;
+  /** Names of the MCP servers that the agent was given. */
+  readonly mcpServers: readonly string[];
+}
+
+const ended: readonly unknown[] = ['completed', 'failed'];
+const statuses: readonly unknown[] = ['pending', 'in_progress', ...ended];
+
+export function callIdOf({ toolCallId }: Params): string | undefined {
+  return typeof toolCallId === 'string' ? toolCallId.slice(0, idLengthMax) : undefined;
+}
+
+export function hasEnded({ status }: ToolCall): boolean {
+  return ended.includes(status);
+}
+
+function textMember(value: unknown, ...names: readonly string[]): string | undefined {
+  if (!isObject(value)) return undefined;
+  const found = names.map((name) => value[name]).find((text) => typeof text === 'string' && text !== '');
+  return found as string | undefined;
+}
+
+function listOf(value: unknown): Params[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function outputOf({ content, rawOutput }: Params): string | undefined {
+  const blocks = listOf(content).filter(({ type }) => type === 'content');
+  if (blocks.length > 0) return blocks.map((block) => textOfBlock(block['content'])).join('\n');
+  if (typeof rawOutput === 'string') return rawOutput;
+  return textMember(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
+}
+
+/** Agents tell it under different names. */
+function exitCodeOf({ rawOutput }: Params): number | undefined {
+  const raw = isObject(rawOutput) ? rawOutput : {};
+  const metadata = isObject(raw['metadata']) ? raw['metadata'] : {};
+  const told = [raw['exitCode'], raw['exit_code'], metadata['exit'], metadata['exit_code']];
+  return told.find((code) => Number.isSafeInteger(code)) as number | undefined;
+}
+
+function diffOf({ content }: Params): Pick<ToolCall, 'diff' | 'existed' | 'path'> | undefined {
+  const diffs = listOf(content).filter(({ type, path }) => type === 'diff' && typeof path === 'string');
+  const [first] = diffs;
+  if (first === undefined) return undefined;
+  const described = diffs.map(({ path, oldText, newText }) =>
+    describeChange({
+      path: path as string,
+      oldText: typeof oldText === 'string' ? oldText : null,
+      newText: typeof newText === 'string' ? newText : '',
+    }),
+  );
+  return {
+    diff: described.filter((text) => text !== '').join('\n'),
+    existed: typeof first['oldText'] === 'string',
+    path: first['path'] as string,
+  };
+}
+
+const nothingYet = {
+  kind: 'other',
+  status: 'pending',
+  title: '',
+  mcpTool: undefined,
+  input: undefined,
+  output: '',
+  exitCode: undefined,
+  path: undefined,
+  diff: '',
+  existed: undefined,
+} as const;
+
+/** The call with what an update adds. Only what is kept of it is bounded in size. */
+export function mergeCall(
+  known: ToolCall | undefined,
+  id: string,
+  update: Params,
+  context: CallContext,
+): ToolCall {
+  const { mask } = context;
+  const call = known ?? { id, ...nothingYet };
+  const { kind, status, rawInput } = update;
+  const title = textMember(update, 'title');
+  const mcpTool = mcpToolOf(textMember(update, 'name') ?? title ?? '', context);
+  const output = outputOf(update);
+  const edited = diffOf(update);
+  const path = edited?.path ?? textMember(listOf(update['locations'])[0], 'path') ?? pathIn(rawInput);
+  const hasInput = rawInput != null && !(isObject(rawInput) && Object.keys(rawInput).length === 0);
+  return {
+    ...call,
+    ...(typeof kind === 'string' ? { kind } : {}),
+    ...(statuses.includes(status) ? { status: status as CallStatus } : {}),
+    ...(title === undefined ? {} : { title: cutText(mask(title), titleBytesMax) }),
+    ...(mcpTool === undefined ? {} : { mcpTool }),
+    ...(hasInput ? { input: cutValue(rawInput, inputBytesMax, mask) } : {}),
+    ...(output === undefined ? {} : { output: cutText(mask(output), outputBytesMax) }),
+    ...(path === undefined ? {} : { path: cutText(mask(path), titleBytesMax) }),
+    ...(edited === undefined
+      ? {}
+      : { diff: cutText(mask(edited.diff), outputBytesMax), existed: edited.existed }),
+    exitCode: exitCodeOf(update) ?? call.exitCode,
+  };
+}
+
+function pathIn(input: unknown): string | undefined {
+  return textMember(input, 'path', 'file_path', 'filePath', 'abs_path', 'absolute_path');
+}
+
+function commandOf({ input, title }: ToolCall): string {
+  const command = isObject(input) ? (input['command'] ?? input['cmd']) : undefined;
+  if (Array.isArray(command)) return command.map(String).join(' ');
+  return typeof command === 'string' ? command : title.replaceAll('`', '');
+}
+
+/** Agents write it in different ways: `mcp__server__tool`, `server/tool`, `server_tool`. */
+function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | undefined {
+  const [, first, rest] = /^(?:mcp__|Tool: |mcp\.)([\w.-]+?)(?:__|\/|\.)([\w./-]+)$/.exec(name) ?? [];
+  if (first !== undefined) return mask(`${first}/${rest}`);
+  const server = mcpServers.find((one) => name.startsWith(`${one}_`) && /^[\w-]+$/.test(name));
+  return server === undefined ? undefined : mask(`${server}/${name.slice(server.length + 1)}`);
+}
+
+interface Told {
+  /** Of the action; and of the observation where that has no name of its own. */
+  readonly name: string;
+  readonly observation?: string;
+  /** Members of the action, and again of the observation: they say what it is about. */
+  readonly about: Params;
+}
+
+const fileKinds: readonly string[] = ['edit', 'delete', 'move'];
+
+function tell(call: ToolCall): Told {
+  const { kind, path, title, input, mcpTool } = call;
+  if (mcpTool !== undefined)
+    return { name: 'call_tool_mcp', observation: 'mcp', about: { name: mcpTool, arguments: input ?? {} } };
+  if (kind === 'execute') return { name: 'run', about: { command: commandOf(call) } };
+  if (fileKinds.includes(kind)) return { name: 'edit', about: { path: path ?? title, operation: kind } };
+  if (kind === 'read') return { name: 'read', about: { path: path ?? title } };
+  const url = kind === 'fetch' ? textMember(input, 'url') : undefined;
+  if (url !== undefined) return { name: 'browse', about: { url } };
+  return { name: 'call_tool', about: { name: title, kind, arguments: input ?? {} } };
+}
+
+export function toAction(call: ToolCall, confirmation?: Confirmation): NewEvent {
+  const { name, about } = tell(call);
+  const asked =
+    confirmation === undefined
+      ? {}
+      : { confirmation_state: confirmation.state, security_risk: riskNumbers[confirmation.risk] };
+  return {
+    source: 'agent',
+    message: call.title,
+    action: name,
+    args: { ...about, ...(call.diff === '' ? {} : { diff: call.diff }), thought: '', ...asked },
+    tool_call_id: call.id,
+  };
+}
+
+const notTold = -1;
+
+function resultOf(call: ToolCall, outcome: string): Params {
+  const { name } = tell(call);
+  if (name === 'run')
+    return { metadata: { exit_code: call.exitCode ?? (outcome === 'completed' ? 0 : notTold) } };
+  if (name === 'edit' && call.existed !== undefined) return { prev_exist: call.existed };
+  return {};
+}
+
+/** `unfinished`: the turn was over before the call was. */
+export function toObservation(call: ToolCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent {
+  const { name, observation = name, about } = tell(call);
+  const text = [call.diff, call.output].filter((part) => part !== '').join('\n');
+  return {
+    source: 'agent',
+    message: '',
+    observation,
+    content: text === '' && outcome === 'unfinished' ? 'It did not come to an end.' : text,
+    extras: { ...about, ...resultOf(call, outcome), outcome },
+    tool_call_id: call.id,
+  };
+}
