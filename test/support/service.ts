@@ -1,7 +1,7 @@
 // Starts the service inside the test process, on a real socket, with an empty database of its own.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type App, startApp } from '../../src/app.ts';
+import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createLogger } from '../../src/log.ts';
@@ -44,6 +44,7 @@ export interface ServiceOptions {
   readonly env?: Record<string, string>;
   /** Starts on an existing place instead of an empty one, and leaves it behind. */
   readonly place?: Place;
+  readonly times?: AppOptions['times'];
 }
 
 export async function ask(
@@ -96,6 +97,7 @@ export async function startService(
     onFatal: (error) => {
       throw error;
     },
+    ...(options.times === undefined ? {} : { times: options.times }),
   });
   const key = config.sessionApiKey ?? readFileSync(join(place.dataDir, 'owner.key'), 'utf8').trim();
   const stop = async () => {

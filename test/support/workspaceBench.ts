@@ -12,9 +12,13 @@ import { createFolders } from '../../src/runtime/workspace/folders.ts';
 import { gitEnvironment } from '../../src/runtime/workspace/gitEnvironment.ts';
 import { type PrepareOptions, prepareWorkspace } from '../../src/runtime/workspace/prepare.ts';
 import type { GitRemote } from '../../src/runtime/workspace/remote.ts';
+import { bubblewrap, noBubblewrap } from './cells.ts';
 
 /** Every test of workspaces runs in each of these. */
-export const workspaceSandboxes: readonly Sandbox[] = [processSandbox];
+export const workspaceSandboxes: readonly Sandbox[] = [
+  processSandbox,
+  ...(noBubblewrap === false ? [bubblewrap()] : []),
+];
 
 export const identity = { name: 'Ada', email: 'ada@example.com' };
 

@@ -1,0 +1,171 @@
+// A service that runs conversations, with the fake agent as the agent of its owner.
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { AppOptions } from '../../src/app.ts';
+import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { createPlace, type Place } from './databases.ts';
+import { fakeAgentFile } from './fakeAgent.ts';
+import { startService, type TestService } from './service.ts';
+import { until } from './until.ts';
+
+let folder: string | undefined;
+
+/** A folder for PATH in which the fake agent is a program. */
+export function fakeAgentPath(): string {
+  if (folder !== undefined) return folder;
+  folder = mkdtempSync(join(tmpdir(), 'parley-fake-path-'));
+  const made = folder;
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+  const program = join(folder, 'parley-fake-agent');
+  copyFileSync(fakeAgentFile(), program);
+  // What is no file of npm is run by Node where its first line says so.
+  writeFileSync(program, `#!/usr/bin/env node\n${readFileSync(program, 'utf8')}`);
+  chmodSync(program, 0o755);
+  return folder;
+}
+
+/** The agents of the place: `fake`, started with these flags, and `absent`, which is nowhere. */
+export function writeAgents(dataDir: string, flags: readonly string[] = []): void {
+  const profile = (id: string, command: string) => ({
+    id,
+    name: id,
+    protocol: 'openai-chat',
+    programs: [{ command, args: flags, env: {} }],
+  });
+  const agents = [profile('fake', 'parley-fake-agent'), profile('absent', 'parley-no-such-agent')];
+  writeFileSync(join(dataDir, 'agents.json'), JSON.stringify({ agents }));
+}
+
+export interface TestEvent {
+  readonly id: number;
+  readonly source: string;
+  readonly message: string;
+  readonly action?: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+  readonly observation?: string;
+  readonly content?: string;
+  readonly extras?: Readonly<Record<string, unknown>>;
+}
+
+export interface Info {
+  readonly status: string;
+  readonly runtime_status: string | null;
+  readonly stop_reason: { readonly code: string; readonly message: string } | null;
+}
+
+export interface RunsOptions {
+  readonly kind?: DatabaseKind;
+  readonly flags?: readonly string[];
+  readonly sandbox?: 'process' | 'bubblewrap' | 'auto';
+  readonly env?: Record<string, string>;
+  readonly times?: AppOptions['times'];
+  /** Settings of the owner beside the agent. */
+  readonly settings?: Record<string, unknown>;
+  readonly place?: Place;
+}
+
+export interface Runs {
+  readonly service: TestService;
+  create(message?: string, more?: Record<string, unknown>): Promise<string>;
+  say(id: string, message: string): Promise<void>;
+  info(id: string): Promise<Info>;
+  /** All of them, which must be numbered without gaps. */
+  events(id: string): Promise<TestEvent[]>;
+  /** Waits for the status; fails where it stops instead. */
+  reaches(id: string, status: string): Promise<Info>;
+  /** Waits until so many turns have ended, and gives what the agent said in all of them. */
+  turns(id: string, count: number): Promise<string[]>;
+}
+
+const pageMax = 100;
+
+export async function startRuns(
+  options: RunsOptions,
+  t: { after(fn: () => Promise<void>): void },
+): Promise<Runs> {
+  if (!(process.env['PATH'] ?? '').split(delimiter).includes(fakeAgentPath()))
+    process.env['PATH'] = `${fakeAgentPath()}${delimiter}${process.env['PATH']}`;
+  const place = options.place ?? (await createPlace(options.kind ?? 'sqlite'));
+  if (options.place === undefined) t.after(() => place.remove());
+  if (!existsSync(join(place.dataDir, 'agents.json'))) writeAgents(place.dataDir, options.flags);
+  const service = await startService(
+    {
+      place,
+      env: { PARLEY_ROLE: 'all', PARLEY_SANDBOX: options.sandbox ?? 'process', ...options.env },
+      ...(options.times === undefined ? {} : { times: options.times }),
+    },
+    t,
+  );
+  await service.ask('/api/settings', { json: { agent: 'fake', ...options.settings } });
+  return { service, ...createRunsClient(service.ask) };
+}
+
+/** The same for a service of another process. */
+export function createRunsClient(ask: TestService['ask']): Omit<Runs, 'service'> {
+  const path = (id: string, rest = '') => `/api/conversations/${id}${rest}`;
+
+  async function info(id: string): Promise<Info> {
+    return (await ask(path(id))).body;
+  }
+
+  async function events(id: string): Promise<TestEvent[]> {
+    const all: TestEvent[] = [];
+    for (;;) {
+      const { body } = await ask(path(id, `/events?start_id=${all.length}&limit=${pageMax}`));
+      for (const event of body.events) {
+        if (event.id !== all.length) throw new Error(`event ${event.id} stands where ${all.length} should`);
+        all.push(event);
+      }
+      if (!body.has_more) return all;
+    }
+  }
+
+  const stateOf = ({ extras }: TestEvent) => extras?.['agent_state'];
+
+  return {
+    info,
+    events,
+    create: async (message, more = {}) => {
+      const json = { ...(message === undefined ? {} : { initial_user_msg: message }), ...more };
+      const { status, body, text } = await ask('/api/conversations', { json });
+      if (status !== 200) throw new Error(text);
+      return body.conversation_id;
+    },
+    say: async (id, message) => {
+      const { status, text } = await ask(path(id, '/message'), { json: { message } });
+      if (status !== 200) throw new Error(text);
+    },
+    reaches: (id, status) =>
+      until(
+        `it is ${status}`,
+        async () => {
+          const now = await info(id);
+          if (now.status === 'STOPPED' && status !== 'STOPPED')
+            throw new Error(`it stopped: ${JSON.stringify(now.stop_reason)}`);
+          return now.status === status && now;
+        },
+        20_000,
+      ),
+    turns: (id, count) =>
+      until(
+        `${count} turns have ended`,
+        async () => {
+          const all = await events(id);
+          const running = all.filter((event) => stateOf(event) === 'running').length;
+          const ended = stateOf(all.at(-1) as TestEvent) === 'awaiting_user_input' && running >= count;
+          const said = all.filter(({ source, action }) => source === 'agent' && action === 'message');
+          return ended && said.map(({ args }) => String(args?.['content']));
+        },
+        20_000,
+      ),
+  };
+}
