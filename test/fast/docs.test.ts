@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { describeOptions } from '../../src/config.ts';
 import { statuses } from '../../src/http/errors.ts';
+import { loadProfiles, readProfiles } from '../../src/runtime/agents/profiles.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
@@ -26,6 +27,21 @@ describe('docs/operations.md', () => {
     assert.ok(options.length >= 15);
     for (const [, env = '', flag] of options)
       assert.ok(operations.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
+  });
+});
+
+describe('docs/agents.md', () => {
+  const page = readFileSync(join(root, 'docs/agents.md'), 'utf8');
+
+  it('shows an agents.json that is taken as it is', () => {
+    const [, example = ''] = /```json\n(.*?)```/s.exec(page) ?? [];
+    assert.equal(readProfiles(example, 'the example').length, 1);
+  });
+
+  it('has a row for every agent that is to be installed', () => {
+    for (const { id, install } of loadProfiles())
+      if (install !== undefined)
+        assert.match(page, new RegExp(`^\\| \`${id}\` \\| \`${install.split(' ').at(-1)}\``, 'm'));
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { chooseAgent } from './choose.ts';
 import { findAgent, settingsFolder } from './find.ts';
@@ -90,6 +90,25 @@ describe('finding an agent', () => {
     const { bin } = createTree(t).install('old-thing', { command: 'old' });
     const found = await findAgent(profile({ command: 'new' }, { command: 'old' }), bin);
     assert.equal(found?.program.command, 'old');
+  });
+});
+
+describe('finding a program of our own', () => {
+  const own = (file: string): Profile => ({
+    ...profile({ command: 'x' }),
+    programs: [{ own: file, args: [], env: {} }],
+  });
+
+  it('has our own Node run it, and can read all of ours', async () => {
+    const found = await findAgent(own('main.ts'), '/nonexistent');
+    const main = resolve(import.meta.dirname, '../../main.ts');
+    assert.deepEqual(found?.start, [node, main]);
+    const packages = realpathSync(resolve(import.meta.dirname, '../../../node_modules'));
+    assert.deepEqual(found.readable.slice(0, 3), [dirname(main), packages, node]);
+  });
+
+  it('finds none where it is not part of this version', async () => {
+    assert.equal(await findAgent(own('nonexistent/main.ts'), '/nonexistent'), undefined);
   });
 });
 

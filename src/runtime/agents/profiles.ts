@@ -7,7 +7,7 @@ import { programFile } from '../../program.ts';
 import { compileCheck } from '../../validation.ts';
 import { placeholders, placeholdersIn, type Template } from './templates.ts';
 
-export const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
+const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
 
 const fileBytesMax = 1024 * 1024;

@@ -49,6 +49,7 @@ async function within<Result>(ms: number, signal: AbortSignal, work: Promise<Res
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`It took longer than ${ms / 1_000} s.`)), ms);
   const abort = () => late.reject(new Error('It was interrupted.'));
+  if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([work, late.promise]);
