@@ -15,6 +15,7 @@ import {
 import { listenOnLoopback } from '../../../test/support/mcpServer.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createEgress } from '../bridge/egress.ts';
+import { limitsHold } from './controlGroups.ts';
 import { limitsOf } from './limits.ts';
 import { runToEnd } from './runToEnd.ts';
 
@@ -176,9 +177,9 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot start more processes than allowed', {
-    skip: !controlGroups.holds.processes && 'there are no control groups here',
+    skip: !limitsHold('bubblewrap', controlGroups).processes && 'nothing limits processes here',
   }, async (t) => {
-    const resourceFactor = 1 / 16;
+    const resourceFactor = 1 / 32;
     const { open } = await openTestCell(t, bubblewrap(), { cell: { resourceFactor } });
     const { processesMax } = limitsOf({ resourceFactor });
     // It asks for three times as many, and would end by itself.

@@ -49,7 +49,7 @@ describe('the command for a container', () => {
     assert.deepEqual(valuesOf(wrap({}), '--memory'), [String(4 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory'), [String(8 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory-swap'), [String(8 * gib)]);
-    assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--pids-limit'), ['256']);
+    assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--pids-limit'), ['512']);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--cpus'), ['1']);
     assert.ok(wrap({}).includes('usual:1') && wrap({ image: 'own:2' }).includes('own:2'));
   });

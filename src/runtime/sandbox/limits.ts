@@ -4,7 +4,8 @@ import type { Cell } from './sandbox.ts';
 
 const gib = 1_024 * mib;
 const memoryBytesUsual = 4 * gib;
-const processesUsual = 512;
+/** Threads count, too. */
+const processesUsual = 1_024;
 const processorsUsual = 2;
 
 /** The same for every cell: they keep one program from taking what others need. */
