@@ -93,7 +93,7 @@ describe('a control group', {
     const sleep = longSleep();
     const launch = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
     const launchGroup = group.enter();
-    const entered = await enter({
+    const { entered } = enter({
       wrapped: processSandbox.wrap(cell, launch, 'none'),
       group: launchGroup,
       records: undefined,
@@ -106,7 +106,7 @@ describe('a control group', {
     await group.end();
     assert.equal(sleeps(sleep), 0);
     assert.ok(group.folders.every((path) => !existsSync(path)));
-    await entered.ended;
+    await (await entered).ended;
   });
 
   it('is refused where one of that name is, and then stays as it was', async (t) => {

@@ -45,8 +45,7 @@ function limitFiles(
   if (controllers.includes('pids')) files.push(['pids.max', limits.processesMax]);
   if (controllers.includes('memory') && version === 1)
     files.push(['memory.limit_in_bytes', limits.memoryBytesMax]);
-  if (controllers.includes('memory') && version === 2)
-    files.push(['memory.max', limits.memoryBytesMax], ['memory.oom.group', 1]);
+  if (controllers.includes('memory') && version === 2) files.push(['memory.max', limits.memoryBytesMax]);
   return files;
 }
 
