@@ -1,4 +1,5 @@
 // How much a cell may take. The factor of its settings scales what is shared: memory, processes and processors.
+import { availableParallelism } from 'node:os';
 import { mib } from '../../schema.ts';
 import type { Cell } from './sandbox.ts';
 
@@ -24,6 +25,7 @@ export function limitsOf({ resourceFactor }: Pick<Cell, 'resourceFactor'>): Cell
   return {
     memoryBytesMax: Math.round(memoryBytesUsual * resourceFactor),
     processesMax: Math.max(1, Math.round(processesUsual * resourceFactor)),
-    processorsMax: processorsUsual * resourceFactor,
+    // An engine refuses to promise more than there are.
+    processorsMax: Math.min(processorsUsual * resourceFactor, availableParallelism()),
   };
 }
