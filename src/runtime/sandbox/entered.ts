@@ -107,9 +107,10 @@ async function becomeEntered(
     await life.ended;
     throw new Error('no process can be started');
   }
-  stdin.on('error', () => {
-    // It no longer reads; `ended` tells.
-  });
+  for (const stream of [stdin, stdout, stderr])
+    stream.on('error', () => {
+      // It no longer reads or writes; `ended` tells.
+    });
   if (handover === undefined) return { stdin, stdout, stderr, ...life };
   const entered = { stdin, stdout: keep(stdout), stderr: keep(stderr), ...life };
   const release = await takeListener(child, handover);
@@ -124,21 +125,26 @@ export interface Entry {
   kill(): Promise<void>;
 }
 
-/** Throws where nothing was started. What it made of the group goes with the cell's. */
+/** Throws where nothing was started, or nothing may stay. What it made of the group goes with the cell's. */
 export function enter(entering: Entering): Entry {
   const { wrapped, group, records, handover } = entering;
   const child = start(entering);
   const { pid } = child;
   const exited = endOf(child);
-  const forget =
-    pid === undefined
-      ? undefined
-      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+  let forget: (() => void) | undefined;
   let ending: Promise<void> | undefined;
   const kill = () => {
     ending ??= endAll(child, exited, entering).then(() => forget?.());
     return ending;
   };
+  try {
+    if (pid !== undefined)
+      forget = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+  } catch (error) {
+    // Without a note of it nobody could end it after us.
+    void kill();
+    throw error;
+  }
   const ended = exited.then(async (end) => {
     await kill();
     return end;

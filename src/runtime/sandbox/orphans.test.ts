@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
@@ -74,6 +74,16 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
     await entered.kill();
     assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('cannot come of a launch that could not be noted: it is not made', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const records = openLaunchRecords(folder);
+    rmSync(folder, { recursive: true });
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const sleep = longSleep();
+    await assert.rejects(open.enter({ argv: ['sleep', sleep], env: {} }), /ENOENT/);
+    await until('it is gone', () => sleeps(sleep) === 0);
   });
 
   it('is not a process that got its number later', async (t) => {
