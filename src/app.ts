@@ -218,7 +218,7 @@ export async function startApp({ config, logger, onFatal, times }: AppOptions): 
       responseBytesMax: checkResponseBytesMax,
     });
     mcpRoutes(app, createMcpCheck({ settings, fetch }));
-    optionRoutes(app);
+    optionRoutes(app, { agents: runtime.agentNames });
     conversationRoutes(app, conversations);
     const confirmations = createConfirmations({ database });
     confirmationRoutes(app, confirmations);

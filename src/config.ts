@@ -1,6 +1,6 @@
 // Every option, declared once: its name in the environment, its flag, default, help and check.
 import { isIP } from 'node:net';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
@@ -297,7 +297,8 @@ type Options = typeof options;
 type OptionName = keyof Options;
 type Parsed = { readonly [Name in OptionName]: ReturnType<Options[Name]['parse']> };
 
-export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit'> {
+export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit' | 'agentsFile'> {
+  readonly agentsFile: string;
   readonly rateLimit: number;
   readonly createLimit: number;
   readonly onLoopback: boolean;
@@ -349,6 +350,7 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
   return {
     ...values,
     onLoopback,
+    agentsFile: values.agentsFile ?? join(values.dataDir, 'agents.json'),
     rateLimit: values.rateLimit ?? (onLoopback ? 0 : 100),
     createLimit: values.createLimit ?? (onLoopback ? 0 : 60),
   };

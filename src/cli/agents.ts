@@ -27,11 +27,12 @@ test     Starts one against a scripted model, without a key and without network,
          Agents treat some models in special ways: --model is the name that it is told. It runs in bubblewrap
          where that works, else as a process of this machine, unless --sandbox says which.
 
-Agents are found in PATH; agents.json in the data folder adds some or replaces ours: see docs/agents.md.
+Agents are found in PATH; agents.json in the data folder, or the file that PARLEY_AGENTS_FILE names, adds some or
+replaces ours: see docs/agents.md.
 `;
 
 function profiles(): readonly Profile[] {
-  return loadProfiles(join(readConfig(process.env).dataDir, 'agents.json'));
+  return loadProfiles(readConfig(process.env).agentsFile);
 }
 
 /** `folder` is one in which a launch can be tried. */

@@ -16,13 +16,13 @@ const ClientConfig = Type.Object(
   { $id: 'ClientConfig', additionalProperties: false },
 );
 
-/** `CodeActAgent` is what existing clients call the built-in one. */
-const agents = ['CodeActAgent', 'builtin', 'claude', 'codex', 'gemini', 'opencode', 'qwen'];
+/** What existing clients call the built-in agent. */
+const builtInAlias = 'CodeActAgent';
 
-/** None yet: a name can be stored, and nothing analyses. */
-const securityAnalyzers: readonly string[] = [];
+/** With any that is set, a person is asked only for tools of a kind that can do harm. */
+const securityAnalyzers: readonly string[] = ['tool_kind'];
 
-export function optionRoutes(app: Server): void {
+export function optionRoutes(app: Server, { agents }: { readonly agents: readonly string[] }): void {
   function names(path: string, operationId: string, summary: string, list: () => readonly string[]): void {
     app.get(
       path,
@@ -37,7 +37,10 @@ export function optionRoutes(app: Server): void {
   names('/api/options/models', 'listModels', 'Models that are known by name', () =>
     listModelNames(new Date().toISOString().slice(0, 10)),
   );
-  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => agents);
+  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => [
+    builtInAlias,
+    ...agents,
+  ]);
   names(
     '/api/options/security-analyzers',
     'listSecurityAnalyzers',

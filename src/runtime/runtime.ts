@@ -55,7 +55,7 @@ export function createRuntime(options: RuntimeOptions) {
   const { dataDir } = config;
   const { nextId } = options;
   const owner = `${hostname()}:${process.pid}`;
-  const profiles = loadProfiles(config.agentsFile ?? join(dataDir, 'agents.json'));
+  const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
   const controlGroups = openControlGroups();
   const records = openLaunchRecords(join(dataDir, 'launches'));
@@ -127,6 +127,8 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   return {
+    /** What `agent` in the settings can name. */
+    agentNames: profiles.map(({ id }) => id),
     /** What agents are confined by, for /server_info. */
     describe: async () => ({ ...(await plan), limits: controlGroups.holds }),
     endOrphans: records.endOrphans,

@@ -249,8 +249,9 @@ for (const kind of databaseKinds) {
       assert.match(String(stored?.['sealed']), /^v1\.[0-9a-f]{16}\./);
       assert.ok(!service.logs().includes('in-the-url'));
       for (const { text } of receiver.received) assert.ok(!text.includes(bytes));
-      for (const file of readdirSync(service.place.dataDir))
-        assert.ok(!readFileSync(join(service.place.dataDir, file)).includes(bytes), file);
+      const files = readdirSync(service.place.dataDir, { withFileTypes: true, recursive: true });
+      for (const { parentPath, name } of files.filter((entry) => entry.isFile()))
+        assert.ok(!readFileSync(join(parentPath, name)).includes(bytes), name);
     });
   });
 

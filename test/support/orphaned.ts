@@ -1,12 +1,14 @@
-// Starts a program in a cell and waits to be killed: `node orphaned.ts RECORDS WORKSPACE SLEEP`.
+// Starts a program in a cell and waits to be killed:
+// `node orphaned.ts process|bubblewrap RECORDS WORKSPACE SLEEP`.
 import { openControlGroups } from '../../src/runtime/sandbox/controlGroups.ts';
 import { openCell } from '../../src/runtime/sandbox/openCell.ts';
 import { openLaunchRecords } from '../../src/runtime/sandbox/orphans.ts';
 import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+import { bubblewrap } from './cells.ts';
 
-const [folder = '', workspace = '', sleep = ''] = process.argv.slice(2);
+const [kind = '', folder = '', workspace = '', sleep = ''] = process.argv.slice(2);
 const open = await openCell({
-  sandbox: processSandbox,
+  sandbox: kind === 'bubblewrap' ? bubblewrap() : processSandbox,
   cell: {
     name: `orphan-${process.pid}`,
     workspace,

@@ -15,6 +15,8 @@ import {
 import { listenOnLoopback } from '../../../test/support/mcpServer.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createEgress } from '../bridge/egress.ts';
+import { bridgeEnvironment } from '../bridge/environment.ts';
+import { limitsHold } from './controlGroups.ts';
 import { limitsOf } from './limits.ts';
 import { runToEnd } from './runToEnd.ts';
 
@@ -123,6 +125,17 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(stdout, '/workspace\n/home/agent\n/tmp\n/dev/shm\n');
   });
 
+  it('cannot open a switch of the kernel', async (t) => {
+    const { open } = await openTestCell(t, bubblewrap());
+    const files =
+      '/proc/sys/kernel/core_pattern /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /proc/1/oom_score_adj';
+    const { stdout } = await runShell(
+      open,
+      `for file in ${files}; do (: >>$file) 2>/dev/null && echo $file; done; [ -e /sys ] && echo /sys; echo done`,
+    );
+    assert.equal(stdout, 'done\n');
+  });
+
   it('has no capability and can get none', async (t) => {
     const { open } = await openTestCell(t, bubblewrap());
     const { stdout } = await runShell(
@@ -176,9 +189,9 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot start more processes than allowed', {
-    skip: !controlGroups.holds.processes && 'there are no control groups here',
+    skip: !limitsHold('bubblewrap', controlGroups).processes && 'nothing limits processes here',
   }, async (t) => {
-    const resourceFactor = 1 / 16;
+    const resourceFactor = 1 / 32;
     const { open } = await openTestCell(t, bubblewrap(), { cell: { resourceFactor } });
     const { processesMax } = limitsOf({ resourceFactor });
     // It asks for three times as many, and would end by itself.
@@ -198,5 +211,29 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
       'for at in /workspace /tmp /dev/shm; do fallocate -l 5G $at/x 2>/dev/null && echo $at; rm -f $at/x; truncate -s 5G $at/x 2>/dev/null && echo $at; done; ulimit -c',
     );
     assert.equal(stdout, '0\n');
+  });
+});
+
+describe('a well-behaved agent in bubblewrap', { skip: noBubblewrap }, () => {
+  it('reaches other servers by the proxy variables, with Node as with curl', async (t) => {
+    const server = await listenOnLoopback(
+      t,
+      (request, response) => void response.end(`hello ${request.url}`),
+    );
+    const egress = createEgress({
+      allowPrivate: () => true,
+      lookup: async () => [{ address: '127.0.0.1', family: 4 }],
+      isOffLimits: () => false,
+    });
+    const bridge = createBridge({ handlers: {}, egress });
+    const { open } = await openTestCell(t, bubblewrap(), { bridge, cell: { readable: [node] } });
+    const url = `http://elsewhere.example:${new URL(server.url).port}`;
+    const { stdout, stderr } = await runShell(
+      open,
+      `${node} -e "fetch('${url}/node').then(async (answer) => console.log(await answer.text()))"
+      if command -v curl >/dev/null; then curl -s ${url}/curl; else printf 'hello /curl'; fi`,
+      bridgeEnvironment({ origin: open.bridge?.origin ?? '', token: bridge.token }),
+    );
+    assert.equal(stdout, 'hello /node\nhello /curl', stderr);
   });
 });

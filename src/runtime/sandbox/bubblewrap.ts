@@ -79,7 +79,8 @@ function mountArgs(cell: Cell, hidden: readonly string[], bridged: boolean): str
   return [
     ...systemFolders.flatMap(systemArgs),
     ...settingsArgs(),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    // Where root starts the service, who is inside owns the switches of the kernel in /proc, capabilities or not.
+    ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--size', String(sharedMemoryBytesMax), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(temporaryBytesMax), '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp', '--dir', '/run'],

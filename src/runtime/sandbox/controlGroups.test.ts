@@ -71,13 +71,15 @@ describe('the limits of a control group', () => {
     const trial = join(root, readdirSync(root).find((name) => name.startsWith('parley-trial')) ?? '');
     const gib = 1_024 ** 3;
     assert.equal(readFileSync(join(trial, 'memory.max'), 'utf8'), String(4 * gib));
-    assert.equal(readFileSync(join(trial, 'pids.max'), 'utf8'), '512');
+    assert.equal(readFileSync(join(trial, 'pids.max'), 'utf8'), '1024');
   });
 
-  it('hold in containers whatever the machine can do', () => {
+  it('hold in containers whatever the machine can do, and on processes in bubblewrap unless root starts it', () => {
     const none = openControlGroups({ own: '', mounts: '', uid: 0 });
     assert.deepEqual(limitsHold('docker', none), { memory: true, processes: true });
-    assert.deepEqual(limitsHold('bubblewrap', none), { memory: false, processes: false });
+    assert.deepEqual(limitsHold('process', none), { memory: false, processes: false });
+    assert.equal(limitsHold('bubblewrap', none, 0).processes, false);
+    assert.equal(limitsHold('bubblewrap', none, 1_000).processes, true);
   });
 });
 
@@ -91,7 +93,7 @@ describe('a control group', {
     const sleep = longSleep();
     const launch = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
     const launchGroup = group.enter();
-    const entered = await enter({
+    const { entered } = enter({
       wrapped: processSandbox.wrap(cell, launch, 'none'),
       group: launchGroup,
       records: undefined,
@@ -99,12 +101,12 @@ describe('a control group', {
     });
     await until('both run', () => sleeps(sleep) === 2);
     const folder = group.folders.find((path) => existsSync(join(path, 'pids.max'))) ?? '';
-    assert.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '256\n');
+    assert.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '512\n');
     assert.ok(launchGroup.folders.every((path) => existsSync(path)));
     await group.end();
     assert.equal(sleeps(sleep), 0);
     assert.ok(group.folders.every((path) => !existsSync(path)));
-    await entered.ended;
+    await (await entered).ended;
   });
 
   it('is refused where one of that name is, and then stays as it was', async (t) => {

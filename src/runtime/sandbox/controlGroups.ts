@@ -45,8 +45,7 @@ function limitFiles(
   if (controllers.includes('pids')) files.push(['pids.max', limits.processesMax]);
   if (controllers.includes('memory') && version === 1)
     files.push(['memory.limit_in_bytes', limits.memoryBytesMax]);
-  if (controllers.includes('memory') && version === 2)
-    files.push(['memory.max', limits.memoryBytesMax], ['memory.oom.group', 1]);
+  if (controllers.includes('memory') && version === 2) files.push(['memory.max', limits.memoryBytesMax]);
   return files;
 }
 
@@ -168,9 +167,18 @@ function currentSources(): GroupSources | undefined {
   }
 }
 
-/** Whether the limits on memory and processes hold in a kind of sandbox. */
-export function limitsHold(kind: SandboxKind, { holds }: ControlGroups): ControlGroups['holds'] {
-  return kind === 'docker' ? { memory: true, processes: true } : holds;
+/**
+ * Whether the limits on memory and processes hold in a kind of sandbox. In bubblewrap the one on processes is also a
+ * limit of the user inside, which the kernel enforces for everybody but root outside.
+ */
+export function limitsHold(
+  kind: SandboxKind,
+  { holds }: ControlGroups,
+  uid = process.getuid?.() ?? 0,
+): ControlGroups['holds'] {
+  if (kind === 'docker') return { memory: true, processes: true };
+  if (kind === 'bubblewrap') return { ...holds, processes: holds.processes || uid !== 0 };
+  return holds;
 }
 
 /** What of control groups can be used here. */

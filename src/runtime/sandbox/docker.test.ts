@@ -2,6 +2,7 @@
 // bubblewrap, to see the way over the socket of the bridge.
 import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
@@ -49,8 +50,9 @@ describe('the command for a container', () => {
     assert.deepEqual(valuesOf(wrap({}), '--memory'), [String(4 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory'), [String(8 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory-swap'), [String(8 * gib)]);
-    assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--pids-limit'), ['256']);
+    assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--pids-limit'), ['512']);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--cpus'), ['1']);
+    assert.deepEqual(valuesOf(wrap({ resourceFactor: 1_000 }), '--cpus'), [String(availableParallelism())]);
     assert.ok(wrap({}).includes('usual:1') && wrap({ image: 'own:2' }).includes('own:2'));
   });
 

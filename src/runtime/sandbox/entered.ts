@@ -82,10 +82,10 @@ async function endAll(
   // The first process in a namespace is a child of the one that we know; all others there go before it.
   const children = pid === undefined ? [] : childrenOf(pid);
   if (pid !== undefined) killGroup(pid);
+  await exited;
   await Promise.all([
     group?.end(),
     wrapped.end === undefined ? undefined : runEnd(wrapped.end),
-    exited,
     allGone(children, goneMsMax),
   ]);
 }
@@ -97,41 +97,57 @@ function keep(output: Readable): Readable {
   return output.pipe(kept);
 }
 
-/** Rejects where the system has no room for another process; then nothing is left. */
-export async function enter(entering: Entering): Promise<Entered> {
-  const { wrapped, group, records, handover } = entering;
-  let child: ChildProcess;
-  try {
-    child = start(entering);
-  } catch (error) {
-    await group?.end();
-    throw error;
+async function becomeEntered(
+  child: ChildProcess,
+  handover: Bridge | undefined,
+  life: Pick<Entered, 'ended' | 'kill'>,
+): Promise<Entered> {
+  const { stdin, stdout, stderr } = child;
+  if (stdin == null || stdout == null || stderr == null) {
+    await life.ended;
+    throw new Error('no process can be started');
   }
-  const { pid, stdin, stdout, stderr } = child;
+  for (const stream of [stdin, stdout, stderr])
+    stream.on('error', () => {
+      // It no longer reads or writes; `ended` tells.
+    });
+  if (handover === undefined) return { stdin, stdout, stderr, ...life };
+  const entered = { stdin, stdout: keep(stdout), stderr: keep(stderr), ...life };
+  const release = await takeListener(child, handover);
+  void life.ended.then(release);
+  return entered;
+}
+
+export interface Entry {
+  /** Rejects where the system has no room for another process. */
+  readonly entered: Promise<Entered>;
+  /** As that of what is entered, and good before it is, too. */
+  kill(): Promise<void>;
+}
+
+/** Throws where nothing was started, or nothing may stay. What it made of the group goes with the cell's. */
+export function enter(entering: Entering): Entry {
+  const { wrapped, group, records, handover } = entering;
+  const child = start(entering);
+  const { pid } = child;
   const exited = endOf(child);
-  const forget =
-    pid === undefined
-      ? undefined
-      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+  let forget: (() => void) | undefined;
   let ending: Promise<void> | undefined;
   const kill = () => {
     ending ??= endAll(child, exited, entering).then(() => forget?.());
     return ending;
   };
+  try {
+    if (pid !== undefined)
+      forget = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+  } catch (error) {
+    // Without a note of it nobody could end it after us.
+    void kill();
+    throw error;
+  }
   const ended = exited.then(async (end) => {
     await kill();
     return end;
   });
-  if (stdin == null || stdout == null || stderr == null) {
-    await ended;
-    throw new Error('no process can be started');
-  }
-  stdin.on('error', () => {
-    // It no longer reads; `ended` tells.
-  });
-  if (handover === undefined) return { stdin, stdout, stderr, ended, kill };
-  const entered = { stdin, stdout: keep(stdout), stderr: keep(stderr), ended, kill };
-  const release = await takeListener(child, handover);
-  void exited.then(release);
-  return entered;
+  return { entered: becomeEntered(child, handover, { ended, kill }), kill };
 }

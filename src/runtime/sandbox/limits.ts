@@ -1,10 +1,12 @@
 // How much a cell may take. The factor of its settings scales what is shared: memory, processes and processors.
+import { availableParallelism } from 'node:os';
 import { mib } from '../../schema.ts';
 import type { Cell } from './sandbox.ts';
 
 const gib = 1_024 * mib;
 const memoryBytesUsual = 4 * gib;
-const processesUsual = 512;
+/** Threads count, too. */
+const processesUsual = 1_024;
 const processorsUsual = 2;
 
 /** The same for every cell: they keep one program from taking what others need. */
@@ -23,6 +25,7 @@ export function limitsOf({ resourceFactor }: Pick<Cell, 'resourceFactor'>): Cell
   return {
     memoryBytesMax: Math.round(memoryBytesUsual * resourceFactor),
     processesMax: Math.max(1, Math.round(processesUsual * resourceFactor)),
-    processorsMax: processorsUsual * resourceFactor,
+    // An engine refuses to promise more than there are.
+    processorsMax: Math.min(processorsUsual * resourceFactor, availableParallelism()),
   };
 }

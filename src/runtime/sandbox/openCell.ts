@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { ControlGroups } from './controlGroups.ts';
-import { type Entered, enter } from './entered.ts';
+import { type Entered, type Entry, enter } from './entered.ts';
 import type { LaunchRecords } from './orphans.ts';
 import type { Cell, Inside, Launch, Network, Sandbox } from './sandbox.ts';
 
@@ -61,21 +61,21 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   const way = await openWay(sandbox, bridge);
   // An engine for containers sets the limits itself; what we start is only its client.
   const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
-  const entering = new Set<Promise<Entered>>();
+  const living = new Set<Entry>();
   let closed = false;
 
   async function enterCell(launch: Launch): Promise<Entered> {
     if (closed) throw new Error('the cell is closed');
-    const work = enter({
+    const entry = enter({
       wrapped: sandbox.wrap(cell, launch, way.network),
       group: group?.enter(),
       records,
       handover: sandbox.bridgeWay === 'handover' ? bridge : undefined,
     });
-    entering.add(work);
-    const leave = () => entering.delete(work);
-    work.then(({ ended }) => ended.then(leave), leave);
-    return work;
+    living.add(entry);
+    const leave = () => living.delete(entry);
+    entry.entered.then(({ ended }) => ended.then(leave), leave);
+    return entry.entered;
   }
 
   return {
@@ -85,7 +85,7 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
     enter: enterCell,
     close: async () => {
       closed = true;
-      await Promise.allSettled([...entering].map(async (work) => (await work).kill()));
+      await Promise.all([...living].map((entry) => entry.kill()));
       await group?.end();
       await way.close();
     },

@@ -1,28 +1,33 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { longSleep, newCell, openTestCell, sleeps, temporaryFolder } from '../../../test/support/cells.ts';
+import {
+  longSleep,
+  newCell,
+  noBubblewrap,
+  openTestCell,
+  sleeps,
+  temporaryFolder,
+} from '../../../test/support/cells.ts';
 import { until } from '../../../test/support/until.ts';
 import { openLaunchRecords } from './orphans.ts';
 import { processSandbox } from './process.ts';
 import { knownProcess, processSpace } from './processes.ts';
+import type { SandboxKind } from './sandbox.ts';
 
 const program = join(import.meta.dirname, '../../../test/support/orphaned.ts');
 
 /** A worker that is killed while its agent runs. */
-async function leaveOrphan(t: TestContext, folder: string) {
+async function leaveOrphan(t: TestContext, kind: SandboxKind, folder: string) {
   const sleep = longSleep();
   const { workspace } = newCell(t);
-  const worker = spawn(process.execPath, [program, folder, workspace, sleep], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const worker = spawn(process.execPath, [program, kind, folder, workspace, sleep], { stdio: 'inherit' });
   await until('it runs', () => sleeps(sleep) === 1);
   worker.kill('SIGKILL');
   await once(worker, 'exit');
-  assert.equal(sleeps(sleep), 1);
   return sleep;
 }
 
@@ -39,13 +44,21 @@ const deadWorker = { pid: 2 ** 22, startedAt: '1' };
 describe('what a killed worker left', () => {
   it('is ended by the next start, with its control groups', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
-    const sleep = await leaveOrphan(t, folder);
+    const sleep = await leaveOrphan(t, 'process', folder);
+    assert.equal(sleeps(sleep), 1);
     const [name = ''] = readdirSync(folder);
     const { folders } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { folders: string[] };
     assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
     await until('it is gone', () => sleeps(sleep) === 0);
     assert.deepEqual(readdirSync(folder), []);
     for (const path of folders) assert.ok(!existsSync(path), path);
+  });
+
+  it('is ended at once in bubblewrap', { skip: noBubblewrap }, async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const sleep = await leaveOrphan(t, 'bubblewrap', folder);
+    await until('it is gone', () => sleeps(sleep) === 0);
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
   });
 
   it('is left alone while its worker lives, and forgotten when it ends', async (t) => {
@@ -61,6 +74,16 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
     await entered.kill();
     assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('cannot come of a launch that could not be noted: it is not made', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const records = openLaunchRecords(folder);
+    rmSync(folder, { recursive: true });
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const sleep = longSleep();
+    await assert.rejects(open.enter({ argv: ['sleep', sleep], env: {} }), /ENOENT/);
+    await until('it is gone', () => sleeps(sleep) === 0);
   });
 
   it('is not a process that got its number later', async (t) => {

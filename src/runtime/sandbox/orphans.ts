@@ -38,11 +38,11 @@ export function runEnd({ command, args, env }: Omit<Command, 'env'> & Partial<Co
   });
 }
 
-function parse(text: string): LaunchRecord | undefined {
+function read(path: string): LaunchRecord | undefined {
   try {
-    return JSON.parse(text) as LaunchRecord;
+    return JSON.parse(readFileSync(path, 'utf8')) as LaunchRecord;
   } catch {
-    // Its writer was killed while it wrote.
+    // Its writer was killed while it wrote, or another process was faster.
     return undefined;
   }
 }
@@ -75,7 +75,7 @@ export function openLaunchRecords(folder: string): LaunchRecords {
       let count = 0;
       for (const name of readdirSync(folder)) {
         const path = join(folder, name);
-        const record = parse(readFileSync(path, 'utf8'));
+        const record = read(path);
         // In another space its numbers mean nothing here, and its worker may live.
         if (record !== undefined && record.space !== space && isSameBoot(record.space, space)) continue;
         if (record?.space === space && isRunning(record.worker)) continue;
