@@ -184,10 +184,16 @@ for (const kind of databaseKinds) {
           headers: { 'x-session-api-key': service.key },
           ...(signal === undefined ? {} : { signal }),
         });
-      for (const { signal } of controllers) assert.equal((await begin(signal)).status, 200);
+      // Kept: what nobody holds any more, `fetch` closes.
+      const held = [];
+      for (const { signal } of controllers) held.push(await begin(signal));
       const refused = await begin();
       assert.equal(refused.status, 503);
       assert.equal(((await refused.json()) as { code: string }).code, 'overloaded');
+      assert.deepEqual(
+        held.map(({ status }) => status),
+        [200, 200],
+      );
       for (const controller of controllers) controller.abort();
       const third = await until('a download may begin again', async () => {
         const response = await begin();
