@@ -30,6 +30,7 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'internal'
   | 'overloaded'
+  | 'no_sandbox'
   | 'database_unavailable'
   | 'sealing_key_missing'
   | 'shutting_down';

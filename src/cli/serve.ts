@@ -30,7 +30,13 @@ function keyForShell(app: App, config: Config): string {
   return made ?? (usable ? `$(cat ${shownFile(file)})` : '$KEY');
 }
 
+/** A worker answers for its health alone. */
+function workerBanner({ url, sandbox }: App): string {
+  return `Parley ${version} runs conversations.  ${sandbox}\n\n  Health: ${url}/health    Stop: Ctrl-C\n`;
+}
+
 export function banner(app: App, config: Config): string {
+  if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;
   const key = keyForShell(app, config);
   const token = config.authToken === undefined ? key : '$PARLEY_AUTH_TOKEN';
@@ -49,6 +55,7 @@ export function banner(app: App, config: Config): string {
   return [
     `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
     ...about,
+    `  ${app.sandbox}`,
     '',
     '  Full settings:',
     `    curl ${address}/api/settings -H "X-Session-API-Key: ${key}"`,

@@ -46,6 +46,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   headers_too_large: { status: 431, when: 'the headers are larger than 16 KiB' },
   internal: { status: 500, when: 'a fault of the service; the request id finds it in the log' },
   overloaded: { status: 503, when: 'too much is going on; see Retry-After' },
+  no_sandbox: {
+    status: 503,
+    when: 'there is nothing to look at a workspace in; the operator must see to it',
+  },
   database_unavailable: { status: 503, when: 'the database does not answer; see Retry-After' },
   sealing_key_missing: {
     status: 503,

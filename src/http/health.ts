@@ -4,9 +4,17 @@ import type { ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
 import type { Server } from './server.ts';
 
+/** What confines agents here, and which limits hold for them. */
+interface SandboxState {
+  readonly kind: string | undefined;
+  readonly limits: { readonly memory: boolean; readonly processes: boolean };
+}
+
 interface HealthOptions {
   readonly version: string;
   readonly databaseKind: string;
+  readonly role: string;
+  readonly describeSandbox: () => Promise<SandboxState>;
   readonly ping: () => Promise<void>;
   /** Fails where nothing can be stored. */
   readonly writable: () => Promise<void>;
@@ -20,11 +28,23 @@ const ServerInfo = Type.Object(
     version: Type.String(),
     uptime: Type.Number({ description: 'Seconds since the start.' }),
     database: Type.String({ description: 'sqlite or postgres.' }),
+    role: Type.String({ description: 'all, api or worker.' }),
+    sandbox: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'What confines agents: bubblewrap, docker, process (nothing does), or null where none can run.',
+    }),
+    limits: Type.Object(
+      { memory: Type.Boolean(), processes: Type.Boolean() },
+      { additionalProperties: false, description: 'Whether what an agent may take of each is limited.' },
+    ),
   },
   { $id: 'ServerInfo', additionalProperties: false },
 );
 
-export function healthRoutes(app: Server, { version, databaseKind, ping, writable }: HealthOptions): void {
+export function healthRoutes(
+  app: Server,
+  { version, databaseKind, role, describeSandbox, ping, writable }: HealthOptions,
+): void {
   const startedAt = performance.now();
 
   function route(operationId: string, summary: string, check: () => Promise<void>): void {
@@ -59,11 +79,17 @@ export function healthRoutes(app: Server, { version, databaseKind, ping, writabl
         response: { 200: ServerInfo },
       },
     },
-    async () => ({
-      name: 'parley',
-      version,
-      uptime: Math.round((performance.now() - startedAt) / 1_000),
-      database: databaseKind,
-    }),
+    async () => {
+      const { kind = null, limits } = await describeSandbox();
+      return {
+        name: 'parley',
+        version,
+        uptime: Math.round((performance.now() - startedAt) / 1_000),
+        database: databaseKind,
+        role,
+        sandbox: kind,
+        limits: { memory: limits.memory, processes: limits.processes },
+      };
+    },
   );
 }

@@ -28,6 +28,8 @@ export interface RunParts extends PlaceParts {
   readonly nodeId: string;
   readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
   readonly fetchImage: FetchImage;
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
 }
 
 /** What the log says first of a run that goes on with what another has left. */
@@ -58,6 +60,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     place,
     inputs,
     mode,
+    initializeMs: parts.initializeMs,
     onUpdate: (update) => recorder.add(mapper.take(update)),
     onPermission: confirming.onPermission,
     onNotice: (sentence) => void recorder.add([notice(sentence)]),

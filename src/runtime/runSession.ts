@@ -7,10 +7,7 @@ import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
 import type { RunPlace } from './runPlace.ts';
 
-/** For each answer until a session is open. */
-const initializeMs = 60_000;
-
-type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
+type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice' | 'initializeMs'>;
 
 interface AgentStart extends Listeners {
   readonly place: RunPlace;
@@ -37,7 +34,6 @@ export async function startAgent({ place, inputs, mode, ...listeners }: AgentSta
     ...listeners,
     program,
     cwd: cell.inside.workspace,
-    initializeMs,
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
 }

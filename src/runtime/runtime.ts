@@ -2,10 +2,10 @@
 // at.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
@@ -18,7 +18,7 @@ import { nodeIdOf } from './node.ts';
 import { noModelGateway } from './noModelGateway.ts';
 import { createRunAgent } from './run.ts';
 import { planSandbox, type SandboxPlan } from './sandbox/choose.ts';
-import { openControlGroups } from './sandbox/controlGroups.ts';
+import { limitsHold, openControlGroups } from './sandbox/controlGroups.ts';
 import { type OpenCell, openCell } from './sandbox/openCell.ts';
 import { openLaunchRecords } from './sandbox/orphans.ts';
 import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
@@ -28,6 +28,8 @@ import { createRetention } from './workspace/retention.ts';
 const mb = 1_000_000;
 /** What a run must leave free on the disk. */
 const freeBytesMin = 500 * mb;
+/** For each answer of an agent until its session is open. */
+const initializeMs = 60_000;
 const imageTimeoutMs = 20_000;
 
 interface RuntimeOptions {
@@ -38,9 +40,14 @@ interface RuntimeOptions {
   readonly hasOneUser: () => Promise<boolean>;
   readonly allowPrivate: () => Promise<boolean>;
   readonly nextId: () => string;
-  readonly logger: Logger;
   readonly onBackgroundError: (error: Error) => void;
-  readonly times?: Partial<WorkerTimes> | undefined;
+  readonly times?: RuntimeTimes;
+}
+
+export interface RuntimeTimes {
+  readonly worker?: Partial<WorkerTimes>;
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs?: number;
 }
 
 export type Runtime = ReturnType<typeof createRuntime>;
@@ -51,9 +58,9 @@ function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
 }
 
 export function createRuntime(options: RuntimeOptions) {
-  const { config, database, settings, vault, allowPrivate, hasOneUser, logger, onBackgroundError } = options;
+  const { config, database, settings, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
-  const { nextId } = options;
+  const { nextId, times = {} } = options;
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
@@ -67,7 +74,6 @@ export function createRuntime(options: RuntimeOptions) {
     onLoopback: () => config.onLoopback,
     hasOneUser,
   });
-  plan.then(({ announcement }) => logger.info(announcement), onBackgroundError);
   const sandboxes = whenPlanned(plan);
 
   function startWorker(): Worker {
@@ -88,6 +94,7 @@ export function createRuntime(options: RuntimeOptions) {
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
       createEgress: () => createEgress({ allowPrivate: () => config.allowPrivateAddresses === true }),
       createModelHandler: noModelGateway,
+      initializeMs: times.initializeMs ?? initializeMs,
       fetchImage: createImageFetch(
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
       ),
@@ -100,7 +107,7 @@ export function createRuntime(options: RuntimeOptions) {
       slots: config.slots,
       userRunsMax: config.runningMax,
       onBackgroundError,
-      ...(options.times === undefined ? {} : { times: options.times }),
+      ...(times.worker && { times: times.worker }),
     });
   }
 
@@ -113,7 +120,7 @@ export function createRuntime(options: RuntimeOptions) {
     const found = await folders.find(key, name);
     if (found === undefined) return undefined;
     const choice = await sandboxes.choose();
-    if ('refusal' in choice) throw new Error(choice.refusal);
+    if ('refusal' in choice) throw new AppError('no_sandbox', choice.refusal);
     const { workspace, home } = found;
     const cell = {
       name: `look-${nextId()}`,
@@ -129,8 +136,12 @@ export function createRuntime(options: RuntimeOptions) {
   return {
     /** What `agent` in the settings can name. */
     agentNames: profiles.map(({ id }) => id),
-    /** What agents are confined by, for /server_info. */
-    describe: async () => ({ ...(await plan), limits: controlGroups.holds }),
+    /** What agents are confined by. */
+    describeSandbox: async () => {
+      const { kind, announcement } = await plan;
+      const limits = kind === undefined ? controlGroups.holds : limitsHold(kind, controlGroups);
+      return { kind, announcement, limits };
+    },
     endOrphans: records.endOrphans,
     startWorker,
     startRetention: () =>

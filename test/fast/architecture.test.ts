@@ -27,7 +27,7 @@ const graph = new Map(
 type Layer = 'routes' | 'service' | 'store' | 'db' | 'http' | 'root' | 'cli' | 'plain';
 
 function layerOf(file: string): Layer {
-  if (['app.ts', 'main.ts', 'transactions.ts', 'database.ts'].includes(file)) return 'root';
+  if (/^(app\w*|main|transactions|database)\.ts$/.test(file)) return 'root';
   if (file.startsWith('cli/')) return 'cli';
   if (file.startsWith('db/')) return 'db';
   if (file.startsWith('http/')) return 'http';

@@ -1,0 +1,73 @@
+// Which routes a process answers: all of them, or, where it only runs conversations, those of its health.
+import type { Logger } from 'pino';
+import type { Services } from './appServices.ts';
+import type { Config } from './config.ts';
+import { confirmationRoutes } from './confirmations/routes.ts';
+import { conversationRoutes, fastCreation } from './conversations/routes.ts';
+import { ping, touch } from './db/ping.ts';
+import type { Database } from './db/transaction.ts';
+import { eventRoutes } from './events/routes.ts';
+import { healthRoutes } from './http/health.ts';
+import { referenceRoutes } from './http/reference/routes.ts';
+import { createServer, type Server } from './http/server.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { lifecycleRoutes } from './lifecycle/routes.ts';
+import { listingRoutes } from './listing/routes.ts';
+import { mcpRoutes } from './mcp/routes.ts';
+import { optionRoutes } from './options/routes.ts';
+import { secretRoutes } from './secrets/routes.ts';
+import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
+import { version } from './version.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+import { workspaceRoutes } from './workspaces/routes.ts';
+
+interface RoutesOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly services: Services;
+  readonly isStopping: () => boolean;
+  /** Where people reach the service. */
+  readonly address: () => string;
+}
+
+function apiRoutes(app: Server, services: Services): void {
+  settingsRoutes(app, services.settings);
+  secretRoutes(app, services.secrets);
+  mcpRoutes(app, services.mcpCheck);
+  optionRoutes(app, { agents: services.runtime.agentNames });
+  conversationRoutes(app, services.conversations);
+  confirmationRoutes(app, services.confirmations);
+  lifecycleRoutes(app, services.lifecycle);
+  listingRoutes(app, services.listing);
+  eventRoutes(app, services.events);
+  workspaceRoutes(app, services.workspaces);
+  keyRoutes(app, services.keys);
+  webhookRoutes(app, services.webhooks);
+}
+
+export function createRoutedServer(options: RoutesOptions): Server {
+  const { config, logger, database, services, isStopping, address } = options;
+  const answers = config.role !== 'worker';
+  const { app, routes } = createServer({
+    config,
+    logger,
+    authenticate: services.keys.authenticate,
+    requestRates: services.rates.requests,
+    isStopping,
+    fastRoutes: answers
+      ? [fastSettingsRoute(services.settings), fastCreation(services.conversations, logger)]
+      : [],
+  });
+  if (answers) apiRoutes(app, services);
+  healthRoutes(app, {
+    version,
+    role: config.role,
+    databaseKind: database.kind,
+    describeSandbox: services.runtime.describeSandbox,
+    ping: () => database.run(ping, null),
+    writable: () => database.run(touch, null),
+  });
+  if (answers) referenceRoutes(app, routes, { version, address });
+  return app;
+}

@@ -1,0 +1,152 @@
+// The services of the process, each given what it needs, in the order in which they depend on each other.
+import type { Logger } from 'pino';
+import { createChangePurge } from './changes/service.ts';
+import type { Config } from './config.ts';
+import { createConfirmations } from './confirmations/service.ts';
+import { createConversations } from './conversations/service.ts';
+import { createWaitingBound } from './conversations/waiting.ts';
+import type { Database } from './db/transaction.ts';
+import { createHub } from './events/hub.ts';
+import { createEvents } from './events/service.ts';
+import { createRateLimiter } from './http/rates.ts';
+import { createIds } from './ids.ts';
+import { createKeys } from './keys/service.ts';
+import { createLifecycle } from './lifecycle/service.ts';
+import { createListing } from './listing/service.ts';
+import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
+import { createOutgoingFetch } from './outgoing/fetch.ts';
+import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
+import { createRuntime, type Runtime, type RuntimeTimes } from './runtime/runtime.ts';
+import type { Worker } from './runtime/worker.ts';
+import { createSecrets } from './secrets/service.ts';
+import type { Vault } from './secrets/vault.ts';
+import { createSettings } from './settings/service.ts';
+import { createSweep } from './sweep/service.ts';
+import type { SweepTimes } from './sweep/store.ts';
+import { hasOneUser, type User } from './users/store.ts';
+import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
+import { createWebhooks } from './webhooks/service.ts';
+import { lookReadable } from './workspaces/program.ts';
+import { createWorkspaces } from './workspaces/service.ts';
+
+const allBusy = 'All workers are busy: it starts as soon as one is free.';
+
+/** Shorter ones, for tests. */
+export interface AppTimes {
+  readonly runtime?: RuntimeTimes;
+  readonly sweep?: SweepTimes;
+}
+
+/** Called in reverse order. */
+export type Closers = (() => Promise<void> | void)[];
+
+interface ServicesOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly owner: User;
+  readonly closers: Closers;
+  readonly times: AppTimes;
+}
+
+export type Services = ReturnType<typeof createServices>;
+
+function createRates({ rateLimit, createLimit }: Config) {
+  const requests = createRateLimiter({
+    count: rateLimit,
+    perMs: 1_000,
+    what: `${rateLimit} requests a second`,
+  });
+  const creations = createRateLimiter({
+    count: createLimit,
+    perMs: 60_000,
+    what: `${createLimit} conversations a minute`,
+  });
+  return { requests, creations };
+}
+
+/** Runs conversations, and removes the workspaces that nobody needs any more. */
+function startWork(runtime: Runtime, closers: Closers, onBackgroundError: (error: Error) => void): Worker {
+  runtime.endOrphans().catch(onBackgroundError);
+  closers.push(runtime.startRetention().close);
+  const worker = runtime.startWorker();
+  closers.push(worker.close);
+  return worker;
+}
+
+export function createServices({ config, logger, database, vault, owner, closers, times }: ServicesOptions) {
+  const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
+  const isAlone = () => database.run(hasOneUser, null);
+  const allowPrivate = createPrivateAddressRule({ config, hasOneUser: isAlone });
+  const deliveries = createDeliveries({
+    database,
+    vault,
+    fetch: createOutgoingFetch({
+      allowPrivate,
+      timeoutMs: deliveryTimeoutMs,
+      responseBytesMax: deliveryResponseBytesMax,
+    }),
+    onBackgroundError,
+  });
+  // Before all that can make something to send: it ends after that.
+  closers.push(deliveries.close);
+  const rates = createRates(config);
+  const { sessionApiKey, authToken, acceptBearer } = config;
+  const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
+  closers.push(keys.close);
+  const settings = createSettings({ database, vault });
+  const runtime = createRuntime({
+    config,
+    database,
+    vault,
+    settings,
+    hasOneUser: isAlone,
+    allowPrivate,
+    nextId: createIds(),
+    onBackgroundError,
+    ...(times.runtime && { times: times.runtime }),
+  });
+  const worker = config.role === 'api' ? undefined : startWork(runtime, closers, onBackgroundError);
+  const conversations = createConversations({
+    database,
+    vault,
+    limits: rates.creations,
+    waiting: createWaitingBound({ database, max: config.waitingMax }),
+    note: () => (worker?.isFull() ? allBusy : null),
+    nextId: createIds(),
+    onBackgroundError,
+  });
+  closers.push(conversations.close);
+  closers.push(
+    createSweep({ database, onBackgroundError, ...(times.sweep && { times: times.sweep }) }).close,
+  );
+  closers.push(createChangePurge({ database, onBackgroundError }).close);
+  const hub = createHub({ onBackgroundError });
+  const checkFetch = createOutgoingFetch({
+    allowPrivate,
+    timeoutMs: checkTimeoutMs,
+    responseBytesMax: checkResponseBytesMax,
+  });
+  const confirmations = createConfirmations({ database });
+  const workspaces = createWorkspaces({
+    database,
+    openWorkspace: (key, name) => runtime.openWorkspace(key, name, lookReadable),
+  });
+  closers.push(workspaces.close);
+  return {
+    rates,
+    keys,
+    settings,
+    secrets: createSecrets({ settings }),
+    mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
+    runtime,
+    conversations,
+    confirmations,
+    lifecycle: createLifecycle({ database, confirmations }),
+    listing: createListing({ database, followers: hub.followers }),
+    events: createEvents({ database, hub, keys, onBackgroundError }),
+    workspaces,
+    webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
+  };
+}
