@@ -32,6 +32,13 @@ export interface Plan {
     /** To a conversation with few readers, and to one with many. */
     readonly messages: { readonly few: Messages; readonly many: Messages };
   };
+  readonly runs: {
+    /** One after the other. */
+    readonly starts: number;
+    /** At the same time, for their memory. */
+    readonly crowd: number;
+    readonly takeovers: number;
+  };
   readonly append: { readonly connections: number; readonly rounds: number };
   readonly list: {
     readonly rounds: number;
@@ -62,6 +69,7 @@ export const fullPlan: Plan = {
     settleMs: 3_000,
     messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
   },
+  runs: { starts: 30, crowd: 40, takeovers: 3 },
   append: { connections: 64, rounds: 6 },
   list: { rounds: 6, pages: 1_000, searches: 10 },
 };
@@ -85,6 +93,7 @@ export const quickPlan: Plan = {
     settleMs: 1_500,
     messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
   },
+  runs: { starts: 5, crowd: 10, takeovers: 1 },
   append: { connections: 64, rounds: 2 },
   list: { rounds: 2, pages: 200, searches: 2 },
 };

@@ -11,6 +11,7 @@ import { measureList } from './list.ts';
 import { describeMachine } from './machine.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
+import { measureRuns } from './runs.ts';
 import { measureStartup } from './startup.ts';
 import { measureStore } from './store.ts';
 import { measureStreams } from './streams.ts';
@@ -30,13 +31,12 @@ const parts: readonly Part[] = [
   { name: 'streams', needsPostgres: false, measure: measureStreams },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },
+  { name: 'runs', needsPostgres: true, measure: measureRuns },
 ];
 
-/** Promised as well, and proven elsewhere or not built yet. */
+/** Promised as well, and proven elsewhere. */
 const elsewhere: readonly Figure[] = [
   notMeasured('Acknowledged work lost by kill -9', 'none', 'proven by npm run test:faults'),
-  notMeasured('Takeover of a dead worker', '≤ 10 s', 'there are no workers yet'),
-  notMeasured('Creation to RUNNING, p50', '≤ 300 ms, sandboxed ≤ 500 ms', 'there are no workers yet'),
 ];
 
 function chosenParts(only: readonly string[]): readonly Part[] {

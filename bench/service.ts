@@ -12,7 +12,12 @@ export interface Service extends Program {
   readonly readyMs: number;
 }
 
-export async function startService(lifetime: Lifetime, place: Place): Promise<Service> {
+/** `more` goes over what is usual in a benchmark. */
+export async function startService(
+  lifetime: Lifetime,
+  place: Place,
+  more: NodeJS.ProcessEnv = {},
+): Promise<Service> {
   const { PATH, TMPDIR } = process.env;
   const program = await startProgram(lifetime, [main, 'serve'], {
     PATH,
@@ -28,6 +33,7 @@ export async function startService(lifetime: Lifetime, place: Place): Promise<Se
     SESSION_API_KEY: sessionKey,
     PARLEY_AUTH_TOKEN: bearerToken,
     ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+    ...more,
   });
   await sendOnce(program.url, { method: 'GET', path: '/ready', headers: {} });
   return { ...program, readyMs: performance.now() - program.spawnedAt };

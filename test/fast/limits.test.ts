@@ -176,6 +176,14 @@ describe('health', () => {
     for (const path of ['/alive', '/health', '/ready'])
       assert.deepEqual((await service.ask(path, { key: null })).body, { status: 'ok' });
     const { body } = await service.ask('/server_info', { key: null });
-    assert.deepEqual(Object.keys(body), ['name', 'version', 'uptime', 'database']);
+    assert.deepEqual(Object.keys(body), [
+      'name',
+      'version',
+      'uptime',
+      'database',
+      'role',
+      'sandbox',
+      'limits',
+    ]);
   });
 });
