@@ -21,7 +21,7 @@ export async function writeInstructions(cell: OpenCell, file: string, text: stri
   const path = `${cell.inside.home}/${file}`;
   const { code, bound } = await runToEnd(
     cell,
-    { argv: ['sh', '-c', script, 'sh', path], env: {}, cwd: cell.inside.home },
+    { argv: ['sh', '-c', script, 'sh', path], env: {}, cwd: cell.inside.home, offline: true },
     { ...bounds, input: `${text}\n` },
   );
   if (code !== 0 || bound !== undefined)

@@ -67,10 +67,10 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   async function enterCell(launch: Launch): Promise<Entered> {
     if (closed) throw new Error('the cell is closed');
     const entry = enter({
-      wrapped: sandbox.wrap(cell, launch, way.network),
+      wrapped: sandbox.wrap(cell, launch, launch.offline ? 'none' : way.network),
       group: group?.enter(),
       records,
-      handover: sandbox.bridgeWay === 'handover' ? bridge : undefined,
+      handover: sandbox.bridgeWay === 'handover' && !launch.offline ? bridge : undefined,
     });
     living.add(entry);
     const leave = () => living.delete(entry);

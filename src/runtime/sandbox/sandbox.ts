@@ -26,6 +26,8 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** As seen from inside; the workspace where absent. */
   readonly cwd?: string;
+  /** It needs no network, and starts sooner without. */
+  readonly offline?: boolean;
 }
 
 /** The cell as seen from inside. */

@@ -56,7 +56,8 @@ function run(
 ) {
   const env = { ...strictGitEnvironment({ bridge: cell.bridge, remote, identity }), ...lowSpeed };
   const bounds = { timeoutMs, outputBytesMax, signal, ...(onErrorOutput && { onErrorOutput }) };
-  return runToEnd(cell, { argv: ['sh', '-c', runAndLook, 'sh', ...args], env }, bounds);
+  const offline = remote === undefined;
+  return runToEnd(cell, { argv: ['sh', '-c', runAndLook, 'sh', ...args], env, offline }, bounds);
 }
 
 function readLook(stdout: Buffer): Look {
