@@ -17,6 +17,7 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
+import { usageRoutes } from './usage/routes.ts';
 import { version } from './version.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { workspaceRoutes } from './workspaces/routes.ts';
@@ -41,6 +42,7 @@ function apiRoutes(app: Server, services: Services): void {
   lifecycleRoutes(app, services.lifecycle);
   listingRoutes(app, services.listing);
   eventRoutes(app, services.events);
+  usageRoutes(app, services.usages);
   workspaceRoutes(app, services.workspaces);
   keyRoutes(app, services.keys);
   webhookRoutes(app, services.webhooks);

@@ -23,6 +23,7 @@ import type { Vault } from './secrets/vault.ts';
 import { createSettings } from './settings/service.ts';
 import { createSweep } from './sweep/service.ts';
 import type { SweepTimes } from './sweep/store.ts';
+import { createUsages } from './usage/service.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { createWebhooks } from './webhooks/service.ts';
@@ -146,6 +147,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     lifecycle: createLifecycle({ database, confirmations }),
     listing: createListing({ database, followers: hub.followers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
+    usages: createUsages({ database }),
     workspaces,
     webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
   };

@@ -3,6 +3,8 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
+import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
+import type { ModelHosts } from './gateway/providers.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -211,6 +213,17 @@ const options = {
     parse: (text): GitHosts => {
       const hosts = text === undefined ? {} : parseGitHosts(text);
       if (hosts === undefined) throw new BadValue(gitHostsForm);
+      return hosts;
+    },
+  }),
+  modelHosts: option({
+    env: 'PARLEY_MODEL_HOSTS',
+    flag: 'model-hosts',
+    help: 'Where the models of a provider are instead, such as openai=https://models.example.com; http and private addresses are allowed here.',
+    shownDefault: "the providers' own",
+    parse: (text): ModelHosts => {
+      const hosts = text === undefined ? {} : parseModelHosts(text);
+      if (hosts === undefined) throw new BadValue(modelHostsForm);
       return hosts;
     },
   }),

@@ -14,6 +14,7 @@ import { workspaceTransactions } from './runtime/workspace/store.ts';
 import { secretTransactions } from './secrets/store.ts';
 import { settingsTransactions } from './settings/store.ts';
 import { sweepTransactions } from './sweep/store.ts';
+import { usageTransactions } from './usage/store.ts';
 import { userTransactions } from './users/store.ts';
 import { deliveryTransactions } from './webhooks/deliveryStore.ts';
 import { outboxTransactions } from './webhooks/outboxStore.ts';
@@ -30,6 +31,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...conversationTransactions,
   ...lifecycleTransactions,
   ...confirmationTransactions,
+  ...usageTransactions,
   ...listingTransactions,
   ...eventTransactions,
   ...changeTransactions,

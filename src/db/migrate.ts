@@ -5,6 +5,7 @@ import { audit } from './migrations/0002-audit.ts';
 import { lifecycle } from './migrations/0003-lifecycle.ts';
 import { webhooks } from './migrations/0004-webhooks.ts';
 import { runs } from './migrations/0005-runs.ts';
+import { usage } from './migrations/0006-usage.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -12,7 +13,7 @@ export interface Migration {
   readonly statements: (kind: DatabaseKind) => readonly string[];
 }
 
-export const migrations: readonly Migration[] = [foundation, audit, lifecycle, webhooks, runs];
+export const migrations: readonly Migration[] = [foundation, audit, lifecycle, webhooks, runs, usage];
 
 const advisoryLock = 7_265_108;
 

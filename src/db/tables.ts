@@ -70,6 +70,13 @@ export interface Tables {
     steps: Generated<number>;
     /** Runs that took it since one got on. */
     claims: Generated<number>;
+    model_requests: Generated<number>;
+    input_tokens: Generated<number>;
+    output_tokens: Generated<number>;
+    cache_read_tokens: Generated<number>;
+    cache_write_tokens: Generated<number>;
+    /** In billionths of a US dollar. */
+    cost_nanos: Generated<number>;
   };
   events: { conversation_key: number; id: number; json: string };
   idempotency: {

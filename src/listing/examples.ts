@@ -17,4 +17,12 @@ export const infoExample: ConversationInfo = {
   created_at: '2026-01-31T12:00:00.000Z',
   pr_number: [],
   stop_reason: { code: 'user', message: 'You stopped it.' },
+  usage: {
+    requests: 4,
+    input_tokens: 5_120,
+    output_tokens: 840,
+    cache_read_tokens: 12_800,
+    cache_write_tokens: 0,
+    cost_usd: 0.0318,
+  },
 };

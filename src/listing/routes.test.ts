@@ -122,6 +122,14 @@ for (const kind of databaseKinds) {
         session_api_key: null,
         pr_number: [],
         stop_reason: null,
+        usage: {
+          requests: 0,
+          input_tokens: 0,
+          output_tokens: 0,
+          cache_read_tokens: 0,
+          cache_write_tokens: 0,
+          cost_usd: 0,
+        },
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { conversationStatuses, stopCodes } from '../lifecycle/states.ts';
 import { kib, oneOf, orNull, text } from '../schema.ts';
+import { Usage } from '../usage/schema.ts';
 
 export const listMax = 1_000;
 
@@ -33,6 +34,7 @@ export const ConversationInfo = Type.Object(
     created_at: Type.String(),
     pr_number: Type.Array(Type.Integer()),
     stop_reason: orNull(StopReason, { description: 'Why it stopped; null while it lives.' }),
+    usage: Usage,
   },
   { $id: 'ConversationInfo', additionalProperties: false },
 );

@@ -7,6 +7,7 @@ import type { Principal } from '../keys/principal.ts';
 import { type ConversationStatus, reasonOf } from '../lifecycle/states.ts';
 import { wholeNumber } from '../schema.ts';
 import { conversationTopic } from '../topics.ts';
+import { toUsage } from '../usage/shape.ts';
 import { type ConversationInfo, type ConversationList, type ListQuery, listMax } from './schema.ts';
 import { type ConversationRow, findConversation, type ListPlace, listConversations } from './store.ts';
 
@@ -64,6 +65,7 @@ export function createListing({ database, followers }: ListingOptions) {
       created_at: new Date(row.created_at).toISOString(),
       pr_number: [],
       stop_reason: reasonOf(row),
+      usage: toUsage(row),
     };
   }
 

@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { ConversationName } from '../conversations/name.ts';
 import type { Tables } from '../db/tables.ts';
 import { one, read, rows } from '../db/transaction.ts';
+import { usageColumns } from '../usage/shape.ts';
 
 const infoColumns = [
   'key',
@@ -19,6 +20,7 @@ const infoColumns = [
   'run_id',
   'created_at',
   'updated_at',
+  ...usageColumns,
 ] as const;
 
 /** A row's place in the list, newest first. */

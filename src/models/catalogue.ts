@@ -29,6 +29,16 @@ function getCatalogue(): Catalogue {
   return catalogue;
 }
 
+/** By the name that users give it. */
+export function findModel(name: string): Model | undefined {
+  const { models } = getCatalogue();
+  return Object.hasOwn(models, name) ? models[name] : undefined;
+}
+
+export function listModels(): Model[] {
+  return Object.values(getCatalogue().models);
+}
+
 /** Names of the models that are still offered on that day, in order. */
 export function listModelNames(today: string): string[] {
   return Object.entries(getCatalogue().models)

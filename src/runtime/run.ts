@@ -87,7 +87,19 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
   });
-  await talk({ agent, messages, recorder, mapper, signal, interrupted, toBlocks });
+  const { limits, beginTurn, endTurn } = place;
+  limits.onMet(() => void agent.cancel());
+  await talk({
+    agent,
+    messages,
+    recorder,
+    mapper,
+    signal,
+    interrupted,
+    toBlocks,
+    beginTurn,
+    endTurn,
+  });
 }
 
 function toRunEnd(error: unknown): RunEnd | undefined {
@@ -137,7 +149,7 @@ export function createRunAgent(parts: RunParts): RunAgent {
       });
       place = await openRunPlace(parts, scene);
       closeOnAbort(place, signal);
-      await Promise.race([converse(parts, scene, place, listen), place.full]);
+      await Promise.race([converse(parts, scene, place, listen), place.full, place.limits.overdue]);
     } catch (error) {
       // Stopped, lost or left to another: that its agent is gone is no fault then.
       if (!signal.aborted) await recordEnd(recorder, error);

@@ -1,5 +1,5 @@
 // A reason for a run to stop its conversation, thrown from wherever it is found.
-import { type StopCode, type StopReason, stopReason } from '../lifecycle/states.ts';
+import { type StopCode, type StopReason, stopReason, stopReasons } from '../lifecycle/states.ts';
 
 export class RunEnd extends Error {
   readonly reason: StopReason;
@@ -7,7 +7,7 @@ export class RunEnd extends Error {
   readonly details: string;
 
   constructor(code: StopCode, sentence?: string, details = '') {
-    super(sentence ?? code);
+    super(sentence ?? stopReasons[code]);
     this.name = 'RunEnd';
     this.reason = stopReason(code, sentence);
     this.details = details;

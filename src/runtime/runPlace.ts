@@ -1,13 +1,16 @@
 // The place of a run: its agent chosen, its bridge and cell open, its workspace ready.
-import { errorEvent } from '../events/shapes.ts';
+import { errorEvent, notice } from '../events/shapes.ts';
+import type { ModelLimit } from '../gateway/meter.ts';
+import type { RunGateway } from '../gateway/runGateway.ts';
 import { listRemotes } from '../mcp/remotes.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
-import { type Bridge, type BridgeHandler, createBridge, type Egress } from './bridge/bridge.ts';
+import { type Bridge, createBridge, type Egress } from './bridge/bridge.ts';
 import { bridgeEnvironment } from './bridge/environment.ts';
 import { createGitHandler, type GitHandler } from './bridge/git.ts';
 import { createMcpHandler } from './bridge/mcp.ts';
 import type { RunInputs } from './inputs.ts';
+import { createLimits, type RunLimits } from './limits.ts';
 import type { Masking } from './masking.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
@@ -38,7 +41,14 @@ export interface PlaceParts {
   readonly allowPrivate: () => boolean | Promise<boolean>;
   readonly createEgress: () => Egress;
   /** Answers the model requests of a run. */
-  readonly createModelHandler: (inputs: RunInputs) => BridgeHandler;
+  readonly openGateway: (needs: GatewayNeeds) => Promise<RunGateway>;
+}
+
+export interface GatewayNeeds {
+  readonly conversation: ClaimedConversation;
+  readonly inputs: RunInputs;
+  readonly onNotice: (sentence: string, isFault: boolean) => void;
+  readonly onLimit: (limit: ModelLimit) => void;
 }
 
 export interface RunScene {
@@ -57,6 +67,12 @@ export interface RunPlace {
   readonly confirmAlways: boolean;
   /** For the agent and all that it starts. */
   readonly environment: Readonly<Record<string, string>>;
+  /** A message of the user: model requests are counted from here. */
+  beginTurn(): void;
+  /** Throws where a limit was met. */
+  endTurn(): void;
+  /** Of model requests and their cost. */
+  readonly limits: RunLimits;
   /** Rejects when the place has become too small. */
   readonly full: Promise<never>;
   /** Nothing of the run is alive when it settles. */
@@ -102,7 +118,12 @@ async function createRunGit(parts: PlaceParts, { inputs }: RunScene, remote: Git
   return createGitHandler({ remote, token, allowPrivate: parts.allowPrivate });
 }
 
-function createRunBridge(parts: PlaceParts, { inputs }: RunScene, git: GitHandler | undefined): Bridge {
+function createRunBridge(
+  parts: PlaceParts,
+  { inputs }: RunScene,
+  git: GitHandler | undefined,
+  gateway: RunGateway,
+): Bridge {
   return createBridge({
     handlers: {
       ...(git === undefined ? {} : { git: git.handle }),
@@ -110,7 +131,7 @@ function createRunBridge(parts: PlaceParts, { inputs }: RunScene, git: GitHandle
         remotes: listRemotes(inputs.mcp),
         outgoing: { allowPrivate: parts.allowPrivate },
       }),
-      model: parts.createModelHandler(inputs),
+      model: gateway.handle,
     },
     egress: parts.createEgress(),
   });
@@ -144,7 +165,7 @@ async function prepare({ conversation, inputs, recorder, signal }: RunScene, nee
 
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
-  const { runId, conversation, inputs, masking } = scene;
+  const { runId, conversation, inputs, masking, recorder } = scene;
   const agent = await chooseRunAgent(parts, inputs);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
   const image = chooseImage(parts, inputs);
@@ -154,7 +175,15 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     userId: conversation.user_id,
     id: conversation.id,
   });
-  const bridge = createRunBridge(parts, scene, git);
+  const limits = createLimits();
+  const gateway = await parts.openGateway({
+    conversation,
+    inputs,
+    onNotice: (sentence, isFault) =>
+      void recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)]),
+    onLimit: limits.meet,
+  });
+  const bridge = createRunBridge(parts, scene, git, gateway);
   masking.hide(bridge.token);
   const { workspace, home } = folders;
   const { controlGroups, records } = parts;
@@ -182,6 +211,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     stopWatch();
     await cell.close();
     await bridge.close();
+    await gateway.close();
   };
   try {
     await Promise.race([
@@ -198,5 +228,10 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
     ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
   };
-  return { cell, agent, confirmAlways, environment, full: full.promise, close };
+  const { beginTurn } = gateway;
+  const endTurn = () => {
+    gateway.endTurn();
+    limits.check();
+  };
+  return { cell, agent, confirmAlways, environment, beginTurn, endTurn, limits, full: full.promise, close };
 }

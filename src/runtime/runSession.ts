@@ -1,4 +1,5 @@
 // The agent of a run: its program started in the cell, and its session opened, or gone on with.
+import { plainModelName } from '../gateway/providers.ts';
 import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
@@ -19,7 +20,7 @@ export async function startAgent({ place, inputs, mode, ...listeners }: AgentSta
   const { cell, agent, environment } = place;
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
-    model: inputs.settings.llm_model ?? '',
+    model: plainModelName(inputs.settings.llm_model),
     token: cell.bridge?.token ?? '',
     origin: cell.bridge?.origin ?? '',
     home: cell.inside.home,

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
+import { createRunGateway } from '../gateway/runGateway.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
@@ -15,7 +16,6 @@ import { createEgress } from './bridge/egress.ts';
 import { createImageFetch } from './images.ts';
 import { createInputs } from './inputs.ts';
 import { nodeIdOf } from './node.ts';
-import { noModelGateway } from './noModelGateway.ts';
 import { createRunAgent } from './run.ts';
 import { planSandbox, type SandboxPlan } from './sandbox/choose.ts';
 import { limitsHold, openControlGroups } from './sandbox/controlGroups.ts';
@@ -93,7 +93,18 @@ export function createRuntime(options: RuntimeOptions) {
       allowPrivate,
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
       createEgress: () => createEgress({ allowPrivate: () => config.allowPrivateAddresses === true }),
-      createModelHandler: noModelGateway,
+      openGateway: async ({ conversation, inputs, onNotice, onLimit }) =>
+        createRunGateway({
+          database,
+          conversation,
+          settings: inputs.settings,
+          key: await inputs.modelKey(),
+          modelHosts: config.modelHosts,
+          allowPrivate,
+          onNotice,
+          onLimit,
+          onBackgroundError,
+        }),
       initializeMs: times.initializeMs ?? initializeMs,
       fetchImage: createImageFetch(
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),

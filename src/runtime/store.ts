@@ -33,6 +33,7 @@ export interface ClaimedConversation {
   readonly question: number | null;
   /** With this one. */
   readonly claims: number;
+  readonly cost_nanos: number;
 }
 
 const claimedColumns = [
@@ -52,6 +53,7 @@ const claimedColumns = [
   'turn_open',
   'question',
   'claims',
+  'cost_nanos',
 ] as const;
 
 /** A conversation with the id of the run that has it. */

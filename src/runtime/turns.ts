@@ -33,6 +33,9 @@ interface TalkOptions {
   /** A run before was lost in the middle of a turn. */
   readonly interrupted: boolean;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
+  beginTurn(): void;
+  /** Throws where the conversation must not go on. */
+  endTurn(): void;
 }
 
 /** Why a dead agent stops its conversation. */
@@ -71,9 +74,12 @@ export async function talk(options: TalkOptions): Promise<void> {
     });
     if (started === undefined) return;
     const flushes = setInterval(() => void recorder.add(mapper.flush()), flushMs);
+    options.beginTurn();
     const events = await finish(agent.prompt(blocks)).finally(() => clearInterval(flushes));
+    await recorder.add(events);
+    options.endTurn();
     await recorder.step({
-      events: [...events, agentStateChanged('awaiting_user_input')],
+      events: [agentStateChanged('awaiting_user_input')],
       progress: { turn_open: 0, claims: 0, question: null },
     });
   }

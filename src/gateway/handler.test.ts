@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { describe, it, type TestContext } from 'node:test';
+import { listenOnLoopback } from '../../test/support/mcpServer.ts';
+import { until } from '../../test/support/until.ts';
+import { createScriptedModel } from '../runtime/agents/scriptedModel/server.ts';
+import { scriptedUsage } from '../runtime/agents/scriptedModel/wire.ts';
+import { createGateway, type GatewayOptions } from './handler.ts';
+import { createMeter, type Limits, type ModelLimit } from './meter.ts';
+
+const key = 'sk-hunter2-hunter2';
+const noLimits: Limits = { requestsMax: null, costNanosMax: null };
+
+interface Scene {
+  readonly url: string;
+  readonly notices: string[];
+  readonly limits: ModelLimit[];
+  readonly meter: ReturnType<typeof createMeter>;
+}
+
+/** The gateway on a port of its own, as if it were behind a bridge. */
+async function openGateway(
+  t: TestContext,
+  more: Partial<GatewayOptions> & { limits?: Limits },
+): Promise<Scene> {
+  const notices: string[] = [];
+  const limits: ModelLimit[] = [];
+  const meter = createMeter({
+    limits: more.limits ?? noLimits,
+    spentNanos: 0,
+    onLimit: (l) => limits.push(l),
+  });
+  const gateway = createGateway({
+    model: 'openai/gpt-4o',
+    baseUrl: null,
+    modelHosts: {},
+    key,
+    meter,
+    allowPrivate: () => false,
+    onNotice: (sentence) => notices.push(sentence),
+    ...more,
+  });
+  t.after(gateway.close);
+  const server = await listenOnLoopback(t, (request, response) => {
+    Promise.resolve(gateway.handle(request, response, request.url ?? '')).catch(() => response.destroy());
+  });
+  return { url: server.url, notices, limits, meter };
+}
+
+function post(url: string, path: string, body: unknown, headers = {}): Promise<Response> {
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+const requests = [
+  {
+    name: 'openai-chat',
+    model: 'openai/gpt-4o',
+    path: '/openai/v1/chat/completions',
+    body: { model: 'whatever', messages: [{ role: 'user', content: 'hi' }] },
+    sentKey: (headers: IncomingMessage['headers']) => headers.authorization === `Bearer ${key}`,
+  },
+  {
+    name: 'openai-responses',
+    model: 'openai/gpt-4o',
+    path: '/openai/v1/responses',
+    body: { model: 'whatever', input: 'hi' },
+    sentKey: (headers: IncomingMessage['headers']) => headers.authorization === `Bearer ${key}`,
+  },
+  {
+    name: 'anthropic',
+    model: 'anthropic/claude-sonnet-4-5',
+    path: '/anthropic/v1/messages',
+    body: { model: 'whatever', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] },
+    sentKey: (headers: IncomingMessage['headers']) => headers['x-api-key'] === key,
+  },
+  {
+    name: 'gemini',
+    model: 'gemini/gemini-2.5-flash',
+    path: '/gemini/v1beta/models/whatever:generateContent',
+    streamPath: '/gemini/v1beta/models/a/b:streamGenerateContent?alt=sse&key=theirs',
+    body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    sentKey: (headers: IncomingMessage['headers']) => headers['x-goog-api-key'] === key,
+  },
+] as const;
+
+function hostsAt(url: string) {
+  return { openai: url, anthropic: url, gemini: url };
+}
+
+describe('the gateway', () => {
+  for (const asked of requests)
+    for (const stream of [false, true])
+      it(`takes ${asked.name}${stream ? ', streamed,' : ''} to the user's model, with the key, and counts`, async (t) => {
+        const scripted = createScriptedModel([{ say: 'hello from the model' }]);
+        const provider = await listenOnLoopback(t, (request, response) =>
+          scripted.handle(request, response, request.url ?? ''),
+        );
+        const { url, meter, notices } = await openGateway(t, {
+          model: asked.model,
+          modelHosts: hostsAt(provider.url),
+        });
+        const path = stream && 'streamPath' in asked ? asked.streamPath : asked.path;
+        const answer = await post(
+          url,
+          path,
+          { ...asked.body, ...(stream ? { stream: true } : {}) },
+          {
+            authorization: 'Bearer token-of-the-run',
+          },
+        );
+        assert.equal(answer.status, 200);
+        assert.match(await answer.text(), /hello from the model/);
+        const [sent] = provider.requests;
+        assert.ok(asked.sentKey(sent?.headers ?? {}), JSON.stringify(sent?.headers));
+        assert.ok(!JSON.stringify([sent?.headers, sent?.url]).includes('token-of-the-run'));
+        assert.ok(!sent?.url?.includes('theirs'));
+        assert.equal(scripted.exchanges[0]?.asked.model, asked.model.split('/')[1]);
+        const usage = meter.take();
+        assert.deepEqual(
+          [usage.requests, usage.input, usage.output],
+          [1, scriptedUsage.input, scriptedUsage.output],
+        );
+        assert.ok(usage.costNanos > 0);
+        assert.deepEqual(notices, []);
+      });
+
+  async function withProvider(
+    t: TestContext,
+    answer: RequestListener,
+    more: Parameters<typeof openGateway>[1] = {},
+  ) {
+    const provider = await listenOnLoopback(t, answer);
+    const gateway = await openGateway(t, { modelHosts: hostsAt(provider.url), ...more });
+    const ask = () => post(gateway.url, requests[0].path, requests[0].body);
+    return { provider, ask, ...gateway };
+  }
+
+  const fine: RequestListener = (_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ usage: { prompt_tokens: 1_000, completion_tokens: 1_000 } }));
+  };
+
+  it('refuses at the exact request, 402, once the number for a message is reached, and begins anew with the next', async (t) => {
+    const { ask, limits, meter, provider } = await withProvider(t, fine, {
+      limits: { requestsMax: 2, costNanosMax: null },
+    });
+    meter.beginTurn();
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push((await ask()).status);
+    assert.deepEqual(statuses, [200, 200, 402, 402]);
+    assert.deepEqual(limits, ['max_iterations']);
+    assert.equal(provider.requests.length, 2);
+    meter.beginTurn();
+    assert.equal((await ask()).status, 200);
+  });
+
+  it('refuses, 402, once the budget is used up, which the next message does not change', async (t) => {
+    const { ask, limits, meter } = await withProvider(t, fine, {
+      limits: { requestsMax: null, costNanosMax: 1 },
+    });
+    assert.deepEqual([(await ask()).status, (await ask()).status], [200, 402]);
+    meter.beginTurn();
+    assert.equal((await ask()).status, 402);
+    assert.ok(limits.every((limit) => limit === 'max_budget') && limits.length > 0);
+  });
+
+  it('tries passing troubles again, and says so', async (t) => {
+    let count = 0;
+    const { ask, notices } = await withProvider(t, (request, response) => {
+      if (++count < 2) response.writeHead(429, { 'retry-after': '0.01' }).end();
+      else fine(request, response);
+    });
+    assert.equal((await ask()).status, 200);
+    assert.equal(count, 2);
+    assert.match(notices[0] ?? '', /429.*again/);
+  });
+
+  it('passes on no word of a provider who quotes the key', async (t) => {
+    const quoting =
+      (status: number): RequestListener =>
+      (_, response) => {
+        response.writeHead(status).end(`{"error":"the key ${key} is wrong"}`);
+      };
+    for (const [status, expected] of [
+      [401, 402],
+      [400, 400],
+    ] as const) {
+      const { ask, notices } = await withProvider(t, quoting(status));
+      const answer = await ask();
+      assert.equal(answer.status, expected);
+      assert.ok(!`${await answer.text()} ${notices.join()}`.includes(key));
+      assert.equal(notices.length, 1);
+    }
+  });
+
+  it('says in a sentence what is missing, 402: a model, a provider, a key, an API that the provider has', async (t) => {
+    const cases: readonly [Partial<GatewayOptions>, number, RegExp][] = [
+      [{ model: null }, 0, /No model is set/],
+      [{ model: 'nobody/x' }, 0, /no provider that is known/],
+      [{ model: 'gpt-4o' }, 0, /no provider that is known/],
+      [{ key: undefined }, 0, /No key/],
+      [{ model: 'openai/gpt-4o' }, 2, /does not offer/],
+      [{ model: 'litellm_proxy/x' }, 0, /llm_base_url/],
+      [{ baseUrl: 'https://models.example.com' }, 2, /chat completions/],
+    ];
+    for (const [more, index, sentence] of cases) {
+      const { url, notices } = await openGateway(t, more);
+      const { path, body } = requests[index] as (typeof requests)[number];
+      const answer = await post(url, path, body);
+      assert.equal(answer.status, 402);
+      assert.match(await answer.text(), sentence);
+      assert.match(notices[0] ?? '', sentence);
+    }
+  });
+
+  it('reaches a custom address, without a key where none is set, and private ones only where they are allowed', async (t) => {
+    const provider = await listenOnLoopback(t, fine);
+    const custom = { model: 'openai/local', baseUrl: `${provider.url}/v1`, key: undefined };
+    const { url, notices, meter } = await openGateway(t, { ...custom, allowPrivate: () => true });
+    assert.equal((await post(url, requests[0].path, requests[0].body)).status, 200);
+    assert.equal(provider.requests[0]?.url, '/v1/chat/completions');
+    assert.equal(provider.requests[0]?.headers.authorization, undefined);
+    assert.equal(meter.take().costNanos, 0);
+    assert.match(notices[0] ?? '', /free/);
+    const refused = await openGateway(t, custom);
+    assert.equal((await post(refused.url, requests[0].path, requests[0].body)).status, 402);
+    assert.equal(provider.requests.length, 1);
+  });
+
+  it('ends the request to the provider when the agent goes away, and counts what came', async (t) => {
+    const { url, provider, meter } = await withProvider(t, (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices":[]}\n\n');
+    });
+    const controller = new AbortController();
+    const answer = await fetch(url + requests[0].path, {
+      method: 'POST',
+      body: JSON.stringify({ ...requests[0].body, stream: true }),
+      signal: controller.signal,
+    });
+    await answer.body?.getReader().read();
+    controller.abort();
+    await until('the connection is closed', async () => (await provider.openConnections()) === 0);
+    await until('it is counted', () => meter.take().output > 0);
+  });
+
+  it('takes nothing but model requests, 404, and no body that is none, 402', async (t) => {
+    const { url } = await openGateway(t, {});
+    for (const path of ['/openai/v1/files', '/other', '/openai/v1/chat/completions/../files'])
+      assert.equal((await post(url, path, {})).status, 404, path);
+    assert.equal((await fetch(`${url}/openai/v1/chat/completions`)).status, 404);
+    assert.equal((await fetch(url + requests[0].path, { method: 'POST', body: '[]' })).status, 402);
+  });
+});

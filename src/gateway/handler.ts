@@ -1,0 +1,250 @@
+// The gateway: the model requests of a run, with the user's key, to the user's model, counted and bounded. Whatever an
+// agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { classifyAddress } from '../outgoing/addresses.ts';
+import { OutgoingError } from '../outgoing/errors.ts';
+import type { AddressRule } from '../outgoing/resolve.ts';
+import type { Protocol } from '../runtime/agents/profiles.ts';
+import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
+import { attempt, Refusal } from './attempts.ts';
+import { type Connections, createConnections } from './connection.ts';
+import type { Meter, ModelLimit } from './meter.ts';
+import { findPrice, type Price } from './prices.ts';
+import { anthropic } from './protocols/anthropic.ts';
+import { gemini } from './protocols/gemini.ts';
+import { openaiChat } from './protocols/openaiChat.ts';
+import { openaiResponses } from './protocols/openaiResponses.ts';
+import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
+import { findUpstream, type ModelHosts, type Upstream } from './providers.ts';
+import { createUsageReader } from './usageReader.ts';
+
+const requestBytesMax = 32 * 1024 * 1024;
+const errorBytesMax = 64 * 1024;
+const passing = 402;
+
+interface Route {
+  /** What its paths begin with behind the bridge. */
+  readonly base: string;
+  readonly name: Protocol;
+  readonly protocol: ModelProtocol;
+}
+
+const routes: readonly Route[] = [
+  { base: '/openai/v1', name: 'openai-chat', protocol: openaiChat },
+  { base: '/openai/v1', name: 'openai-responses', protocol: openaiResponses },
+  { base: '/anthropic', name: 'anthropic', protocol: anthropic },
+  { base: '/gemini', name: 'gemini', protocol: gemini },
+];
+
+const limitSentences: Readonly<Record<ModelLimit, string>> = {
+  max_iterations: 'The number of model requests that the settings allow for a message is reached. Stop here.',
+  max_budget: 'The budget that the settings allow for this conversation is used up. Stop here.',
+};
+
+export interface GatewayOptions {
+  readonly model: string | null;
+  readonly baseUrl: string | null;
+  readonly modelHosts: ModelHosts;
+  readonly key: string | undefined;
+  readonly meter: Meter;
+  readonly allowPrivate: () => boolean | Promise<boolean>;
+  /** What the user should know: a fault, a retry, a price that is guessed. Each sentence once in a row. */
+  readonly onNotice: (sentence: string, isFault: boolean) => void;
+  readonly connections?: Connections;
+}
+
+export interface Gateway {
+  readonly handle: BridgeHandler;
+  close(): void;
+}
+
+async function readBody(request: IncomingMessage): Promise<{ body: Json; bytes: number }> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > requestBytesMax) throw new Refusal('The request is larger than 32 MiB.');
+    pieces.push(piece);
+  }
+  try {
+    const body: unknown = JSON.parse(Buffer.concat(pieces).toString());
+    if (isObject(body)) return { body, bytes };
+  } catch {
+    // As below.
+  }
+  throw new Refusal('The request is not a JSON object.');
+}
+
+async function readError(response: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > errorBytesMax) break;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+function sendError(response: ServerResponse, status: number, message: string): void {
+  if (response.headersSent) return void response.destroy();
+  const type = status === passing ? 'payment_required' : 'invalid_request_error';
+  const body = { type: 'error', error: { type, code: status, message } };
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
+  if (key === undefined) return {};
+  return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
+}
+
+const requestHeaders = [
+  'accept',
+  'anthropic-version',
+  'anthropic-beta',
+  'openai-beta',
+  'user-agent',
+] as const;
+const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
+
+function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+  };
+  for (const name of requestHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { ...headers, ...authorize(upstream, key) };
+}
+
+export function createGateway(options: GatewayOptions): Gateway {
+  const { model, baseUrl, modelHosts, key, meter, allowPrivate, connections = createConnections() } = options;
+  const noted = new Set<string>();
+  let lastNotice = '';
+
+  function tell(sentence: string, isFault: boolean): void {
+    if (sentence !== lastNotice) options.onNotice(sentence, isFault);
+    lastNotice = sentence;
+  }
+
+  function getUpstream(protocol: Protocol): Upstream {
+    const found = findUpstream({ model, baseUrl, protocol, modelHosts });
+    if ('fault' in found) throw new Refusal(found.fault);
+    if (key === undefined && !found.upstream.keyless)
+      throw new Refusal('No key for the model is set. Set llm_api_key in your settings.');
+    return found.upstream;
+  }
+
+  async function ruleFor({ namedByOperator }: Upstream): Promise<AddressRule> {
+    return { private: namedByOperator || (await allowPrivate()) };
+  }
+
+  /** A server of the user's own, which nobody bills. */
+  function isFree({ custom }: Upstream, { socket }: IncomingMessage): boolean {
+    return custom && classifyAddress(socket.remoteAddress ?? '') === 'private';
+  }
+
+  function priceOf(upstream: Upstream, answer: IncomingMessage): Price {
+    const price = findPrice(upstream.name, isFree(upstream, answer));
+    if (price.note !== undefined && !noted.has(price.note)) options.onNotice(price.note, false);
+    if (price.note !== undefined) noted.add(price.note);
+    return price;
+  }
+
+  /** The words of a provider may quote the key. */
+  async function refuse(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { statusCode = 502 } = answer;
+    const said = await readError(answer);
+    const words = key === undefined ? said : said.replaceAll(key, '…');
+    if (statusCode === 401 || statusCode === 403)
+      throw new Refusal(`The provider of the model refuses the key in your settings (${statusCode}).`);
+    tell(`The provider of the model refuses a request (${statusCode}).`, true);
+    response
+      .writeHead(statusCode, { 'content-type': answer.headers['content-type'] ?? 'text/plain' })
+      .end(words);
+  }
+
+  function pass(
+    answer: IncomingMessage,
+    response: ServerResponse,
+    count: (piece: Buffer) => void,
+  ): Promise<void> {
+    const headers: Record<string, string> = { 'cache-control': 'no-store' };
+    for (const name of answerHeaders) {
+      const value = answer.headers[name];
+      if (typeof value === 'string') headers[name] = value;
+    }
+    response.writeHead(answer.statusCode ?? 200, headers);
+    response.flushHeaders();
+    return new Promise((resolve) => {
+      answer.on('data', (piece: Buffer) => {
+        if (!response.write(piece)) {
+          answer.pause();
+          response.once('drain', () => answer.resume());
+        }
+        count(piece);
+      });
+      answer.once('end', () => response.end());
+      answer.once('error', () => response.destroy());
+      answer.once('close', () => resolve());
+    });
+  }
+
+  async function exchange(
+    { name, protocol }: Route,
+    call: ModelCall,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const upstream = getUpstream(name);
+    const { body: sent, bytes } = await readBody(request);
+    const counts = call.kind === 'answer';
+    const limit = counts ? meter.admit(request.headers['x-parley-beside'] === '1') : undefined;
+    if (limit !== undefined) return sendError(response, passing, limitSentences[limit]);
+    const { suffix, body } = protocol.prepare(call, sent, upstream.model);
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const message = {
+      url: new URL(upstream.base + suffix),
+      headers: headersOf(request, upstream, key),
+      body: Buffer.from(JSON.stringify(body)),
+      rule: await ruleFor(upstream),
+      signal: gone.signal,
+    };
+    const answer = await attempt({
+      send: () => connections.send(message),
+      signal: gone.signal,
+      onRetry: (sentence) => tell(sentence, false),
+    });
+    if ((answer.statusCode ?? 0) >= 300) return refuse(answer, response);
+    const price = priceOf(upstream, answer);
+    const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
+    const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
+    await pass(answer, response, reader.push);
+    lastNotice = '';
+    if (counts) meter.record(reader.end(), price);
+  }
+  async function handle(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
+    try {
+      for (const route of routes) {
+        const path = rest.startsWith(`${route.base}/`) ? rest.slice(route.base.length) : undefined;
+        const call = path === undefined || request.method !== 'POST' ? undefined : route.protocol.match(path);
+        if (call !== undefined) return await exchange(route, call, request, response);
+      }
+      sendError(response, 404, 'The gateway takes model requests alone.');
+    } catch (error) {
+      if (response.closed) return;
+      if (!(error instanceof Refusal || error instanceof OutgoingError)) throw error;
+      const sentence =
+        error instanceof OutgoingError
+          ? `The provider of the model cannot be reached: ${error.message}`
+          : error.message;
+      tell(sentence, true);
+      sendError(response, passing, sentence);
+    }
+  }
+
+  return { handle, close: connections.close };
+}

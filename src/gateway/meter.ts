@@ -1,0 +1,97 @@
+// Counts what a conversation takes of its model, and says when it is enough.
+import type { Price } from './prices.ts';
+import { noTokens, type Tokens } from './protocols/protocol.ts';
+
+export type ModelLimit = 'max_iterations' | 'max_budget';
+
+export interface Limits {
+  /** Model requests for one message of the user; null: any number. */
+  readonly requestsMax: number | null;
+  /** Of the conversation; null: any cost. */
+  readonly costNanosMax: number | null;
+}
+
+/** What was taken since it was last asked. */
+export interface Usage extends Tokens {
+  readonly requests: number;
+  readonly costNanos: number;
+}
+
+export const noUsage: Usage = { ...noTokens, requests: 0, costNanos: 0 };
+
+export function add(a: Usage, b: Usage): Usage {
+  return {
+    requests: a.requests + b.requests,
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    costNanos: a.costNanos + b.costNanos,
+  };
+}
+
+interface MeterOptions {
+  readonly limits: Limits;
+  /** What the conversation has cost before. */
+  readonly spentNanos: number;
+  /** Called once for each limit that is met. */
+  readonly onLimit: (limit: ModelLimit) => void;
+}
+
+/** Requests beside the work, such as one for a title: they count for the cost, and so many of them for nothing else. */
+const besideMax = 20;
+
+export interface Meter {
+  /** A message of the user: requests are counted from here. */
+  beginTurn(): void;
+  /** Before each request. The limit that forbids it, where one does. */
+  admit(beside: boolean): ModelLimit | undefined;
+  record(tokens: Tokens, price: Price): void;
+  /** What was counted since the last time. */
+  take(): Usage;
+}
+
+export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Meter {
+  let requests = 0;
+  let beside = 0;
+  let spent = spentNanos;
+  let pending = noUsage;
+  let told: ModelLimit | undefined;
+
+  function limitMet(): ModelLimit | undefined {
+    if (limits.costNanosMax !== null && spent >= limits.costNanosMax) return 'max_budget';
+    if (limits.requestsMax !== null && requests >= limits.requestsMax) return 'max_iterations';
+    return undefined;
+  }
+
+  return {
+    beginTurn: () => {
+      requests = 0;
+      beside = 0;
+      told = undefined;
+    },
+    admit: (isBeside) => {
+      const aside = isBeside && beside < besideMax;
+      const limit = limitMet();
+      if (limit !== undefined && !(aside && limit === 'max_iterations')) {
+        if (told !== limit) onLimit(limit);
+        told = limit;
+        return limit;
+      }
+      if (aside) beside += 1;
+      else requests += 1;
+      pending = { ...pending, requests: pending.requests + 1 };
+      return undefined;
+    },
+    record: (tokens, price) => {
+      const costNanos = price.costOf(tokens);
+      spent += costNanos;
+      pending = add(pending, { ...tokens, requests: 0, costNanos });
+    },
+    take: () => {
+      const taken = pending;
+      pending = noUsage;
+      return taken;
+    },
+  };
+}

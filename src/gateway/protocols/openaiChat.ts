@@ -1,0 +1,23 @@
+// Chat completions, as OpenAI has them and most others offer them, too.
+import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+
+export const openaiChat: ModelProtocol = {
+  match: (path) => (/^\/chat\/completions(\?|$)/.test(path) ? { kind: 'answer', suffix: path } : undefined),
+  prepare: ({ suffix }, body, model) => {
+    const asked = isObject(body['stream_options']) ? body['stream_options'] : {};
+    // Only who asks is told at the end of a stream what it took.
+    const options = body['stream'] === true ? { stream_options: { ...asked, include_usage: true } } : {};
+    return { suffix, body: { ...body, model, ...options } };
+  },
+  read: ({ usage }, before) => {
+    if (!isObject(usage)) return before;
+    const details = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
+    const cacheRead = countOf(details['cached_tokens']);
+    return {
+      input: Math.max(0, countOf(usage['prompt_tokens']) - cacheRead),
+      output: countOf(usage['completion_tokens']),
+      cacheRead,
+      cacheWrite: 0,
+    };
+  },
+};

@@ -1,0 +1,85 @@
+// The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
+import type { Database } from '../db/transaction.ts';
+import { repeat } from '../repeat.ts';
+import type { ClaimedConversation } from '../runtime/store.ts';
+import type { FullSettings } from '../settings/schema.ts';
+import type { UsageColumns } from '../usage/shape.ts';
+import { addUsage } from '../usage/store.ts';
+import { createGateway, type Gateway } from './handler.ts';
+import { add, createMeter, type ModelLimit, noUsage, type Usage } from './meter.ts';
+import type { ModelHosts } from './providers.ts';
+
+const storeEveryMs = 2_000;
+const nanosPerDollar = 1e9;
+
+interface RunGatewayOptions {
+  readonly database: Database;
+  readonly conversation: ClaimedConversation;
+  readonly settings: FullSettings;
+  readonly key: string | undefined;
+  readonly modelHosts: ModelHosts;
+  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly onNotice: (sentence: string, isFault: boolean) => void;
+  readonly onLimit: (limit: ModelLimit) => void;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+export interface RunGateway extends Pick<Gateway, 'handle'> {
+  /** A message of the user: its model requests are counted from here. */
+  beginTurn(): void;
+  /** Its usage is stored soon. */
+  endTurn(): void;
+  /** Stores what was counted; nothing is open then. */
+  close(): Promise<void>;
+}
+
+function toColumns({ requests, input, output, cacheRead, cacheWrite, costNanos }: Usage): UsageColumns {
+  return {
+    model_requests: requests,
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    cost_nanos: costNanos,
+  };
+}
+
+export function createRunGateway(options: RunGatewayOptions): RunGateway {
+  const { database, conversation, settings, onLimit, onBackgroundError } = options;
+  const { max_iterations: requestsMax, max_budget_per_task: budget } = settings;
+  const meter = createMeter({
+    limits: {
+      requestsMax: requestsMax ?? null,
+      costNanosMax: budget == null ? null : Math.round(budget * nanosPerDollar),
+    },
+    spentNanos: Number(conversation.cost_nanos),
+    onLimit,
+  });
+  const gateway = createGateway({
+    ...options,
+    model: settings.llm_model,
+    baseUrl: settings.llm_base_url,
+    meter,
+  });
+  let unstored = noUsage;
+
+  async function store(): Promise<void> {
+    const usage = add(unstored, meter.take());
+    unstored = usage;
+    if (usage.requests + usage.costNanos + usage.input + usage.output === 0) return;
+    await database.run(addUsage, { key: conversation.key, ...toColumns(usage) });
+    unstored = noUsage;
+  }
+  const stores = repeat(store, storeEveryMs, onBackgroundError);
+
+  return {
+    handle: gateway.handle,
+    beginTurn: meter.beginTurn,
+    endTurn: () => void stores.run(),
+    close: async () => {
+      gateway.close();
+      await stores.stop();
+      await stores.run();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// Reads, from an answer that passes by, what it took. Nothing is held back: a piece is looked at after it was sent on.
+import { isObject, type ModelProtocol, noTokens, type Tokens } from './protocols/protocol.ts';
+
+/** Longer lines are not looked at: none that tells of tokens is that long. */
+const lineCharsMax = 1_048_576;
+/** Of an answer in one piece. */
+const wholeCharsMax = 16_777_216;
+/** About, in any language. */
+const bytesPerToken = 4;
+
+export interface UsageReader {
+  push(piece: Buffer): void;
+  /** What it took; guessed from its size where it did not say. */
+  end(): Tokens;
+}
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface ReaderOptions {
+  readonly protocol: ModelProtocol;
+  readonly isStream: boolean;
+  readonly requestBytes: number;
+}
+
+export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOptions): UsageReader {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let bytes = 0;
+  let tokens = noTokens;
+
+  function look(text: string): void {
+    // Most parts of a stream say nothing of it.
+    if (!/usage/i.test(text)) return;
+    const part = parse(text);
+    if (part !== undefined) tokens = protocol.read(part, tokens);
+  }
+
+  function lookAtLines(): void {
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('data:')) look(line.slice('data:'.length));
+    if (rest.length > lineCharsMax) rest = '';
+  }
+
+  return {
+    push: (piece) => {
+      bytes += piece.length;
+      if (!isStream && rest.length > wholeCharsMax) return;
+      rest += decoder.decode(piece, { stream: true });
+      if (isStream) lookAtLines();
+    },
+    end: () => {
+      if (isStream) rest += '\n';
+      if (isStream) lookAtLines();
+      else look(rest);
+      if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0) return tokens;
+      return {
+        ...noTokens,
+        input: Math.ceil(requestBytes / bytesPerToken),
+        output: Math.ceil(bytes / bytesPerToken),
+      };
+    },
+  };
+}

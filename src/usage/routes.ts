@@ -1,0 +1,33 @@
+// GET …/usage.
+import { ConversationParams } from '../conversations/schema.ts';
+import { needs } from '../http/access.ts';
+import type { Server } from '../http/server.ts';
+import { Usage } from './schema.ts';
+import type { Usages } from './service.ts';
+
+export const usageExample: Usage = {
+  requests: 4,
+  input_tokens: 5_120,
+  output_tokens: 840,
+  cache_read_tokens: 12_800,
+  cache_write_tokens: 0,
+  cost_usd: 0.0318,
+};
+
+export function usageRoutes(app: Server, usages: Usages): void {
+  app.get(
+    '/api/conversations/:id/usage',
+    {
+      config: { access: needs('conversations:read'), document: { responseExamples: { some: usageExample } } },
+      schema: {
+        tags: ['Conversations'],
+        operationId: 'getUsage',
+        summary: 'What a conversation has taken of its model',
+        description: 'At most a few seconds behind while it works.',
+        params: ConversationParams,
+        response: { 200: Usage },
+      },
+    },
+    async ({ principal, params }) => usages.get(principal, params.id),
+  );
+}
