@@ -93,9 +93,9 @@ export function createWorker(options: WorkerOptions) {
     );
     const seen = new Map(looks.map((look) => [look.key, look]));
     for (const [runId, run] of runs) {
+      // One that began after the look is not in it, or as another run of the same conversation.
+      if (!asked.has(runId)) continue;
       const look = seen.get(run.key);
-      // One that began after the look is not in it.
-      if (look === undefined && !asked.has(runId)) continue;
       if (look?.run_id !== runId) run.end('lost');
       else if (look.wanted !== null) run.end('stop');
       else if (run.inbox !== undefined && look.next_event > run.inbox.cursor())
