@@ -34,8 +34,8 @@ import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
 import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
-import { createRuntime, type Runtime } from './runtime/runtime.ts';
-import type { Worker, WorkerTimes } from './runtime/worker.ts';
+import { createRuntime, type Runtime, type RuntimeTimes } from './runtime/runtime.ts';
+import type { Worker } from './runtime/worker.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { createSecrets } from './secrets/service.ts';
 import { openVault } from './secrets/vault.ts';
@@ -72,7 +72,7 @@ export interface AppOptions {
   /** Called when the service can no longer do its work. */
   readonly onFatal: (error: Error) => void;
   /** Shorter ones, for tests. */
-  readonly times?: { readonly worker?: Partial<WorkerTimes>; readonly sweep?: SweepTimes };
+  readonly times?: { readonly worker?: Partial<RuntimeTimes>; readonly sweep?: SweepTimes };
 }
 
 const allBusy = 'All workers are busy: it starts as soon as one is free.';

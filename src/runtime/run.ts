@@ -28,6 +28,8 @@ export interface RunParts extends PlaceParts {
   readonly nodeId: string;
   readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
   readonly fetchImage: FetchImage;
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
 }
 
 /** What the log says first of a run that goes on with what another has left. */
@@ -41,7 +43,7 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
 }
 
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
-  const { database, nodeId, fetchImage } = parts;
+  const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
@@ -58,6 +60,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     place,
     inputs,
     mode,
+    initializeMs,
     onUpdate: (update) => recorder.add(mapper.take(update)),
     onPermission: confirming.onPermission,
     onNotice: (sentence) => void recorder.add([notice(sentence)]),

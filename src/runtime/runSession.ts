@@ -7,18 +7,18 @@ import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
 import type { RunPlace } from './runPlace.ts';
 
-/** For each answer until a session is open. */
-const initializeMs = 60_000;
-
 type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
 
 interface AgentStart extends Listeners {
   readonly place: RunPlace;
   readonly inputs: RunInputs;
   readonly mode: Confirmation;
+  /** For each answer until a session is open. */
+  readonly initializeMs: number;
 }
 
-export async function startAgent({ place, inputs, mode, ...listeners }: AgentStart): Promise<Agent> {
+export async function startAgent(start: AgentStart): Promise<Agent> {
+  const { place, inputs, mode, ...rest } = start;
   const { cell, agent, environment } = place;
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
@@ -34,10 +34,9 @@ export async function startAgent({ place, inputs, mode, ...listeners }: AgentSta
   const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } });
   const { auth } = found.program;
   return openAgent({
-    ...listeners,
+    ...rest,
     program,
     cwd: cell.inside.workspace,
-    initializeMs,
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
 }

@@ -30,6 +30,15 @@ const mb = 1_000_000;
 const freeBytesMin = 500 * mb;
 const imageTimeoutMs = 20_000;
 
+export interface RuntimeTimes extends WorkerTimes {
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
+  /** Between two looks for folders that nobody needs. */
+  readonly retentionMs: number;
+}
+
+const usualTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
+
 interface RuntimeOptions {
   readonly config: Config;
   readonly database: Database;
@@ -40,7 +49,7 @@ interface RuntimeOptions {
   readonly nextId: () => string;
   readonly logger: Logger;
   readonly onBackgroundError: (error: Error) => void;
-  readonly times?: Partial<WorkerTimes> | undefined;
+  readonly times?: Partial<RuntimeTimes> | undefined;
 }
 
 export type Runtime = ReturnType<typeof createRuntime>;
@@ -54,6 +63,7 @@ export function createRuntime(options: RuntimeOptions) {
   const { config, database, settings, vault, allowPrivate, hasOneUser, logger, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
+  const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile ?? join(dataDir, 'agents.json'));
   const folders = createFolders(dataDir);
@@ -91,6 +101,7 @@ export function createRuntime(options: RuntimeOptions) {
       fetchImage: createImageFetch(
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
       ),
+      initializeMs,
     });
     return createWorker({
       database,
@@ -100,7 +111,7 @@ export function createRuntime(options: RuntimeOptions) {
       slots: config.slots,
       userRunsMax: config.runningMax,
       onBackgroundError,
-      ...(options.times === undefined ? {} : { times: options.times }),
+      times: workerTimes,
     });
   }
 
@@ -136,6 +147,7 @@ export function createRuntime(options: RuntimeOptions) {
         database,
         folders,
         days: config.workspaceDays,
+        everyMs: retentionMs,
         owner,
         nextId,
         onBackgroundError,
