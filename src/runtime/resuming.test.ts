@@ -53,22 +53,18 @@ for (const kind of databaseKinds) {
       await turns(id, 2);
       const last = saidIn(await runs.events(id)).at(-1) ?? '';
       assert.match(last, /<history>\nUser: Tell me of whales\.\n\nYou: You said: Tell me of whales\.\n/);
-      assert.match(last, /<\/history>[^]*And of seals\?/);
+      assert.match(last, /<\/history>\s*And of seals\?/);
       assert.equal(last.split('And of seals?').length, 2);
     });
 
     it('starts again after a failure, with the message that it had not answered', async (t) => {
-      const runs = await startRuns({ kind, flags: ['--crash-on-start'] }, t);
-      const { service, create, reaches, start } = runs;
+      const runs = await startRuns({ kind, settings: { agent: 'absent' } }, t);
+      const { service, create, reaches, start, turns } = runs;
       const id = await create('say hello');
       await reaches(id, 'STOPPED');
-      await service.ask('/api/settings', { json: { agent: 'absent' } });
+      await service.ask('/api/settings', { json: { agent: 'fake' } });
       await start(id);
-      const again = await until('it stops again', async () => {
-        const now = await runs.info(id);
-        return now.stop_reason?.code === 'agent_missing' && now;
-      });
-      assert.equal(again.status, 'STOPPED');
+      assert.deepEqual(await turns(id, 1), ['hello']);
     });
   });
 
