@@ -28,6 +28,8 @@ export interface Entering {
   readonly wrapped: Wrapped;
   readonly group: LaunchGroup | undefined;
   readonly records: LaunchRecords | undefined;
+  /** The workspace that it has to itself; null: it shares one. */
+  readonly alone: string | null;
   /** Where the program `inside.ts` hands its listener to. */
   readonly handover: Bridge | undefined;
 }
@@ -99,7 +101,7 @@ function keep(output: Readable): Readable {
 
 /** Rejects where the system has no room for another process; then nothing is left. */
 export async function enter(entering: Entering): Promise<Entered> {
-  const { wrapped, group, records, handover } = entering;
+  const { wrapped, group, records, alone, handover } = entering;
   let child: ChildProcess;
   try {
     child = start(entering);
@@ -112,7 +114,7 @@ export async function enter(entering: Entering): Promise<Entered> {
   const forget =
     pid === undefined
       ? undefined
-      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+      : records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end, alone });
   let ending: Promise<void> | undefined;
   const kill = () => {
     ending ??= endAll(child, exited, entering).then(() => forget?.());
