@@ -200,7 +200,7 @@ const unknownId = -1;
 
 /** Takes the row where the run still has it, with the number of its last step before this one. */
 function holdRun(q: Queries, record: RunRecord) {
-  const { key, runId, step, asks, progress = {}, runtimeStatus } = record;
+  const { key, runId, step, asks, progress = {}, to, runtimeStatus } = record;
   return q.build
     .updateTable('conversations')
     .set({
@@ -209,6 +209,8 @@ function holdRun(q: Queries, record: RunRecord) {
       ...progress,
       ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
       ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
+      // Also where it is RUNNING already, with a run that was lost.
+      ...(to === undefined ? {} : { runtime_status: null }),
     })
     .where('key', '=', key)
     .where('run_id', '=', runId)
