@@ -79,7 +79,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
     progress: { agent_session: session.sessionId, workspace_node: nodeId, question: null },
   });
-  const { toBlocks } = createPrompts({
+  const { toBlocks, goOn } = createPrompts({
     database,
     conversation,
     preamble: place.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
@@ -87,7 +87,8 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
   });
-  await talk({ agent, messages, recorder, mapper, signal, interrupted, toBlocks });
+  const first = interrupted ? await goOn() : undefined;
+  await talk({ agent, messages, recorder, mapper, signal, goOn: first, toBlocks });
 }
 
 function toRunEnd(error: unknown): RunEnd | undefined {
