@@ -35,15 +35,19 @@ export function fakeAgentPath(): string {
   return folder;
 }
 
-/** The agents of the place: `fake`, started with these flags, and `absent`, which is nowhere. */
+/** The agents of the place: `fake`, started with these flags, `slow`, and `absent`, which is nowhere. */
 export function writeAgents(dataDir: string, flags: readonly string[] = []): void {
-  const profile = (id: string, command: string) => ({
+  const profile = (id: string, command: string, args: readonly string[] = []) => ({
     id,
     name: id,
     protocol: 'openai-chat',
-    programs: [{ command, args: flags, env: {} }],
+    programs: [{ command, args, env: {} }],
   });
-  const agents = [profile('fake', 'parley-fake-agent'), profile('absent', 'parley-no-such-agent')];
+  const agents = [
+    profile('fake', 'parley-fake-agent', flags),
+    profile('slow', 'parley-fake-agent', ['--slow-start', '60000']),
+    profile('absent', 'parley-no-such-agent'),
+  ];
   writeFileSync(join(dataDir, 'agents.json'), JSON.stringify({ agents }));
 }
 
