@@ -2,6 +2,7 @@
 // happens to their conversations.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
 import type { EventText } from '../events/store.ts';
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
 import { wakeable } from '../repeat.ts';
@@ -72,6 +73,10 @@ interface Live {
   readonly end: (cause: EndCause) => void;
   inbox: Inbox | undefined;
   readonly done: Promise<void>;
+}
+
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'database_unavailable' || error.code === 'overloaded');
 }
 
 export type Worker = ReturnType<typeof createWorker>;
@@ -145,7 +150,8 @@ export function createWorker(options: WorkerOptions) {
       await runAgent({ runId, conversation: claimed, signal, record, listen });
     } catch (error) {
       onBackgroundError(error as Error);
-      await record({ to: 'STOPPED', reason: stopReason('agent_error') });
+      // Without a database for a moment, it is begun anew.
+      if (!isOfDatabase(error)) await record({ to: 'STOPPED', reason: stopReason('agent_error') });
     } finally {
       stopKeeping();
       await database.run(releaseRun, run).catch(onBackgroundError);
