@@ -34,7 +34,7 @@ const allBusy = 'All workers are busy: it starts as soon as one is free.';
 
 /** Shorter ones, for tests. */
 export interface AppTimes {
-  readonly runtime?: RuntimeTimes;
+  readonly worker?: Partial<RuntimeTimes>;
   readonly sweep?: SweepTimes;
 }
 
@@ -106,7 +106,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     allowPrivate,
     nextId: createIds(),
     onBackgroundError,
-    ...(times.runtime && { times: times.runtime }),
+    times: times.worker,
   });
   const worker = config.role === 'api' ? undefined : startWork(runtime, closers, onBackgroundError);
   const conversations = createConversations({

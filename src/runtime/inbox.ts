@@ -62,8 +62,10 @@ export function createInbox({ database, key, from, onEvent }: InboxOptions): Inb
 
   return {
     look: (nextEvent) => {
-      last = last.then(() => readTo(nextEvent));
-      return last;
+      const looked = last.then(() => readTo(nextEvent));
+      // One that fails keeps none of the next from looking.
+      last = looked.catch(() => {});
+      return looked;
     },
     passOver: (first, count) => {
       if (first === cursor) cursor += count;

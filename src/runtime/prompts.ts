@@ -2,6 +2,7 @@
 // was said before where there was something.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import type { Database } from '../db/transaction.ts';
+import { readEvents } from '../events/store.ts';
 import { type FetchedImage, toPrompt, type UserMessage } from './acp/prompt.ts';
 import { readHistory } from './history.ts';
 import type { UserEvent } from './inbox.ts';
@@ -32,6 +33,13 @@ function textBlock(text: string): ContentBlock[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
+const interrupted =
+  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with the last message of the user.';
+
+function quote(content: unknown): string {
+  return typeof content === 'string' ? content.replaceAll(/^/gm, '> ') : '';
+}
+
 function historyText(history: string): string {
   if (history === '') return '';
   return `This is how the conversation went so far:\n\n<history>\n${history}\n</history>`;
@@ -42,8 +50,8 @@ export function createPrompts(options: PromptsOptions) {
   let begun = !isNew;
 
   async function beginning(): Promise<ContentBlock[]> {
-    const { key, heard } = conversation;
-    const history = await readHistory({ database, key, below: heard });
+    const { key, heard, next_event: below } = conversation;
+    const history = await readHistory({ database, key, heard, below });
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
@@ -53,5 +61,19 @@ export function createPrompts(options: PromptsOptions) {
     return [...first, ...(await toPrompt(messages.map(toMessage), { capabilities, fetchImage }))];
   }
 
-  return { toBlocks };
+  /** The message that the lost turn was about: its agent may have died before it had noted it. */
+  async function lastMessage(): Promise<string> {
+    const { key, heard } = conversation;
+    const last = { conversation: key, from: heard - 1, below: heard, newestFirst: true, max: 1, bytesMax: 1 };
+    const [event] = await database.run(readEvents, last);
+    return event === undefined ? '' : quote((JSON.parse(event.json) as UserEvent).args?.['content']);
+  }
+
+  /** What makes an agent go on whose turn was cut off. */
+  async function goOn(): Promise<ContentBlock[]> {
+    const blocks = await toBlocks([]);
+    return [...blocks, ...textBlock(interrupted), ...textBlock(isNew ? '' : await lastMessage())];
+  }
+
+  return { toBlocks, goOn };
 }

@@ -43,7 +43,7 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
 }
 
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
-  const { database, nodeId, fetchImage } = parts;
+  const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
@@ -60,7 +60,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     place,
     inputs,
     mode,
-    initializeMs: parts.initializeMs,
+    initializeMs,
     onUpdate: (update) => recorder.add(mapper.take(update)),
     onPermission: confirming.onPermission,
     onNotice: (sentence) => void recorder.add([notice(sentence)]),
@@ -79,7 +79,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
     progress: { agent_session: session.sessionId, workspace_node: nodeId, question: null },
   });
-  const { toBlocks } = createPrompts({
+  const { toBlocks, goOn } = createPrompts({
     database,
     conversation,
     preamble: place.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
@@ -87,6 +87,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
   });
+  const first = interrupted ? await goOn() : undefined;
   const { limits, beginTurn, endTurn } = place;
   limits.onMet(() => void agent.cancel());
   await talk({
@@ -95,7 +96,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     recorder,
     mapper,
     signal,
-    interrupted,
+    goOn: first,
     toBlocks,
     beginTurn,
     endTurn,

@@ -195,6 +195,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     bridge,
     controlGroups,
     records,
+    alone: true,
   });
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {

@@ -8,15 +8,18 @@ import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
 import type { RunPlace } from './runPlace.ts';
 
-type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice' | 'initializeMs'>;
+type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
 
 interface AgentStart extends Listeners {
   readonly place: RunPlace;
   readonly inputs: RunInputs;
   readonly mode: Confirmation;
+  /** For each answer until a session is open. */
+  readonly initializeMs: number;
 }
 
-export async function startAgent({ place, inputs, mode, ...listeners }: AgentStart): Promise<Agent> {
+export async function startAgent(start: AgentStart): Promise<Agent> {
+  const { place, inputs, mode, ...rest } = start;
   const { cell, agent, environment } = place;
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
@@ -32,7 +35,7 @@ export async function startAgent({ place, inputs, mode, ...listeners }: AgentSta
   const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } });
   const { auth } = found.program;
   return openAgent({
-    ...listeners,
+    ...rest,
     program,
     cwd: cell.inside.workspace,
     ...(auth === undefined ? {} : { authMethod: auth }),

@@ -28,9 +28,16 @@ import { createRetention } from './workspace/retention.ts';
 const mb = 1_000_000;
 /** What a run must leave free on the disk. */
 const freeBytesMin = 500 * mb;
-/** For each answer of an agent until its session is open. */
-const initializeMs = 60_000;
 const imageTimeoutMs = 20_000;
+
+export interface RuntimeTimes extends WorkerTimes {
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
+  /** Between two looks for folders that nobody needs. */
+  readonly retentionMs: number;
+}
+
+const usualTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
 
 interface RuntimeOptions {
   readonly config: Config;
@@ -41,13 +48,7 @@ interface RuntimeOptions {
   readonly allowPrivate: () => Promise<boolean>;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
-  readonly times?: RuntimeTimes;
-}
-
-export interface RuntimeTimes {
-  readonly worker?: Partial<WorkerTimes>;
-  /** For each answer of an agent until its session is open. */
-  readonly initializeMs?: number;
+  readonly times?: Partial<RuntimeTimes> | undefined;
 }
 
 export type Runtime = ReturnType<typeof createRuntime>;
@@ -60,7 +61,8 @@ function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
 export function createRuntime(options: RuntimeOptions) {
   const { config, database, settings, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
-  const { nextId, times = {} } = options;
+  const { nextId } = options;
+  const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
@@ -105,10 +107,10 @@ export function createRuntime(options: RuntimeOptions) {
           onLimit,
           onBackgroundError,
         }),
-      initializeMs: times.initializeMs ?? initializeMs,
       fetchImage: createImageFetch(
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
       ),
+      initializeMs,
     });
     return createWorker({
       database,
@@ -118,7 +120,7 @@ export function createRuntime(options: RuntimeOptions) {
       slots: config.slots,
       userRunsMax: config.runningMax,
       onBackgroundError,
-      ...(times.worker && { times: times.worker }),
+      times: workerTimes,
     });
   }
 
@@ -160,6 +162,7 @@ export function createRuntime(options: RuntimeOptions) {
         database,
         folders,
         days: config.workspaceDays,
+        everyMs: retentionMs,
         owner,
         nextId,
         onBackgroundError,

@@ -94,6 +94,21 @@ for (const kind of databaseKinds) {
       assert.equal(await claim(), undefined);
     });
 
+    it('records a step once, and tells again where its question is', async (t) => {
+      const { database, create, claim } = await setUp(kind, t);
+      await create('ada', 'a1');
+      const taken = await claim();
+      assert.ok(taken !== undefined);
+      const run = { key: taken.key, runId: await runIdOf(database, 'a1'), at };
+      const plain = { ...run, step: 1, events: ['{"n":1}'] };
+      assert.equal(await database.run(recordRun, plain), 1);
+      assert.ok(Number(await database.run(recordRun, plain)) < 0);
+      const question = { ...run, step: 2, events: ['{"n":2}', '{"n":3}'], asks: 1 };
+      for (let sent = 0; sent < 2; sent++) assert.equal(await database.run(recordRun, question), 2);
+      const [row] = await inspect(database, 'select next_event, question from conversations');
+      assert.deepEqual([Number(row?.['next_event']), Number(row?.['question'])], [4, 3]);
+    });
+
     it('fences off a run that lost its conversation to another', async (t) => {
       const { database, create, claim } = await setUp(kind, t);
       await create('ada', 'a1');

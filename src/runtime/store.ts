@@ -192,12 +192,17 @@ interface RunRecord extends Run {
   readonly at: string;
 }
 
-/** The id of the first event; `undefined`: it no longer has the conversation, or is to end. */
+/**
+ * The id of the first event; `undefined`: it no longer has the conversation, or is to end. Of a step that was recorded
+ * before, where only the answer was lost, the id is known where it asks; otherwise it is negative.
+ */
 type Recorded = number | undefined;
+
+const unknownId = -1;
 
 /** Takes the row where the run still has it, with the number of its last step before this one. */
 function holdRun(q: Queries, record: RunRecord) {
-  const { key, runId, step, asks, progress = {}, runtimeStatus } = record;
+  const { key, runId, step, asks, progress = {}, to, runtimeStatus } = record;
   return q.build
     .updateTable('conversations')
     .set({
@@ -206,6 +211,8 @@ function holdRun(q: Queries, record: RunRecord) {
       ...progress,
       ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
       ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
+      // Also where it is RUNNING already, with a run that was lost.
+      ...(to === undefined ? {} : { runtime_status: null }),
     })
     .where('key', '=', key)
     .where('run_id', '=', runId)
@@ -218,18 +225,19 @@ function holdRun(q: Queries, record: RunRecord) {
 const findStep = prepared((q: Queries, { key, runId }: Run) =>
   q.build
     .selectFrom('conversations')
-    .select(['steps', 'next_event'])
+    .select(['steps', 'question'])
     .where('key', '=', key)
     .where('run_id', '=', runId),
 );
 
 /** Records what a run did, once, however often it is sent. */
 export const recordRun = write('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
-  const { events, to, reason = null, step, at } = record;
+  const { events, to, reason = null, step, asks, at } = record;
   const held = (yield* one(holdRun(q, record))) as Held | undefined;
   if (held === undefined) {
     const last = yield* one(findStep(q, record));
-    return last !== undefined && last.steps >= step ? last.next_event : undefined;
+    if (last === undefined || last.steps < step) return undefined;
+    return asks === undefined || last.question === null ? unknownId : last.question - asks;
   }
   if (to === undefined || to === held.status) yield* tellEvents(q, held, events);
   else yield* turn(q, held, { to, reason, events, at });

@@ -12,9 +12,6 @@ import { RunEnd } from './runEnd.ts';
 /** What an agent says, and does not end, is shown after so long. */
 const flushMs = 3_000;
 
-const goOn =
-  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with the last message of the user.';
-
 const oddEnds: Readonly<Partial<Record<TurnEnd['stopReason'], NewEvent>>> = {
   max_tokens: errorEvent('MAX_TOKENS', 'The agent stopped because its answer became too long.'),
   max_turn_requests: errorEvent(
@@ -30,8 +27,8 @@ interface TalkOptions {
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
   readonly signal: AbortSignal;
-  /** A run before was lost in the middle of a turn. */
-  readonly interrupted: boolean;
+  /** Where a run before was lost in the middle of a turn: what makes the agent go on. */
+  readonly goOn: readonly ContentBlock[] | undefined;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
   beginTurn(): void;
   /** Throws where the conversation must not go on. */
@@ -62,8 +59,10 @@ export async function talk(options: TalkOptions): Promise<void> {
       return [...mapper.end(), ...(odd === undefined ? [] : [odd])];
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
-      if (error.code !== 'refused' && error.code !== 'auth_needed') throw agentEnd(error);
-      return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+      if (error.code === 'refused' || error.code === 'auth_needed')
+        return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+      await recorder.add(mapper.end());
+      throw agentEnd(error);
     }
   }
 
@@ -84,7 +83,7 @@ export async function talk(options: TalkOptions): Promise<void> {
     });
   }
 
-  if (options.interrupted) await take([...(await toBlocks([])), { type: 'text', text: goOn }]);
+  if (options.goOn !== undefined) await take(options.goOn);
   while (!signal.aborted) {
     const said = await Promise.race([messages.take(), gone, aborted]);
     if (said === undefined) return;

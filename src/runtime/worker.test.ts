@@ -6,6 +6,7 @@ import { startService, type TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
 import { createIds } from '../ids.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { createWorker, type RunAgent, type RunContext, type WorkerTimes } from './worker.ts';
@@ -105,6 +106,18 @@ for (const kind of databaseKinds) {
         throw new Error('the agent is broken');
       });
       await until('it has stopped', async () => (await infoOf('a1')).stop_reason?.code === 'agent_error');
+    });
+
+    it('begins a conversation anew where its run met a database that was away', async (t) => {
+      const { work, create, infoOf } = await setUp(kind, t);
+      await create('a1');
+      let runs = 0;
+      await work(async (context) => {
+        if (++runs === 1) throw new AppError('database_unavailable', 'The database is away.');
+        await runUntilEnded(context);
+      });
+      await until('it runs', async () => (await infoOf('a1')).status === 'RUNNING');
+      assert.equal(runs, 2);
     });
 
     it('has no more runs than slots, and goes on when one is free', async (t) => {

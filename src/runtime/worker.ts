@@ -2,6 +2,7 @@
 // happens to their conversations.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
 import type { EventText } from '../events/store.ts';
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
 import { wakeable } from '../repeat.ts';
@@ -74,6 +75,10 @@ interface Live {
   readonly done: Promise<void>;
 }
 
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'database_unavailable' || error.code === 'overloaded');
+}
+
 export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(options: WorkerOptions) {
@@ -93,9 +98,9 @@ export function createWorker(options: WorkerOptions) {
     );
     const seen = new Map(looks.map((look) => [look.key, look]));
     for (const [runId, run] of runs) {
+      // One that began after the look is not in it, or as another run of the same conversation.
+      if (!asked.has(runId)) continue;
       const look = seen.get(run.key);
-      // One that began after the look is not in it.
-      if (look === undefined && !asked.has(runId)) continue;
       if (look?.run_id !== runId) run.end('lost');
       else if (look.wanted !== null) run.end('stop');
       else if (run.inbox !== undefined && look.next_event > run.inbox.cursor())
@@ -145,7 +150,8 @@ export function createWorker(options: WorkerOptions) {
       await runAgent({ runId, conversation: claimed, signal, record, listen });
     } catch (error) {
       onBackgroundError(error as Error);
-      await record({ to: 'STOPPED', reason: stopReason('agent_error') });
+      // Without a database for a moment, it is begun anew.
+      if (!isOfDatabase(error)) await record({ to: 'STOPPED', reason: stopReason('agent_error') });
     } finally {
       stopKeeping();
       await database.run(releaseRun, run).catch(onBackgroundError);

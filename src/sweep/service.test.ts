@@ -105,8 +105,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(rung, []);
     });
 
-    it('frees what a dead run held, keeps its status and forgets that it was to end', async () => {
-      const { put, stored, sweep } = await clear(opened);
+    it('frees what a dead run held, rings for it, keeps its status and forgets that it was to end', async () => {
+      const { put, stored, sweep, rung } = await clear(opened);
       const past = { lease_until: Date.now() - 1 };
       await put('ada', 'died', running(past));
       await put('ada', 'died starting', running({ ...past, status: 'STARTING' }));
@@ -125,6 +125,8 @@ for (const kind of databaseKinds) {
         assert.equal(Number(row?.['next_event']), 1);
       }
       assert.deepEqual(await rowOf(stored, 'lives'), before);
+      const died = (await stored()).filter(({ id }) => id !== 'lives');
+      assert.deepEqual(rung.toSorted(), died.map(({ key }) => `c${key}`).toSorted());
     });
 
     it('stops what does not get on while it starts, or takes too long in all', async () => {

@@ -39,8 +39,9 @@ export function createSweep(options: SweepOptions) {
   }
 
   async function sweepOnce(): Promise<void> {
+    // Somebody may have room for it.
     for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax }))
-      await database.run(releaseExpired, { key, times });
+      if (await database.run(releaseExpired, { key, times })) database.ring([conversationTopic(key)]);
     await stopKind('start');
     await stopKind('idle');
   }

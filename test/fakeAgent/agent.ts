@@ -3,8 +3,10 @@
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readFlags } from './flags.ts';
+import { noteStart } from './starts.ts';
 
 const flags = readFlags(process.argv.slice(2));
+noteStart();
 if (flags.crashOnStart) {
   process.stderr.write('fake agent: told to crash at the start\n');
   process.exit(1);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { methods, type RequestPermissionRequest, type ToolKind } from '@agentclientprotocol/sdk';
 import type { Command, Script } from './script.ts';
 
@@ -60,6 +61,15 @@ export const tools = {
       content: output(text),
       rawOutput: { output: text, exitCode: 0 },
     }));
+  },
+
+  /** `tick 100 20`: so many calls, with so many milliseconds between them. */
+  tick: async (script, rest) => {
+    const [count = 0, ms = 0] = rest.split(' ').map(Number);
+    for (let i = 0; i < count && !script.signal.aborted; i++) {
+      await tools.run(script, 'echo tick');
+      await wait(ms);
+    }
   },
 
   'really-run': (script, rest) => use(script, execute(rest), () => runShell(rest, script)),

@@ -45,13 +45,14 @@ interface TestCell {
   readonly cell?: Partial<Cell>;
   readonly bridge?: Bridge;
   readonly records?: LaunchRecords;
+  readonly alone?: boolean;
 }
 
 /** Closed when the test ends, with its bridge. */
 export async function openTestCell(t: TestContext, sandbox: Sandbox, options: TestCell = {}) {
-  const { bridge, records } = options;
+  const { bridge, records, alone = false } = options;
   const cell = newCell(t, options.cell);
-  const open = await openCell({ sandbox, cell, bridge, records, controlGroups });
+  const open = await openCell({ sandbox, cell, bridge, records, alone, controlGroups });
   t.after(async () => {
     await open.close();
     await bridge?.close();

@@ -34,6 +34,8 @@ export interface GitServer extends Listening {
 interface GitServerOptions {
   /** `user:password`; absent: everybody may come. */
   readonly credential?: string;
+  /** Nobody is answered before. */
+  readonly opened?: Promise<void>;
 }
 
 type After = Parameters<typeof listenOnLoopback>[0];
@@ -79,14 +81,17 @@ function serve(root: string, request: IncomingMessage, response: ServerResponse)
   backend.on('error', () => response.destroy());
 }
 
-export async function startGitServer(t: After, { credential }: GitServerOptions = {}): Promise<GitServer> {
+export async function startGitServer(
+  t: After,
+  { credential, opened = Promise.resolve() }: GitServerOptions = {},
+): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'parley-git-'));
   t.after(async () => rmSync(root, { recursive: true, force: true }));
   const wanted = credential && `Basic ${Buffer.from(credential).toString('base64')}`;
   const listening = await listenOnLoopback(t, (request, response) => {
     if (wanted !== undefined && request.headers.authorization !== wanted)
       response.writeHead(401, { 'www-authenticate': 'Basic' }).end('Who are you?');
-    else serve(root, request, response);
+    else void opened.then(() => serve(root, request, response));
   });
   return {
     ...listening,

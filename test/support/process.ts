@@ -25,6 +25,7 @@ export interface Ended {
 }
 
 export interface Program {
+  readonly pid: number | undefined;
   /** What it wrote so far. */
   stdout(): string;
   stderr(): string;
@@ -108,6 +109,7 @@ function startProgram(command: string, args: readonly string[], env: Record<stri
   });
   child.on('error', (error) => (written.stderr += String(error)));
   const program: Program = {
+    pid: child.pid,
     stdout: () => written.stdout,
     stderr: () => written.stderr,
     listeningUrl: () => /listens on (http:\S+)/.exec(written.stdout)?.[1],
@@ -199,7 +201,8 @@ export async function createSite(
     serve: async (options = {}) => {
       const program = startServe(options);
       const url = await untilListening(program);
-      const key = readOwnerKey(options.env?.['PARLEY_DATA_DIR'] ?? place.dataDir);
+      const { PARLEY_DATA_DIR: dataDir = place.dataDir, SESSION_API_KEY: preset } = options.env ?? {};
+      const key = preset ?? readOwnerKey(dataDir);
       return {
         ...program,
         url,

@@ -12,8 +12,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { AppOptions } from '../../src/app.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { type AgentStart, readStarts } from '../fakeAgent/starts.ts';
 import { createPlace, type Place } from './databases.ts';
 import { fakeAgentFile } from './fakeAgent.ts';
+import { inspect } from './inspect.ts';
 import { startService, type TestService } from './service.ts';
 import { until } from './until.ts';
 
@@ -33,15 +35,19 @@ export function fakeAgentPath(): string {
   return folder;
 }
 
-/** The agents of the place: `fake`, started with these flags, and `absent`, which is nowhere. */
+/** The agents of the place: `fake`, started with these flags, `slow`, and `absent`, which is nowhere. */
 export function writeAgents(dataDir: string, flags: readonly string[] = []): void {
-  const profile = (id: string, command: string) => ({
+  const profile = (id: string, command: string, args: readonly string[] = []) => ({
     id,
     name: id,
     protocol: 'openai-chat',
-    programs: [{ command, args: flags, env: {} }],
+    programs: [{ command, args, env: {} }],
   });
-  const agents = [profile('fake', 'parley-fake-agent'), profile('absent', 'parley-no-such-agent')];
+  const agents = [
+    profile('fake', 'parley-fake-agent', flags),
+    profile('slow', 'parley-fake-agent', ['--slow-start', '60000']),
+    profile('absent', 'parley-no-such-agent'),
+  ];
   writeFileSync(join(dataDir, 'agents.json'), JSON.stringify({ agents }));
 }
 
@@ -77,6 +83,8 @@ export interface Runs {
   readonly service: TestService;
   create(message?: string, more?: Record<string, unknown>): Promise<string>;
   say(id: string, message: string): Promise<void>;
+  stop(id: string): Promise<void>;
+  start(id: string): Promise<void>;
   info(id: string): Promise<Info>;
   /** All of them, which must be numbered without gaps. */
   events(id: string): Promise<TestEvent[]>;
@@ -87,6 +95,17 @@ export interface Runs {
 }
 
 const pageMax = 100;
+
+/** Where the files of a conversation are, and the agents that were started there so far. */
+export async function filesOf(
+  place: Place,
+  id: string,
+): Promise<{ readonly root: string; readonly home: string; agents(): AgentStart[] }> {
+  const [row] = await inspect(place, `select key from conversations where id = '${id}'`);
+  const root = join(place.dataDir, 'conversations', String(row?.['key']));
+  const home = join(root, 'home');
+  return { root, home, agents: () => readStarts(home) };
+}
 
 export async function startRuns(
   options: RunsOptions,
@@ -129,11 +148,18 @@ export function createRunsClient(ask: TestService['ask']): Omit<Runs, 'service'>
     }
   }
 
+  async function post(id: string, action: string): Promise<void> {
+    const { status, text } = await ask(path(id, `/${action}`), { method: 'POST' });
+    if (status !== 200) throw new Error(text);
+  }
+
   const stateOf = ({ extras }: TestEvent) => extras?.['agent_state'];
 
   return {
     info,
     events,
+    stop: (id) => post(id, 'stop'),
+    start: (id) => post(id, 'start'),
     create: async (message, more = {}) => {
       const json = { ...(message === undefined ? {} : { initial_user_msg: message }), ...more };
       const { status, body, text } = await ask('/api/conversations', { json });

@@ -97,6 +97,7 @@ describe('a control group', {
       wrapped: processSandbox.wrap(cell, launch, 'none'),
       group: launchGroup,
       records: undefined,
+      alone: null,
       handover: undefined,
     });
     await until('both run', () => sleeps(sleep) === 2);

@@ -28,6 +28,8 @@ export interface Entering {
   readonly wrapped: Wrapped;
   readonly group: LaunchGroup | undefined;
   readonly records: LaunchRecords | undefined;
+  /** The workspace that it has to itself; null: it shares one. */
+  readonly alone: string | null;
   /** Where the program `inside.ts` hands its listener to. */
   readonly handover: Bridge | undefined;
 }
@@ -127,7 +129,7 @@ export interface Entry {
 
 /** Throws where nothing was started, or nothing may stay. What it made of the group goes with the cell's. */
 export function enter(entering: Entering): Entry {
-  const { wrapped, group, records, handover } = entering;
+  const { wrapped, group, records, alone, handover } = entering;
   const child = start(entering);
   const { pid } = child;
   const exited = endOf(child);
@@ -139,7 +141,7 @@ export function enter(entering: Entering): Entry {
   };
   try {
     if (pid !== undefined)
-      forget = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end });
+      forget = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end, alone });
   } catch (error) {
     // Without a note of it nobody could end it after us.
     void kill();

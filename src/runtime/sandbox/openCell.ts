@@ -29,6 +29,8 @@ interface OpenCellOptions {
   readonly controlGroups?: ControlGroups | undefined;
   /** Absent: nobody ends what is left when this process is killed. */
   readonly records?: LaunchRecords | undefined;
+  /** No other cell that says so may live on its workspace: what a worker has left there is ended first. */
+  readonly alone?: boolean;
 }
 
 interface Way {
@@ -57,7 +59,8 @@ async function openWay({ bridgeWay, bridgePort }: Sandbox, bridge: Bridge | unde
 
 /** Rejects where the system refuses a control group or a socket. */
 export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
-  const { sandbox, cell, bridge, controlGroups, records } = options;
+  const { sandbox, cell, bridge, controlGroups, records, alone = false } = options;
+  if (alone) await records?.endAlone(cell.workspace);
   const way = await openWay(sandbox, bridge);
   // An engine for containers sets the limits itself; what we start is only its client.
   const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
@@ -70,6 +73,7 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
       wrapped: sandbox.wrap(cell, launch, launch.offline ? 'none' : way.network),
       group: group?.enter(),
       records,
+      alone: alone ? cell.workspace : null,
       handover: sandbox.bridgeWay === 'handover' && !launch.offline ? bridge : undefined,
     });
     living.add(entry);

@@ -13,6 +13,7 @@ import {
   temporaryFolder,
 } from '../../../test/support/cells.ts';
 import { until } from '../../../test/support/until.ts';
+import { openCell } from './openCell.ts';
 import { openLaunchRecords } from './orphans.ts';
 import { processSandbox } from './process.ts';
 import { knownProcess, processSpace } from './processes.ts';
@@ -86,6 +87,33 @@ describe('what a killed worker left', () => {
     await until('it is gone', () => sleeps(sleep) === 0);
   });
 
+  it('is ended with what is left of its group where its first process is gone', async (t) => {
+    const folder = temporaryFolder(t);
+    const sleep = longSleep();
+    const child = spawn('sh', ['-c', `sleep ${sleep} & sleep 0.2`], { detached: true, stdio: 'ignore' });
+    const leader = knownProcess(child.pid ?? 0);
+    await once(child, 'exit');
+    assert.equal(sleeps(sleep), 1);
+    const record = { space: processSpace(), worker: deadWorker, leader, folders: [], end: null, alone: null };
+    writeFileSync(join(folder, 'a.json'), JSON.stringify(record));
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    await until('it is gone', () => sleeps(sleep) === 0);
+  });
+
+  it('is ended by who gets its workspace for himself, even while its worker lives', async (t) => {
+    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const [before, shared] = [longSleep(), longSleep()];
+    const first = await openTestCell(t, processSandbox, { records, alone: true });
+    await first.open.enter({ argv: ['sleep', before], env: {} });
+    const { cell } = first;
+    const looking = await openCell({ sandbox: processSandbox, cell, records });
+    await looking.enter({ argv: ['sleep', shared], env: {} });
+    await until('both run', () => sleeps(before) + sleeps(shared) === 2);
+    await openCell({ sandbox: processSandbox, cell, records, alone: true });
+    assert.deepEqual([sleeps(before), sleeps(shared)], [0, 1]);
+    await looking.close();
+  });
+
   it('is not a process that got its number later', async (t) => {
     const folder = temporaryFolder(t);
     const { sleep, pid } = await startSleep(t);
@@ -116,7 +144,12 @@ describe('what a killed worker left', () => {
     const records = join(folder, 'launches');
     const add = openLaunchRecords(records);
     const { pid } = await startSleep(t);
-    add.add({ pid, folders: [], end: { command: 'touch', args: [ended], env: { SECRET: 'canary' } } });
+    add.add({
+      pid,
+      folders: [],
+      end: { command: 'touch', args: [ended], env: { SECRET: 'canary' } },
+      alone: null,
+    });
     const [name = ''] = readdirSync(records);
     const text = readFileSync(join(records, name), 'utf8');
     assert.doesNotMatch(text, /canary/);

@@ -32,6 +32,12 @@ export function isRunning({ pid, startedAt }: KnownProcess): boolean {
   return stat !== undefined && stat[startTimeField] === startedAt && !'ZX'.includes(stat[stateField] ?? '');
 }
 
+/** Whether its number is another process by now. Not so while something of its group is left. */
+export function isReplaced({ pid, startedAt }: KnownProcess): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat[startTimeField] !== startedAt;
+}
+
 /** Its children as of now; none where the system does not tell. */
 export function childrenOf(pid: number): KnownProcess[] {
   try {

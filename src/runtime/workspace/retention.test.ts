@@ -30,6 +30,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
       database,
       folders,
       days: keptDays,
+      everyMs: 60 * 60_000,
       owner: 'here',
       nextId: () => `removal-${++count}`,
       onBackgroundError: (error) => errors.push(error),

@@ -8,7 +8,6 @@ import { releaseRun } from '../store.ts';
 import type { Folders } from './folders.ts';
 import { findRemovable, finishRemoval, holdForRemoval, removedObservation } from './store.ts';
 
-const everyMs = 10 * 60_000;
 /** Asked of the database at once. */
 const keysMax = 500;
 /** Removed in one look; the rest has its turn at the next. */
@@ -23,6 +22,8 @@ interface RetentionOptions {
   readonly folders: Folders;
   /** Days for which the workspace of a stopped conversation is kept; 0: for ever. */
   readonly days: number;
+  /** Between two looks. */
+  readonly everyMs: number;
   /** Names this process in the rows that it holds. */
   readonly owner: string;
   readonly nextId: () => string;
@@ -37,7 +38,7 @@ function workspaceRemoved(days: number): NewEvent {
 }
 
 export function createRetention(options: RetentionOptions) {
-  const { database, folders, days, owner, nextId, onBackgroundError, now = Date.now } = options;
+  const { database, folders, days, everyMs, owner, nextId, onBackgroundError, now = Date.now } = options;
   const stoppedMs = days === 0 ? null : days * dayMs;
 
   /** Without a run: of a process that died before it came to this. */

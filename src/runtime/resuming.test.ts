@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { databaseKinds } from '../../test/support/databases.ts';
+import { type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
+import { until } from '../../test/support/until.ts';
+
+/** What the agent said, turn by turn, in the order of the log. */
+function saidIn(events: readonly TestEvent[]): string[] {
+  return events
+    .filter(({ source, action }) => source === 'agent' && action === 'message')
+    .map(({ args }) => String(args?.['content']));
+}
+
+async function untilSaid({ events }: Pick<Runs, 'events'>, id: string, text: string): Promise<string[]> {
+  return until(`it says ${text}`, async () => {
+    const said = saidIn(await events(id));
+    return said.at(-1)?.endsWith(text) && said;
+  });
+}
+
+for (const kind of databaseKinds) {
+  describe(`a STOPPED conversation on ${kind}`, () => {
+    it('goes on with its session when it is started, and when it gets a message', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const { create, turns, stop, start, reaches, say, info } = runs;
+      const id = await create('remember the milk\nsay noted');
+      await turns(id, 1);
+      await stop(id);
+      await reaches(id, 'STOPPED');
+      await start(id);
+      await reaches(id, 'RUNNING');
+      assert.equal((await info(id)).stop_reason, null);
+      await say(id, 'recall');
+      await untilSaid(runs, id, 'I remember the milk');
+      await stop(id);
+      await say(id, 'remember eggs\nrecall');
+      // Nothing that it said before is said again.
+      assert.deepEqual(await untilSaid(runs, id, 'I remember the milk, eggs'), [
+        'noted',
+        'I remember the milk',
+        'I remember the milk, eggs',
+      ]);
+    });
+
+    it('goes on with its history where its agent cannot load a session', async (t) => {
+      const runs = await startRuns({ kind, flags: ['--no-load'] }, t);
+      const { create, turns, stop, reaches, say } = runs;
+      const id = await create('Tell me of whales.');
+      await turns(id, 1);
+      await stop(id);
+      await reaches(id, 'STOPPED');
+      await say(id, 'And of seals?');
+      await turns(id, 2);
+      const last = saidIn(await runs.events(id)).at(-1) ?? '';
+      assert.match(last, /<history>\nUser: Tell me of whales\.\n\nYou: You said: Tell me of whales\.\n/);
+      assert.match(last, /<\/history>\s*And of seals\?/);
+      assert.equal(last.split('And of seals?').length, 2);
+    });
+
+    it('starts again after a failure, with the message that it had not answered', async (t) => {
+      const runs = await startRuns({ kind, settings: { agent: 'absent' } }, t);
+      const { service, create, reaches, start, turns } = runs;
+      const id = await create('say hello');
+      await reaches(id, 'STOPPED');
+      await service.ask('/api/settings', { json: { agent: 'fake' } });
+      await start(id);
+      assert.deepEqual(await turns(id, 1), ['hello']);
+    });
+  });
+
+  describe(`messages to a working agent on ${kind}`, () => {
+    it('wait for the next turn, none lost, none said twice', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const id = await runs.create('say begun\nsleep 600');
+      await runs.reaches(id, 'RUNNING');
+      const words = Array.from({ length: 8 }, (_, i) => `word ${i}`);
+      for (const word of words) await runs.say(id, `say ${word}`);
+      const said = await untilSaid(runs, id, 'word 7');
+      assert.deepEqual(
+        said.flatMap((text) => text.match(/begun|word \d/g) ?? []),
+        ['begun', ...words],
+      );
+    });
+
+    it('wait while it starts, too, and while it is being stopped', async (t) => {
+      const runs = await startRuns({ kind, flags: ['--slow-start', '300'] }, t);
+      const id = await runs.create();
+      for (const word of ['one', 'two']) await runs.say(id, `say ${word}`);
+      await untilSaid(runs, id, 'two');
+      await runs.say(id, 'ignore-cancel');
+      await until('it works', async () => {
+        const last = (await runs.events(id)).at(-1);
+        return last?.extras?.['agent_state'] === 'running';
+      });
+      await runs.stop(id);
+      await runs.say(id, 'say three');
+      const said = await untilSaid(runs, id, 'three');
+      // What came together was one turn.
+      assert.equal(said.join(''), 'onetwothree');
+    });
+  });
+}
