@@ -42,11 +42,11 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
 
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
   const { database, nodeId, fetchImage } = parts;
-  const { conversation, inputs, recorder, signal } = scene;
+  const { conversation, inputs, recorder, masking, signal } = scene;
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
-  const mapper = createEventMapper({ mcpServers: serverNames });
+  const mapper = createEventMapper({ mask: masking.text, mcpServers: serverNames });
   const policy = {
     confirmationMode: confirms === true,
     securityAnalyzer: analyzer,
