@@ -8,15 +8,17 @@ const charsMax = 40_000;
 
 interface Said {
   readonly source?: string;
+  readonly replayed?: boolean;
   readonly action?: string;
   readonly args?: { readonly content?: unknown };
 }
 
 const speakers: Readonly<Record<string, string>> = { user: 'User', agent: 'You' };
 
-function lineOf(json: string): string | undefined {
+function lineOf(json: string, isHeard: boolean): string | undefined {
   if (!json.includes('"action":"message"')) return undefined;
-  const { source = '', action, args } = JSON.parse(json) as Said;
+  const { source = '', action, args, replayed } = JSON.parse(json) as Said;
+  if (source === 'user' && !isHeard && replayed !== true) return undefined;
   const speaker = speakers[source];
   if (action !== 'message' || speaker === undefined || typeof args?.content !== 'string') return undefined;
   return `${speaker}: ${args.content}`;
@@ -27,10 +29,12 @@ interface HistoryOptions {
   readonly key: number;
   /** The first event that is not history. */
   readonly below: number;
+  /** Messages of the user from this one on are still to be given. */
+  readonly heard: number;
 }
 
 /** The messages before that event, oldest first, as many of the newest as fit. Empty where there are none. */
-export async function readHistory({ database, key, below }: HistoryOptions): Promise<string> {
+export async function readHistory({ database, key, below, heard }: HistoryOptions): Promise<string> {
   const newest = await database.run(readEvents, {
     conversation: key,
     from: 0,
@@ -41,8 +45,8 @@ export async function readHistory({ database, key, below }: HistoryOptions): Pro
   });
   const lines: string[] = [];
   let chars = 0;
-  for (const { json } of newest) {
-    const line = lineOf(json);
+  for (const { id, json } of newest) {
+    const line = lineOf(json, id < heard);
     if (line === undefined) continue;
     chars += line.length;
     if (chars > charsMax && lines.length > 0) break;

@@ -42,8 +42,8 @@ export function createPrompts(options: PromptsOptions) {
   let begun = !isNew;
 
   async function beginning(): Promise<ContentBlock[]> {
-    const { key, heard } = conversation;
-    const history = await readHistory({ database, key, below: heard });
+    const { key, heard, next_event: below } = conversation;
+    const history = await readHistory({ database, key, below, heard });
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
