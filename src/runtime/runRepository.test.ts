@@ -46,6 +46,21 @@ describe('a run with a repository', () => {
     assert.deepEqual(told(await runs.events(id)), []);
   });
 
+  it('begins with the prompt of a suggested task, and with its repository', async (t) => {
+    const runs = await startScene(t);
+    const suggested_task = {
+      title: 'It breaks',
+      repo: 'team/app',
+      git_provider: 'github',
+      task_type: 'OPEN_ISSUE',
+      issue_number: 7,
+    };
+    const id = await runs.create('cat README.md', { suggested_task });
+    assert.deepEqual(await runs.turns(id, 1), ['main\n']);
+    const [first] = await runs.events(id);
+    assert.match(first?.message ?? '', /^Work on issue #7 of team\/app\..*\n\ncat README.md$/s);
+  });
+
   it('goes on without its setup script where that fails, and tells what it said', async (t) => {
     const runs = await startScene(t);
     const id = await runs.create('say hello', { ...onMain, selected_branch: 'broken' });
