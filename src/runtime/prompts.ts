@@ -43,7 +43,7 @@ export function createPrompts(options: PromptsOptions) {
 
   async function beginning(): Promise<ContentBlock[]> {
     const { key, heard, next_event: below } = conversation;
-    const history = await readHistory({ database, key, below, heard });
+    const history = await readHistory({ database, key, heard, below });
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 

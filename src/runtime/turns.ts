@@ -59,8 +59,10 @@ export async function talk(options: TalkOptions): Promise<void> {
       return [...mapper.end(), ...(odd === undefined ? [] : [odd])];
     } catch (error) {
       if (!(error instanceof AgentError)) throw error;
-      if (error.code !== 'refused' && error.code !== 'auth_needed') throw agentEnd(error);
-      return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+      if (error.code === 'refused' || error.code === 'auth_needed')
+        return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+      await recorder.add(mapper.end());
+      throw agentEnd(error);
     }
   }
 
