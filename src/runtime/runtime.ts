@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
@@ -104,7 +105,10 @@ export function createRuntime(options: RuntimeOptions) {
     });
   }
 
-  /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
+  /**
+   * A cell without network on the workspace of a conversation; undefined where there is none on this machine. Throws
+   * where nothing may confine it.
+   */
   async function openWorkspace(
     key: number,
     name: ConversationName,
@@ -113,7 +117,7 @@ export function createRuntime(options: RuntimeOptions) {
     const found = await folders.find(key, name);
     if (found === undefined) return undefined;
     const choice = await sandboxes.choose();
-    if ('refusal' in choice) throw new Error(choice.refusal);
+    if ('refusal' in choice) throw new AppError('no_workspace', choice.refusal);
     const { workspace, home } = found;
     const cell = {
       name: `look-${nextId()}`,
