@@ -1,8 +1,10 @@
 // What a run cannot have more of: events, room on the disk, and runs beside it.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startRuns } from '../../test/support/runs.ts';
-import { ending, told } from '../../test/support/runTalk.ts';
+import { ending, statesOf, told } from '../../test/support/runTalk.ts';
 
 const kib = 1024;
 
@@ -36,6 +38,29 @@ describe('a run whose agent dies', () => {
     );
     assert.equal(said[0]?.message, 'half a senten');
     assert.deepEqual(told(events), [`${message}\nThe last that it wrote:\nfake agent: told to crash`]);
+  });
+});
+
+describe('a run that cannot begin', () => {
+  it('tells that the secrets of its user are too large for an environment', async (t) => {
+    const runs = await startRuns({}, t);
+    for (let i = 0; i < 40; i++) {
+      const json = { name: `SECRET_${i}`, value: String(i).padEnd(60 * kib, '.') };
+      assert.equal((await runs.service.ask('/api/secrets', { json })).status, 201);
+    }
+    const { code, message } = await ending(runs, await runs.create('say hello'));
+    assert.equal(code, 'agent_error');
+    assert.match(message, /^The secrets in your settings are too large together/);
+  });
+
+  it('stops, and the log says so, where the fault is ours', async (t) => {
+    const runs = await startRuns({}, t);
+    writeFileSync(join(runs.service.place.dataDir, 'conversations'), 'no folder');
+    const { code, message, events } = await ending(runs, await runs.create('say hello'));
+    assert.equal(code, 'agent_error');
+    assert.deepEqual(told(events), [message]);
+    assert.equal(statesOf(events).at(-1), 'stopped');
+    assert.match(runs.service.logs(), /work in the background failed/);
   });
 });
 
