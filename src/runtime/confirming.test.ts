@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../test/support/runs.ts';
@@ -109,6 +111,20 @@ describe('a question of an agent', () => {
     };
     const answer = await confirming.onPermission(request, new AbortController().signal);
     assert.deepEqual(answer, { optionId: 'no' });
+  });
+
+  it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
+    const place = await createPlace('sqlite');
+    t.after(() => place.remove());
+    const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
+    const args = ['--modes', 'free,careful'];
+    const programs = [{ command: 'parley-fake-agent', args, env: {}, modes }];
+    const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', programs }];
+    writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
+    const runs = await startAsking(t, { place });
+    assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode careful']);
+    await runs.service.ask('/api/settings', { json: { confirmation_mode: false } });
+    assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode free']);
   });
 
   it('can be answered as older clients do', async (t) => {

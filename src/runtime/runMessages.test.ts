@@ -26,11 +26,12 @@ describe('the messages of a run', () => {
   it('come with their images, whether they are in the message or at an address', async (t) => {
     const { url } = await startPictures(t);
     const { create, turns, service } = await startRuns({}, t);
-    const id = await create('image-count', { image_urls: [dataUrl, `${url}/a.png`] });
-    assert.deepEqual(await turns(id, 1), ['2 images']);
+    const large = `data:image/png;base64,${Buffer.alloc(3_000_000).toString('base64')}`;
+    const id = await create('image-count', { image_urls: [dataUrl, `${url}/a.png`, large] });
+    assert.deepEqual(await turns(id, 1), ['3 images']);
     const json = { message: 'image-count', image_urls: [`${url}/page`, dataUrl] };
     assert.equal((await service.ask(`/api/conversations/${id}/message`, { json })).status, 200);
-    assert.deepEqual(await turns(id, 2), ['2 images', '1 images']);
+    assert.deepEqual(await turns(id, 2), ['3 images', '1 images']);
   });
 
   it('tell of images that the agent cannot see', async (t) => {

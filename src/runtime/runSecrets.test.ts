@@ -142,6 +142,7 @@ describe('a secret that has entered a run', () => {
     const id = await runs.create(
       [
         'spell {env:ONE}',
+        'mcp-env files',
         'think {env:ONE}',
         'plan {env:ONE};b',
         'ask execute {env:ONE}',
@@ -160,6 +161,7 @@ describe('a secret that has entered a run', () => {
     for (const kind of ['message', 'think', 'task_tracking', 'run', 'edit', 'agent_update', 'error'])
       assert.ok(kinds.has(kind), kind);
     const log = JSON.stringify(events);
+    assert.ok(log.includes('STDIO=**********'));
     assertWithout(['HEAD-', '-TAIL'], 'events', log + message + runs.service.logs());
     assert.match(log, /The last that it wrote:\\n\*{10}\\n\*{10}\\nfake agent/);
   });

@@ -64,6 +64,9 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
       await say(id, 'mcp-tools 127_0_0_1\nmcp-tools 127_0_0_1_2');
       const answers = (await turns(id, 2)).slice(1).join('');
       assert.match(answers, /^202 .*"name":"one".*200 .*"name":"two"/);
+      const own = { shttp_servers: [{ url: http.url, api_key: 'key-of-http' }] };
+      const other = await create('mcp-tools 127_0_0_1', { mcp_config: own });
+      assert.match((await turns(other, 1)).join(''), /^200 .*"name":"two"/);
     });
 
     it('is out of reach where it is private and private addresses are not allowed', async (t) => {

@@ -49,4 +49,11 @@ export const toolServers = {
       server !== undefined && 'type' in server ? await listTools(server as Remote) : 'no such server',
     );
   },
+
+  /** `mcp-env name`: says the variables of a server that it would start. */
+  'mcp-env': ({ say, session }, rest) => {
+    const server = session.mcpServers.find(({ name }) => name === rest);
+    const env = server !== undefined && 'env' in server ? server.env : [];
+    return say(env.map(({ name, value }) => `${name}=${value}`).join('\n'));
+  },
 } satisfies Readonly<Record<string, Command>>;
