@@ -29,6 +29,8 @@ export interface Confirming {
 
 export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
+  /** Where it was read before its question was known to be in the log, it is not lost. */
+  let lastAnswer: UserEvent | undefined;
   /** One question at a time: the next is put when the last is answered. */
   let last: Promise<unknown> = Promise.resolve();
 
@@ -36,9 +38,16 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
     return riskOf(toolCall['kind'] ?? mapper.kindOf(toolCall.toolCallId));
   }
 
+  function give({ id, args }: UserEvent): void {
+    if (pending === undefined || id <= pending.id) return;
+    const rejected = args['agent_state'] === 'user_rejected';
+    pending.resolve(rejected ? 'reject' : args['decision'] === 'allow_always' ? 'allow_always' : 'allow');
+  }
+
   function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
     const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
     pending = { id, resolve };
+    if (lastAnswer !== undefined) give(lastAnswer);
     if (signal.aborted) resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
     return promise.finally(() => (pending = undefined));
@@ -72,10 +81,9 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
       last = answered.catch(() => {});
       return answered;
     },
-    answer: ({ id, args }) => {
-      if (pending === undefined || id <= pending.id) return;
-      const rejected = args['agent_state'] === 'user_rejected';
-      pending.resolve(rejected ? 'reject' : args['decision'] === 'allow_always' ? 'allow_always' : 'allow');
+    answer: (event) => {
+      lastAnswer = event;
+      give(event);
     },
   };
 }

@@ -7,7 +7,14 @@ import type { OpenCell } from './sandbox/openCell.ts';
 import { runToEnd } from './sandbox/runToEnd.ts';
 
 const bounds = { timeoutMs: 10_000, outputBytesMax: 4_096 };
-const script = 'rm -rf -- "$1" && mkdir -p -- "$(dirname -- "$1")" && cat >"$1"';
+/** Whatever is no folder where one should be, a link say, goes; so does the file that was there. */
+const script = `
+place=$1 rest=$2
+while [ "$rest" != "\${rest#*/}" ]; do
+  place=$place/\${rest%%/*} rest=\${rest#*/}
+  [ -d "$place" ] && [ ! -h "$place" ] || { rm -rf -- "$place" && mkdir -- "$place"; } || exit 1
+done
+rm -rf -- "$place/$rest" && cat >"$place/$rest"`;
 
 /** What a session begins with; empty where there is nothing to say. */
 export function instructionsOf({ instructions, settings }: RunInputs): string {
@@ -18,10 +25,10 @@ export function instructionsOf({ instructions, settings }: RunInputs): string {
 
 /** `file` is relative to the home. */
 export async function writeInstructions(cell: OpenCell, file: string, text: string): Promise<void> {
-  const path = `${cell.inside.home}/${file}`;
+  const { home } = cell.inside;
   const { code, bound } = await runToEnd(
     cell,
-    { argv: ['sh', '-c', script, 'sh', path], env: {}, cwd: cell.inside.home, offline: true },
+    { argv: ['sh', '-c', script, 'sh', home, file], env: {}, cwd: home, offline: true },
     { ...bounds, input: `${text}\n` },
   );
   if (code !== 0 || bound !== undefined)

@@ -4,6 +4,8 @@ import { mask } from '../mcp/secrets.ts';
 
 /** Shorter ones would hide half of a log, and hide nothing. */
 const maskedCharsMin = 4;
+/** The same for a line of a secret. */
+const lineCharsMin = 8;
 
 /** Words of ours, not of an agent. */
 const ownMembers: ReadonlySet<string> = new Set([
@@ -23,22 +25,22 @@ export interface Masking {
   event(event: NewEvent): NewEvent;
 }
 
-function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
-/** The longest first: one may be the start of another. */
-function patternOf(values: ReadonlySet<string>): RegExp | undefined {
-  const sorted = [...values].toSorted((a, b) => b.length - a.length);
-  return sorted.length === 0 ? undefined : new RegExp(sorted.map(escapePattern).join('|'), 'g');
+/**
+ * Also each of its lines: long texts come in pieces, which end where lines do, and programs indent lines or end them
+ * in ways of their own.
+ */
+function valuesOf(secret: string): string[] {
+  const lines = secret.split('\n').map((line) => line.trim());
+  return [secret, ...lines.filter((line) => line.length >= lineCharsMin)];
 }
 
 export function createMasking(secrets: Iterable<string>): Masking {
-  // Long texts come in pieces, which end where lines do.
-  const lines = [...secrets].flatMap((value) => [value, ...value.split('\n')]);
-  const values = new Set(lines.filter((value) => value.length >= maskedCharsMin));
-  let pattern = patternOf(values);
-  const text = (value: string) => (pattern === undefined ? value : value.replace(pattern, mask));
+  const hidden = new Set([...secrets].flatMap(valuesOf).filter((value) => value.length >= maskedCharsMin));
+  /** The longest first: one may be the start of another. */
+  const sort = () => [...hidden].toSorted((a, b) => b.length - a.length);
+  let values = sort();
+  // One after the other: a pattern of all of them can be larger than an engine of patterns takes.
+  const text = (shown: string) => values.reduce((rest, value) => rest.replaceAll(value, mask), shown);
 
   function any(value: unknown): unknown {
     if (typeof value === 'string') return text(value);
@@ -53,10 +55,10 @@ export function createMasking(secrets: Iterable<string>): Masking {
 
   return {
     hide: (value) => {
-      values.add(value);
-      pattern = patternOf(values);
+      hidden.add(value);
+      values = sort();
     },
     text,
-    event: (event) => (pattern === undefined ? event : (any(event) as NewEvent)),
+    event: (event) => (values.length === 0 ? event : (any(event) as NewEvent)),
   };
 }

@@ -1,7 +1,7 @@
 // One run: from a claimed conversation to an agent that talks, and to the end of both. Its place, its agent, its
 // session, RUNNING, then turn after turn.
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, errorEvent, type NewEvent, notice } from '../events/shapes.ts';
+import { agentStateChanged, type NewEvent, notice } from '../events/shapes.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
 import { createConfirming } from './confirming.ts';
@@ -11,7 +11,7 @@ import { createMasking } from './masking.ts';
 import { createMessages } from './messages.ts';
 import { createPrompts, type FetchImage } from './prompts.ts';
 import { createRecorder } from './recorder.ts';
-import { RunEnd } from './runEnd.ts';
+import { endEvents, RunEnd } from './runEnd.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import type { ClaimedConversation } from './store.ts';
@@ -48,7 +48,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
   const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
-  const mapper = createEventMapper({ mcpServers: serverNames });
+  const mapper = createEventMapper({ mask: scene.masking.text, mcpServers: serverNames });
   const policy = {
     confirmationMode: confirms === true,
     securityAnalyzer: analyzer,
@@ -113,15 +113,7 @@ async function recordEnd(recorder: RunScene['recorder'], error: unknown): Promis
   const end = toRunEnd(error);
   if (end === undefined) throw error;
   const { reason, details } = end;
-  const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
-  await recorder.step({
-    to: 'STOPPED',
-    reason,
-    events: [
-      errorEvent(reason.code.toUpperCase(), `${reason.message}${words}`),
-      agentStateChanged('stopped', reason.message),
-    ],
-  });
+  await recorder.step({ to: 'STOPPED', reason, events: endEvents(reason, details) });
 }
 
 /** Ends what runs in the place when the run must end: at once, or after a moment where its user stopped it. */

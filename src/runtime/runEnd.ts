@@ -1,4 +1,5 @@
 // A reason for a run to stop its conversation, thrown from wherever it is found.
+import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
 import { type StopCode, type StopReason, stopReason, stopReasons } from '../lifecycle/states.ts';
 
 export class RunEnd extends Error {
@@ -12,4 +13,13 @@ export class RunEnd extends Error {
     this.reason = stopReason(code, sentence);
     this.details = details;
   }
+}
+
+/** What the log says of it. */
+export function endEvents(reason: StopReason, details = ''): NewEvent[] {
+  const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
+  return [
+    errorEvent(reason.code.toUpperCase(), `${reason.message}${words}`),
+    agentStateChanged('stopped', reason.message),
+  ];
 }

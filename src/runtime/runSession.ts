@@ -6,6 +6,7 @@ import type { OpenedSession } from './acp/session.ts';
 import { type Confirmation, launchOf, sessionOf } from './agents/launch.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
+import { RunEnd } from './runEnd.ts';
 import type { RunPlace } from './runPlace.ts';
 
 type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
@@ -32,7 +33,7 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
   const text = instructionsOf(inputs);
   if (profile.instructions !== undefined && text !== '')
     await writeInstructions(cell, profile.instructions, text);
-  const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } });
+  const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } }).catch(toEnd);
   const { auth } = found.program;
   return openAgent({
     ...rest,
@@ -40,6 +41,15 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
     cwd: cell.inside.workspace,
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
+}
+
+/** The system has a bound for all variables of a program together. */
+function toEnd(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'E2BIG') throw error;
+  throw new RunEnd(
+    'agent_error',
+    'The secrets in your settings are too large together for the environment of a program. Delete some.',
+  );
 }
 
 interface SessionWanted {

@@ -124,7 +124,10 @@ export function createRuntime(options: RuntimeOptions) {
     });
   }
 
-  /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
+  /**
+   * A cell without network on the workspace of a conversation; undefined where there is none on this machine. Throws
+   * where nothing may confine it.
+   */
   async function openWorkspace(
     key: number,
     name: ConversationName,

@@ -3,12 +3,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
+import { eventText } from '../events/shapes.ts';
 import type { EventText } from '../events/store.ts';
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
 import { wakeable } from '../repeat.ts';
 import { conversationOf, conversationTopic, userTopic } from '../topics.ts';
 import { createInbox, type Inbox, type UserEvent } from './inbox.ts';
 import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
+import { endEvents } from './runEnd.ts';
 import {
   type ClaimedConversation,
   claimConversation,
@@ -151,7 +153,11 @@ export function createWorker(options: WorkerOptions) {
     } catch (error) {
       onBackgroundError(error as Error);
       // Without a database for a moment, it is begun anew.
-      if (!isOfDatabase(error)) await record({ to: 'STOPPED', reason: stopReason('agent_error') });
+      if (isOfDatabase(error)) return;
+      const reason = stopReason('agent_error');
+      const at = new Date().toISOString();
+      const events = endEvents(reason).map((event) => eventText(event, at));
+      await record({ to: 'STOPPED', reason, events });
     } finally {
       stopKeeping();
       await database.run(releaseRun, run).catch(onBackgroundError);

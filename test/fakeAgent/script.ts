@@ -3,6 +3,7 @@ import { type AgentContext, type ContentBlock, methods, type StopReason } from '
 import { failures } from './failures.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
+import { toolServers } from './toolServers.ts';
 import { tools } from './tools.ts';
 
 export interface Turn {
@@ -23,7 +24,12 @@ export interface Script extends Turn {
 /** Awaited. Whoever returns `refusal` ends the turn. */
 export type Command = (script: Script, rest: string) => unknown;
 
-const commands: Readonly<Record<string, Command>> = { ...talk, ...tools, ...failures };
+const commands: Readonly<Record<string, Command>> = { ...talk, ...tools, ...toolServers, ...failures };
+
+/** `{env:NAME}` in a line stands for the value of a variable. */
+function expand(line: string): string {
+  return line.replaceAll(/\{env:(\w+)\}/g, (_, name: string) => process.env[name] ?? '');
+}
 
 export async function runScript(turn: Turn): Promise<StopReason> {
   const { session, client, prompt, signal } = turn;
@@ -46,7 +52,7 @@ export async function runScript(turn: Turn): Promise<StopReason> {
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*)$/.exec(line) ?? [];
     if (!Object.hasOwn(commands, word)) continue;
     known = true;
-    const outcome = await commands[word]?.(script, rest);
+    const outcome = await commands[word]?.(script, expand(rest));
     if (signal.aborted) return 'cancelled';
     if (outcome === 'refusal') return outcome;
   }

@@ -1,5 +1,5 @@
 // A session of the fake agent. What it remembers and what was said is kept under HOME, so that it can be loaded again.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { McpServer, SessionUpdate } from '@agentclientprotocol/sdk';
@@ -37,5 +37,7 @@ export function keep(id: string, add: Partial<Kept>): void {
     remembered: [...remembered, ...(add.remembered ?? [])],
     history: [...history, ...(add.history ?? [])],
   };
-  writeFileSync(fileOf(id), JSON.stringify(kept));
+  // At once: it may be killed at any moment, and must not forget what it knew.
+  writeFileSync(`${fileOf(id)}.new`, JSON.stringify(kept));
+  renameSync(`${fileOf(id)}.new`, fileOf(id));
 }

@@ -28,6 +28,12 @@ export const talk = {
       await update({ sessionUpdate: 'agent_message_chunk', content: text(words.join(' ')) });
   },
 
+  /** `spell Hello`: one message, a character a piece. */
+  spell: async ({ update }, rest) => {
+    for (const character of rest)
+      await update({ sessionUpdate: 'agent_message_chunk', content: text(character) });
+  },
+
   think: ({ update }, rest) => update({ sessionUpdate: 'agent_thought_chunk', content: text(rest) }),
 
   /** `plan a;b;c`: the first is done, the second under way. */

@@ -1,23 +1,13 @@
 // The end of an agent: why it came, with the last that the agent had to say.
 import type { Readable } from 'node:stream';
 import type { End, Entered } from '../sandbox/openCell.ts';
+import { keepTail } from '../tail.ts';
 import { AgentError } from './errors.ts';
 import type { Peer } from './peer.ts';
 
 const stderrBytesMax = 2 * 1024;
 /** What a process has written is read for so long after its end. */
 const drainMs = 1_000;
-
-function keepTail(stream: Readable): () => string {
-  let tail = Buffer.alloc(0);
-  stream.on('data', (piece: Buffer) => {
-    tail = Buffer.concat([tail, piece]).subarray(-stderrBytesMax);
-  });
-  stream.on('error', () => {
-    // It has ended.
-  });
-  return () => tail.toString().trim();
-}
 
 function closing(stream: Readable): Promise<void> {
   return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', () => resolve()));
@@ -37,7 +27,10 @@ function describe({ code, signal }: End): string {
 
 /** Waits for the end, makes it one where only half of it came, and closes the peer with the reason. */
 export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
-  const tail = keepTail(program.stderr);
+  const tail = keepTail([program.stderr], stderrBytesMax);
+  program.stderr.on('error', () => {
+    // It has ended.
+  });
   const stderrRead = closing(program.stderr);
   let alive = true;
   const gone = program.ended.then((end) => {
@@ -47,7 +40,7 @@ export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError
   const fault = await Promise.race([peer.done, gone.then(() => undefined)]);
   if (fault === undefined) await atMost(drainMs, Promise.all([peer.done, gone, stderrRead]));
   if (alive) await program.kill();
-  const reason = fault ?? new AgentError('exited', describe(await gone), tail());
+  const reason = fault ?? new AgentError('exited', describe(await gone), tail().trim());
   peer.close(reason);
   return reason;
 }

@@ -2,6 +2,7 @@
 // what its setup script makes of it. A workspace that an earlier run completed is kept as it is.
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../../files.ts';
+import { bridgeEnvironment } from '../bridge/environment.ts';
 import { fillWorkspace, type GitPlace, type Look, lookAtWorkspace } from './clone.ts';
 import { type ConversationFolders, emptyFolder } from './folders.ts';
 import { gitEnvironment } from './gitEnvironment.ts';
@@ -64,7 +65,10 @@ async function setUp(
   let failure: SetupFailure | undefined;
   if (hasSetupScript) {
     report(`Running ${setupScript}`);
-    const env = gitEnvironment({ bridge: cell.bridge, remote, identity });
+    const env = {
+      ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
+      ...gitEnvironment({ bridge: cell.bridge, remote, identity }),
+    };
     failure = await runSetupScript({ cell, env, signal, timeoutMs });
   }
   if (!signal.aborted) replaceFile(folders.setupMark, '');

@@ -1,7 +1,7 @@
 // The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
 // cell. That it fails is told, and the conversation goes on.
-import type { Readable } from 'node:stream';
 import type { OpenCell } from '../sandbox/openCell.ts';
+import { keepTail } from '../tail.ts';
 
 export const setupScript = '.openhands/setup.sh';
 
@@ -20,22 +20,12 @@ interface SetupOptions {
   readonly timeoutMs: number;
 }
 
-/** Keeps the end of what comes, and lets the rest go: a script may say as much as it likes. */
-function keepTail(streams: readonly Readable[]): () => string {
-  let tail = Buffer.alloc(0);
-  for (const stream of streams)
-    stream.on('data', (piece: Buffer) => {
-      tail = Buffer.concat([tail, piece]).subarray(-tailBytesMax);
-    });
-  return () => tail.toString().replace(/^\uFFFD+/, '');
-}
-
 /** Undefined where it went well. */
 export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
   const { cell, env, signal, timeoutMs } = options;
   const script = await cell.enter({ argv: ['bash', setupScript], env });
   script.stdin.end();
-  const tail = keepTail([script.stdout, script.stderr]);
+  const tail = keepTail([script.stdout, script.stderr], tailBytesMax);
   let late = false;
   const timer = setTimeout(() => {
     late = true;

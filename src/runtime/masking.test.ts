@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createMasking } from './masking.ts';
+
+const mask = '**********';
+
+describe('masking', () => {
+  it('hides values and what starts with one, and leaves what is too short to be a secret', () => {
+    const { text } = createMasking(['abcd', 'abcdefgh', 'xyz', '']);
+    assert.equal(text('abcd-abcdefgh-abc-xyz'), `${mask}-${mask}-abc-xyz`);
+  });
+
+  it('takes a value for what it is, whatever characters it has', () => {
+    const { text } = createMasking(['a.c$&(d', '$1\\n[x]']);
+    assert.equal(text('a.c$&(d abc$&(d $1\\n[x]'), `${mask} abc$&(d ${mask}`);
+  });
+
+  it('hides each line of a value, however it is indented or ended', () => {
+    const { text } = createMasking(['first line\r\n    second line\r\n}\r\n']);
+    assert.equal(text('> second line\n}\nfirst line\n'), `> ${mask}\n}\n${mask}\n`);
+  });
+
+  it('hides values of any size', () => {
+    const secrets = Array.from({ length: 100 }, (_, i) => String(i).padEnd(64_000, '.'));
+    const { text } = createMasking(secrets);
+    assert.equal(text(`it is ${secrets[7]}!`), `it is ${mask}!`);
+  });
+
+  it('hides what comes to be known later', () => {
+    const masking = createMasking([]);
+    const event = { source: 'agent', message: 'the token', args: { 'the token': ['the token'] } } as const;
+    assert.equal(masking.event(event), event);
+    masking.hide('the token');
+    assert.deepEqual(masking.event(event), {
+      source: 'agent',
+      message: mask,
+      args: { [mask]: [mask] },
+    });
+  });
+});

@@ -1,0 +1,93 @@
+// What a run cannot have more of: events, room on the disk, and runs beside it.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startRuns } from '../../test/support/runs.ts';
+import { ending, statesOf, told } from '../../test/support/runTalk.ts';
+
+const kib = 1024;
+
+describe('a run that says too much', () => {
+  it('leaves a log that can be read, with its last words', async (t) => {
+    const { create, turns, events } = await startRuns({}, t);
+    const id = await create(`flood 2000 1000\n${'run echo one\n'.repeat(1_500)}say the last words`);
+    const said = await turns(id, 1);
+    assert.ok(said.at(-1)?.endsWith('the last words'));
+    const all = await events(id);
+    assert.ok(all.length > 2_000 && all.length < 2_020, String(all.length));
+    assert.ok(all.every((event) => JSON.stringify(event).length < 140 * kib));
+    assert.deepEqual(told(all), [
+      'The agent did more than 2000 things in one turn; the rest of it is not in this log.',
+    ]);
+    const flood = said.slice(0, -1).join('');
+    assert.deepEqual([flood.length, /^x+$/.test(flood)], [2_000_000, true]);
+  });
+});
+
+describe('a run whose agent dies', () => {
+  it('stops with the reason, and keeps what the agent had begun to say', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('spell half a senten\nrun-forever make\ncrash');
+    const { code, message, events } = await ending(runs, id);
+    assert.deepEqual([code, message], ['agent_error', 'The agent ended with exit code 1.']);
+    const said = events.filter(({ source }) => source === 'agent');
+    assert.deepEqual(
+      said.map(({ action, observation }) => action ?? observation),
+      ['message', 'run', 'run'],
+    );
+    assert.equal(said[0]?.message, 'half a senten');
+    assert.deepEqual(told(events), [`${message}\nThe last that it wrote:\nfake agent: told to crash`]);
+  });
+});
+
+describe('a run that cannot begin', () => {
+  it('tells that the secrets of its user are too large for an environment', async (t) => {
+    const runs = await startRuns({}, t);
+    for (let i = 0; i < 40; i++) {
+      const json = { name: `SECRET_${i}`, value: String(i).padEnd(60 * kib, '.') };
+      assert.equal((await runs.service.ask('/api/secrets', { json })).status, 201);
+    }
+    const { code, message } = await ending(runs, await runs.create('say hello'));
+    assert.equal(code, 'agent_error');
+    assert.match(message, /^The secrets in your settings are too large together/);
+  });
+
+  it('stops, and the log says so, where the fault is ours', async (t) => {
+    const runs = await startRuns({}, t);
+    writeFileSync(join(runs.service.place.dataDir, 'conversations'), 'no folder');
+    const { code, message, events } = await ending(runs, await runs.create('say hello'));
+    assert.equal(code, 'agent_error');
+    assert.deepEqual(told(events), [message]);
+    assert.equal(statesOf(events).at(-1), 'stopped');
+    assert.match(runs.service.logs(), /work in the background failed/);
+  });
+});
+
+describe('a run that fills its disk', () => {
+  it('stops with the bound that the operator has set', async (t) => {
+    const runs = await startRuns({ env: { PARLEY_WORKSPACE_MB: '1' } }, t);
+    const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
+    const { code, message, events } = await ending(runs, id);
+    assert.deepEqual([code, message], ['workspace_error', 'Its workspace and home hold more than 1 MiB.']);
+    assert.deepEqual(told(events), [message]);
+  });
+});
+
+describe('a conversation for which there is no run', () => {
+  for (const [option, sentence] of [
+    ['PARLEY_SLOTS', 'All workers are busy: it starts as soon as one is free.'],
+    ['PARLEY_RUNNING_MAX', null],
+  ] as const)
+    it(`waits until another has ended, and says so, where ${option} is reached`, async (t) => {
+      const { create, reaches, turns, info, service } = await startRuns({ env: { [option]: '1' } }, t);
+      const busy = await create('hang');
+      await reaches(busy, 'RUNNING');
+      const { body } = await service.ask('/api/conversations', { json: { initial_user_msg: 'say hello' } });
+      assert.deepEqual([body.conversation_status, body.message], ['STARTING', sentence]);
+      const { status, runtime_status: why } = await info(body.conversation_id);
+      assert.deepEqual([status, why], ['STARTING', 'STATUS$WAITING_FOR_WORKER']);
+      await service.ask(`/api/conversations/${busy}/stop`, { method: 'POST' });
+      assert.deepEqual(await turns(body.conversation_id, 1), ['hello']);
+    });
+});

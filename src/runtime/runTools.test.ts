@@ -1,0 +1,79 @@
+// The tool servers that a run gives its agent.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { noBubblewrap } from '../../test/support/cells.ts';
+import { startMcpServer } from '../../test/support/mcpServer.ts';
+import { startRuns } from '../../test/support/runs.ts';
+import { told } from '../../test/support/runTalk.ts';
+
+const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };
+const stdio = { name: 'files', command: 'files-mcp', args: ['--all'], env: { TOKEN: 'of-the-files' } };
+
+describe('the tool servers of a run', () => {
+  it('are those of the settings, as they are where the agent starts them', async (t) => {
+    const mcp_config = { stdio_servers: [stdio], sse_servers: [], shttp_servers: [] };
+    const { create, turns } = await startRuns({ settings: { mcp_config } }, t);
+    const id = await create('mcp-servers');
+    assert.deepEqual(await turns(id, 1), ['files stdio files-mcp --all env:TOKEN']);
+  });
+
+  it('are those of the request where it names some, whatever the settings say', async (t) => {
+    const mcp_config = { stdio_servers: [stdio], sse_servers: [], shttp_servers: [] };
+    const { create, turns } = await startRuns({ settings: { mcp_config } }, t);
+    const own = { ...mcp_config, stdio_servers: [{ ...stdio, name: 'other' }] };
+    const id = await create('mcp-servers', { mcp_config: own });
+    assert.deepEqual(await turns(id, 1), ['other stdio files-mcp --all env:TOKEN']);
+    const none = await create('mcp-servers', { mcp_config: { ...mcp_config, stdio_servers: [] } });
+    assert.deepEqual(await turns(none, 1), ['no MCP servers']);
+  });
+
+  it('are left out, and the log says so, where the agent cannot speak to them', async (t) => {
+    const mcp_config = {
+      stdio_servers: [stdio],
+      sse_servers: [{ url: 'https://a.example/sse' }],
+      shttp_servers: [{ url: 'https://b.example/mcp' }],
+    };
+    const { create, turns, events } = await startRuns({ flags: ['--no-http-mcp'] }, t);
+    const id = await create('mcp-servers', { mcp_config });
+    assert.deepEqual(await turns(id, 1), ['files stdio files-mcp --all env:TOKEN']);
+    assert.deepEqual(told(await events(id)), [
+      'The tool server https://a.example/sse is left out: this agent cannot speak to tool servers over SSE.',
+      'The tool server https://b.example/mcp is left out: this agent cannot speak to tool servers over HTTP.',
+    ]);
+  });
+});
+
+for (const sandbox of ['process', 'bubblewrap'] as const)
+  describe(`a tool server over HTTP in ${sandbox}`, {
+    skip: sandbox === 'bubblewrap' && noBubblewrap,
+  }, () => {
+    it('is reached by the bridge, which adds its key outside', async (t) => {
+      const sse = await startMcpServer(t, { form: 'sse', key: 'key-of-sse', tools: ['one'] });
+      const http = await startMcpServer(t, { form: 'json', key: 'key-of-http', tools: ['two'] });
+      const mcp_config = {
+        sse_servers: [{ url: sse.url, api_key: 'key-of-sse' }],
+        shttp_servers: [{ url: http.url, api_key: 'key-of-http' }],
+      };
+      const { create, turns, say } = await startRuns({ sandbox, env, settings: { mcp_config } }, t);
+      const id = await create('mcp-servers');
+      const [described = ''] = await turns(id, 1);
+      assert.match(
+        described,
+        /^127_0_0_1 sse http:\/\/127\.0\.0\.1:\d+\/mcp\/0 headers:Authorization\n127_0_0_1_2 http http:\/\/127\.0\.0\.1:\d+\/mcp\/1 headers:Authorization$/,
+      );
+      await say(id, 'mcp-tools 127_0_0_1\nmcp-tools 127_0_0_1_2');
+      const answers = (await turns(id, 2)).slice(1).join('');
+      assert.match(answers, /^202 .*"name":"one".*200 .*"name":"two"/);
+      const own = { shttp_servers: [{ url: http.url, api_key: 'key-of-http' }] };
+      const other = await create('mcp-tools 127_0_0_1', { mcp_config: own });
+      assert.match((await turns(other, 1)).join(''), /^200 .*"name":"two"/);
+    });
+
+    it('is out of reach where it is private and private addresses are not allowed', async (t) => {
+      const http = await startMcpServer(t, { form: 'json' });
+      const { create, turns } = await startRuns({ sandbox, env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' } }, t);
+      const id = await create('mcp-tools 127_0_0_1', { mcp_config: { shttp_servers: [{ url: http.url }] } });
+      assert.match((await turns(id, 1)).join(''), /^502 The tool server could not be asked\./);
+      assert.equal(http.requests.length, 0);
+    });
+  });
