@@ -110,7 +110,8 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());
     let stop: Promise<void> | undefined;
-    const { announcement } = await services.runtime.describeSandbox();
+    const { kind, announcement } = await services.runtime.describeSandbox();
+    logger.info({ sandbox: kind ?? null }, announcement);
     return { url, ownerKey, databaseKind: database.kind, sandbox: announcement, stop: stopped };
   }
 }

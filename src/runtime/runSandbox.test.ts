@@ -33,7 +33,7 @@ describe('a run without a sandbox', () => {
       'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap or docker.',
     );
     const { status, body } = await runs.service.ask(`/api/conversations/${before}/list-files`);
-    assert.deepEqual([status, body.code, body.error], [404, 'no_workspace', message]);
+    assert.deepEqual([status, body.code, body.error], [503, 'no_sandbox', message]);
   });
 
   it('is refused to agents that are not built in, where nothing else works', async (t) => {
