@@ -19,7 +19,7 @@ async function untilSaid({ events }: Pick<Runs, 'events'>, id: string, text: str
 }
 
 for (const kind of databaseKinds) {
-  describe(`a STOPPED conversation on ${kind}`, () => {
+  describe(`a STOPPED conversation on ${kind}`, { concurrency: 2 }, () => {
     it('goes on with its session when it is started, and when it gets a message', async (t) => {
       const runs = await startRuns({ kind }, t);
       const { create, turns, stop, start, reaches, say, info } = runs;
@@ -68,7 +68,7 @@ for (const kind of databaseKinds) {
     });
   });
 
-  describe(`messages to a working agent on ${kind}`, () => {
+  describe(`messages to a working agent on ${kind}`, { concurrency: 2 }, () => {
     it('wait for the next turn, none lost, none said twice', async (t) => {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create('say begun\nsleep 600');

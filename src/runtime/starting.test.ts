@@ -55,7 +55,7 @@ const failures: readonly Failure[] = [
 ];
 
 for (const kind of databaseKinds) {
-  describe(`a STARTING conversation on ${kind}`, () => {
+  describe(`a STARTING conversation on ${kind}`, { concurrency: 2 }, () => {
     it('waits where all slots are taken, says so, and runs when one is free', async (t) => {
       const { create, info, reaches, turns, stop } = await startRuns({ kind, env: oneSlot }, t);
       const first = await create('say one');

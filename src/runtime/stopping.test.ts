@@ -12,7 +12,7 @@ const idleSoon = { sweep: { ...defaultTimes, idleMs: 500 } };
 const crowdedSoon = { sweep: { ...defaultTimes, crowdedIdleMs: 200 } };
 
 for (const kind of databaseKinds) {
-  describe(`a RUNNING conversation on ${kind}`, () => {
+  describe(`a RUNNING conversation on ${kind}`, { concurrency: 2 }, () => {
     it('stops when its user says so: in the middle of a turn, and while it waits', async (t) => {
       const { service, create, reaches, stop, events } = await startRuns({ kind }, t);
       const ids = [await create('say begun\nhang'), await create()];
