@@ -81,8 +81,16 @@ async function appendFor({ database, userId }: Store, ids: readonly string[], in
   async function repeat(): Promise<void> {
     while (performance.now() < begin + ms) {
       const id = ids[begun++ % ids.length] ?? '';
-      const outcome = await database.run(startConversation, { userId, id, message: [text], waking: [], at });
-      if (outcome?.changed !== true) throw new Error('an event was not appended');
+      const outcome = await database.run(startConversation, {
+        userId,
+        id,
+        message: [text],
+        waking: [],
+        waitingMax: 0,
+        at,
+      });
+      if (outcome === undefined || outcome === 'too_many' || !outcome.changed)
+        throw new Error('an event was not appended');
     }
   }
   await Promise.all(Array.from({ length: inFlight }, repeat));

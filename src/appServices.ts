@@ -22,7 +22,7 @@ import { createSecrets } from './secrets/service.ts';
 import type { Vault } from './secrets/vault.ts';
 import { createSettings } from './settings/service.ts';
 import { createSweep } from './sweep/service.ts';
-import type { SweepTimes } from './sweep/store.ts';
+import { releaseAll, type SweepTimes } from './sweep/store.ts';
 import { createUsages } from './usage/service.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
@@ -68,10 +68,19 @@ function createRates({ rateLimit, createLimit }: Config) {
 }
 
 /** Runs conversations, and removes the workspaces that nobody needs any more. */
-function startWork(runtime: Runtime, closers: Closers, onBackgroundError: (error: Error) => void): Worker {
-  runtime.endOrphans().catch(onBackgroundError);
+function startWork(
+  database: Database,
+  runtime: Runtime,
+  closers: Closers,
+  onBackgroundError: (error: Error) => void,
+): Worker {
+  /** No run begins while what another has left may be alive. */
+  async function clearUp(): Promise<void> {
+    await runtime.endOrphans();
+    if (database.kind === 'sqlite') await database.run(releaseAll, null);
+  }
   closers.push(runtime.startRetention().close);
-  const worker = runtime.startWorker();
+  const worker = runtime.startWorker(clearUp().catch(onBackgroundError));
   closers.push(worker.close);
   return worker;
 }
@@ -108,7 +117,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     onBackgroundError,
     times: times.worker,
   });
-  const worker = config.role === 'api' ? undefined : startWork(runtime, closers, onBackgroundError);
+  const worker = config.role === 'api' ? undefined : startWork(database, runtime, closers, onBackgroundError);
   const conversations = createConversations({
     database,
     vault,
@@ -144,7 +153,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     runtime,
     conversations,
     confirmations,
-    lifecycle: createLifecycle({ database, confirmations }),
+    lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),
     listing: createListing({ database, followers: hub.followers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),

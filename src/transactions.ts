@@ -3,6 +3,7 @@ import { auditTransactions } from './audit/store.ts';
 import { changeTransactions } from './changes/store.ts';
 import { confirmationTransactions } from './confirmations/store.ts';
 import { conversationTransactions } from './conversations/store.ts';
+import { waitingTransactions } from './conversations/waitingStore.ts';
 import { ping, touch } from './db/ping.ts';
 import type { AnyTransaction } from './db/transaction.ts';
 import { eventTransactions } from './events/store.ts';
@@ -29,6 +30,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...auditTransactions,
   ...settingsTransactions,
   ...conversationTransactions,
+  ...waitingTransactions,
   ...lifecycleTransactions,
   ...confirmationTransactions,
   ...usageTransactions,

@@ -11,9 +11,15 @@ interface Group {
 
 const groups: Readonly<Record<string, Group>> = {
   fast: {
-    files: ['src/**/*.test.ts', 'test/fast/**/*.test.ts'],
+    files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/fast/**/*.test.ts'],
     flags: ['--test-isolation=none'],
     minutesMax: 5,
+  },
+  // They start programs and wait for them: two at a time.
+  runs: {
+    files: ['src/{runtime,workspaces}/**/*.test.ts'],
+    flags: ['--test-concurrency=2'],
+    minutesMax: 6,
   },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 5 },
 };

@@ -8,7 +8,7 @@ import { repeat } from '../repeat.ts';
 import { ownerOf } from '../secrets/store.ts';
 import { storeSealed } from '../secrets/storeSealed.ts';
 import type { Vault } from '../secrets/vault.ts';
-import { conversationTopic, userTopic } from '../topics.ts';
+import { conversationTopic, userTopic, workTopic } from '../topics.ts';
 import { answerStatus } from './answer.ts';
 import {
   fingerprintText,
@@ -157,7 +157,7 @@ export function createConversations(options: ConversationsOptions) {
       return { made, ...(await database.run(createConversation, made)) };
     });
     if (stored.outcome === 'created')
-      database.ring([conversationTopic(stored.key), userTopic(stored.made.userId)]);
+      database.ring([conversationTopic(stored.key), userTopic(stored.made.userId), workTopic]);
     return { id: stored.made.id, outcome: stored };
   }
 

@@ -211,24 +211,4 @@ export const purgeIdempotency = write(
   },
 );
 
-/** Conversations of a user that no run has; at most `max` are counted. */
-export const countWaiting = read(
-  'conversations.countWaiting',
-  function* (q, { userId, max }: { userId: number; max: number }): Steps<number> {
-    const waiting = q.build
-      .selectFrom('conversations')
-      .select('key')
-      .where('user_id', '=', userId)
-      .where('run_id', 'is', null)
-      // As the index has it.
-      .where(sql<boolean>`status <> 'STOPPED'`)
-      .limit(max)
-      .as('waiting');
-    const counted = yield* one(
-      q.build.selectFrom(waiting).select((e) => e.fn.countAll<number>().as('count')),
-    );
-    return Number(counted?.count ?? 0);
-  },
-);
-
-export const conversationTransactions = [countWaiting, createConversation, findCreated, purgeIdempotency];
+export const conversationTransactions = [createConversation, findCreated, purgeIdempotency];

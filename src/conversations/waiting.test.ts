@@ -28,6 +28,14 @@ for (const kind of databaseKinds) {
 
       await service.ask(`${path}/c0/stop`, { method: 'POST' });
       assert.equal((await create('one-more')).status, 200);
+      for (const [what, json] of [
+        ['start', {}],
+        ['message', { message: 'go on' }],
+      ] as const) {
+        const woken = await service.ask(`${path}/c0/${what}`, { json });
+        assert.deepEqual([woken.status, woken.body.code], [429, 'too_many_waiting']);
+      }
+      assert.equal((await service.ask(`${path}/c1/message`, { json: { message: 'more' } })).status, 200);
     });
   });
 }

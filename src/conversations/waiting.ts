@@ -2,7 +2,7 @@
 // creates, and by hand in between, so that a creation costs no count.
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
-import { countWaiting } from './store.ts';
+import { countWaiting } from './waitingStore.ts';
 
 const countedForMs = 1_000;
 const usersMax = 10_000;
@@ -26,6 +26,12 @@ interface WaitingOptions {
   readonly max: number;
 }
 
+export function tooManyWaiting(max: number): AppError {
+  return new AppError('too_many_waiting', `${max} of your conversations wait for a worker already.`, {
+    retryAfterS,
+  });
+}
+
 export function createWaitingBound({ database, max }: WaitingOptions): WaitingBound {
   const counts = new Map<number, Count>();
 
@@ -34,9 +40,7 @@ export function createWaitingBound({ database, max }: WaitingOptions): WaitingBo
     if (counts.size >= usersMax) counts.clear();
     counts.set(userId, { at: performance.now(), waiting });
     if (waiting < max) return undefined;
-    return new AppError('too_many_waiting', `${max} of your conversations wait for a worker already.`, {
-      retryAfterS,
-    });
+    return tooManyWaiting(max);
   }
 
   return {

@@ -4,11 +4,12 @@ import type { Confirmations } from '../confirmations/service.ts';
 import { answerStatus } from '../conversations/answer.ts';
 import { conversationName, noConversation } from '../conversations/name.ts';
 import type { ConversationResponse } from '../conversations/schema.ts';
+import { tooManyWaiting } from '../conversations/waiting.ts';
 import type { Database } from '../db/transaction.ts';
 import { invalid } from '../errors.ts';
 import { agentStateChanged, eventText, loading, userMessage } from '../events/shapes.ts';
 import type { Principal } from '../keys/principal.ts';
-import { conversationTopic, userTopic } from '../topics.ts';
+import { conversationTopic, userTopic, workTopic } from '../topics.ts';
 import { compileCheck } from '../validation.ts';
 import { MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
 import { stopReason } from './states.ts';
@@ -28,14 +29,16 @@ const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 interface LifecycleOptions {
   readonly database: Database;
   readonly confirmations: Confirmations;
+  /** Of a user's conversations that may wait for a worker; 0: any number. */
+  readonly waitingMax: number;
   readonly clock?: () => number;
 }
 
-export function createLifecycle({ database, confirmations, clock = Date.now }: LifecycleOptions) {
+export function createLifecycle({ database, confirmations, waitingMax, clock = Date.now }: LifecycleOptions) {
   const now = () => new Date(clock()).toISOString();
 
   function ring(userId: number, key: number): void {
-    database.ring([conversationTopic(key), userTopic(userId)]);
+    database.ring([conversationTopic(key), userTopic(userId), workTopic]);
   }
 
   function settle({ userId }: Principal, outcome: Outcome | undefined): Outcome {
@@ -59,7 +62,10 @@ export function createLifecycle({ database, confirmations, clock = Date.now }: L
 
   async function wake(principal: Principal, id: string, message: readonly string[], at: string) {
     const waking = [eventText(loading, at)];
-    return database.run(startConversation, { ...conversationName(principal, id), message, waking, at });
+    const name = conversationName(principal, id);
+    const outcome = await database.run(startConversation, { ...name, message, waking, waitingMax, at });
+    if (outcome === 'too_many') throw tooManyWaiting(waitingMax);
+    return outcome;
   }
 
   async function start(principal: Principal, id: string): Promise<ConversationResponse> {

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { type Change, changeText } from '../changes/shape.ts';
 import { recordChange } from '../changes/store.ts';
 import type { ConversationName } from '../conversations/name.ts';
+import { countWaitingSteps } from '../conversations/waitingStore.ts';
 import { one, prepared, type Queries, rows, type Steps, write } from '../db/transaction.ts';
 import { deleteEvents, type EventText, insertEvents } from '../events/store.ts';
 import { forgetEventDeliveries, recordDeliveries } from '../webhooks/outboxStore.ts';
@@ -66,6 +67,8 @@ const takeRowAndIds = prepared((q: Queries, { userId, id, count }: ConversationN
     .set({
       next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
       updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
+      // It has something to do: whoever looks for idle ones must not take it for one.
+      active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
     })
     .where('user_id', '=', userId)
     .where('id', '=', id)
@@ -106,14 +109,14 @@ export function* tellEvents(q: Queries, held: Held, events: readonly EventText[]
   if (added !== undefined) yield* recordDeliveries(q, { ...happeningTo(held), events: added });
 }
 
-interface Turn extends Moment {
+interface Move extends Moment {
   readonly to: ConversationStatus;
   readonly reason: StopReason | null;
   readonly events: readonly EventText[];
 }
 
 /** Moves a held conversation to another state. */
-export function* turn(q: Queries, held: Held, { to, reason, events, at }: Turn): Steps<void> {
+export function* moveTo(q: Queries, held: Held, { to, reason, events, at }: Move): Steps<void> {
   if (!mayFollow(held.status, to)) throw new Error(`a conversation cannot go from ${held.status} to ${to}`);
   yield* rows(
     q.build
@@ -164,7 +167,7 @@ export const stopConversation = write('lifecycle.stop', function* (q, input: Sto
   const held = yield* hold(q, input);
   if (held === undefined) return undefined;
   if (held.status === 'STOPPED') return { key: held.key, status: 'STOPPED', changed: false };
-  yield* turn(q, held, { ...input, to: 'STOPPED' });
+  yield* moveTo(q, held, { ...input, to: 'STOPPED' });
   return { key: held.key, status: 'STOPPED', changed: true };
 });
 
@@ -173,13 +176,15 @@ interface Start extends ConversationName, Moment {
   readonly waking: readonly EventText[];
   /** What it gets first, whether it starts or runs. */
   readonly message: readonly EventText[];
+  /** Of its user's conversations that may wait for a worker; 0: any number. */
+  readonly waitingMax: number;
 }
 
 /** Starts one that has stopped, and adds a message to it where there is one. */
 export const startConversation = write('lifecycle.start', function* (q, input: Start): Steps<
-  Outcome | undefined
+  Outcome | 'too_many' | undefined
 > {
-  const { userId, id, message, waking, at } = input;
+  const { userId, id, message, waking, waitingMax, at } = input;
   const count = message.length;
   const held = (count === 0 ? yield* hold(q, input) : yield* one(takeRowAndIds(q, { userId, id, count }))) as
     | Held
@@ -191,7 +196,9 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
     if (count > 0) yield* recordDeliveries(q, { ...happeningTo(held), events });
     return { key: held.key, status: held.status, changed: count > 0 };
   }
-  yield* turn(q, held, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
+  if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
+    return 'too_many';
+  yield* moveTo(q, held, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
   return { key: held.key, status: 'STARTING', changed: true };
 });
 

@@ -16,9 +16,6 @@ const ClientConfig = Type.Object(
   { $id: 'ClientConfig', additionalProperties: false },
 );
 
-/** What existing clients call the built-in agent. */
-const builtInAlias = 'CodeActAgent';
-
 /** With any that is set, a person is asked only for tools of a kind that can do harm. */
 const securityAnalyzers: readonly string[] = ['tool_kind'];
 
@@ -37,10 +34,7 @@ export function optionRoutes(app: Server, { agents }: { readonly agents: readonl
   names('/api/options/models', 'listModels', 'Models that are known by name', () =>
     listModelNames(new Date().toISOString().slice(0, 10)),
   );
-  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => [
-    builtInAlias,
-    ...agents,
-  ]);
+  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => agents);
   names(
     '/api/options/security-analyzers',
     'listSecurityAnalyzers',

@@ -1,4 +1,5 @@
 // Questions of an agent: allowed by the settings, or put to the user and answered from the log.
+import type { Decision } from '../confirmations/schema.ts';
 import { agentStateChanged } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
 import { chooseAnswer, decide, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
@@ -6,8 +7,6 @@ import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './ac
 import type { Risk } from './acp/toolCall.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';
-
-type Decision = 'allow' | 'allow_always' | 'reject';
 
 interface Pending {
   /** The event that asks. */
@@ -56,8 +55,9 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (signal.aborted) return 'cancelled';
     const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOfCall(request)));
+    if (asked.length === 0) return 'cancelled';
     const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
-    const asks = Math.max(0, asked.length - 1);
+    const asks = asked.length - 1;
     const first = await recorder.step({ events, asks });
     if (first === undefined) return 'cancelled';
     const decision = await waitForAnswer(first + asks, signal);

@@ -10,7 +10,8 @@ import { createConversation } from '../conversations/store.ts';
 import { createIds } from '../ids.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { ensureUser } from '../users/store.ts';
-import { createWorker, type RunAgent } from './worker.ts';
+import type { RunAgent } from './runContext.ts';
+import { createWorker } from './worker.ts';
 
 const drainMax = 30_000;
 /** Who has most has them first: nobody else may have to wait for that. */

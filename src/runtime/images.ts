@@ -4,8 +4,8 @@ import type { FetchImage } from './prompts.ts';
 
 /** Undefined where what is there is no image. Throws where it cannot be fetched. */
 export function createImageFetch(fetch: OutgoingFetch): FetchImage {
-  return async (url) => {
-    const response = await fetch(url);
+  return async (url, signal) => {
+    const response = await fetch(url, { signal });
     const [mimeType = ''] = (response.headers.get('content-type') ?? '').split(';');
     if (!response.ok || !/^image\/[\w.+-]+$/.test(mimeType)) {
       await response.body?.cancel();

@@ -1,6 +1,7 @@
 // Keeps the lease of a run, and says when it may no longer go on: timed on a clock that nobody sets, from before a
 // renewal was sent.
 import type { Database } from '../db/transaction.ts';
+import { repeatable } from '../repeat.ts';
 import { type Run, renewRun } from './store.ts';
 
 /** Why a run must end: its user stopped it, it lost its lease, or the process stops and leaves it to another. */
@@ -40,7 +41,9 @@ export function keepLease({
     if (outcome === 'kept') renewedAt = sentAt;
     else onEnd(outcome);
   }
-  const renewals = setInterval(() => void renew().catch(onBackgroundError), renewMs);
+  // One at a time: a database that is slow is not helped by more of them.
+  const { run: renewOnce } = repeatable(renew, onBackgroundError);
+  const renewals = setInterval(() => void renewOnce(), renewMs);
   const watch = setInterval(() => {
     if (performance.now() - renewedAt > giveUpMs) onEnd('lost');
   }, renewMs / 4);

@@ -26,15 +26,43 @@ describe('masking', () => {
     assert.equal(text(`it is ${secrets[7]}!`), `it is ${mask}!`);
   });
 
+  it('leaves our own words where we write them, and nowhere else', () => {
+    const { event } = createMasking(['message', 'stopped', 'agent']);
+    assert.deepEqual(
+      event({
+        source: 'agent',
+        message: 'message',
+        action: 'message',
+        args: {
+          agent_state: 'stopped',
+          arguments: { source: 'agent', agent_state: 'stopped', action: 'message' },
+        },
+      }),
+      {
+        source: 'agent',
+        message: mask,
+        action: 'message',
+        args: {
+          agent_state: 'stopped',
+          arguments: { source: mask, [`${mask}_state`]: mask, action: mask },
+        },
+      },
+    );
+  });
+
   it('hides what comes to be known later', () => {
     const masking = createMasking([]);
-    const event = { source: 'agent', message: 'the token', args: { 'the token': ['the token'] } } as const;
+    const event = {
+      source: 'agent',
+      message: 'the token',
+      args: { arguments: { 'the token': ['the token'] } },
+    } as const;
     assert.equal(masking.event(event), event);
     masking.hide('the token');
     assert.deepEqual(masking.event(event), {
       source: 'agent',
       message: mask,
-      args: { [mask]: [mask] },
+      args: { arguments: { [mask]: [mask] } },
     });
   });
 });

@@ -7,16 +7,9 @@ const maskedCharsMin = 4;
 /** The same for a line of a secret. */
 const lineCharsMin = 8;
 
-/** Words of ours, not of an agent. */
-const ownMembers: ReadonlySet<string> = new Set([
-  'timestamp',
-  'source',
-  'action',
-  'observation',
-  'agent_state',
-  'confirmation_state',
-  'security_risk',
-]);
+/** Words of ours, not of an agent, where we write them. */
+const ownWords: ReadonlySet<string> = new Set(['timestamp', 'source', 'action', 'observation']);
+const ownDetails: ReadonlySet<string> = new Set(['agent_state', 'confirmation_state', 'security_risk']);
 
 export interface Masking {
   /** From now on this value is hidden, too. */
@@ -42,15 +35,28 @@ export function createMasking(secrets: Iterable<string>): Masking {
   // One after the other: a pattern of all of them can be larger than an engine of patterns takes.
   const text = (shown: string) => values.reduce((rest, value) => rest.replaceAll(value, mask), shown);
 
+  /** Members that we have named, some of which hold our own words. */
+  function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [name, words.has(name) ? member : any(member)]),
+    );
+  }
+
   function any(value: unknown): unknown {
     if (typeof value === 'string') return text(value);
     if (Array.isArray(value)) return value.map(any);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) =>
-        ownMembers.has(name) ? [name, member] : [text(name), any(member)],
-      ),
-    );
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [text(name), any(member)]));
+  }
+
+  function event({ args, extras, ...rest }: NewEvent): NewEvent {
+    const details = (value: unknown) =>
+      typeof value === 'object' && value !== null ? ours(value, ownDetails) : any(value);
+    return {
+      ...ours(rest, ownWords),
+      ...(args === undefined ? {} : { args: details(args) }),
+      ...(extras === undefined ? {} : { extras: details(extras) }),
+    } as NewEvent;
   }
 
   return {
@@ -59,6 +65,6 @@ export function createMasking(secrets: Iterable<string>): Masking {
       values = sort();
     },
     text,
-    event: (event) => (values.length === 0 ? event : (any(event) as NewEvent)),
+    event: (shown) => (values.length === 0 ? shown : event(shown)),
   };
 }

@@ -1,15 +1,12 @@
 // The name of this machine's data folder: a workspace is found again only where it was made.
 import { randomUUID } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createFile } from '../files.ts';
 
 /** Made at the first start; whoever shares the folder shares the name. */
 export function nodeIdOf(dataDir: string): string {
   const file = join(dataDir, 'node.id');
-  try {
-    writeFileSync(file, `${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+  createFile(file, `${randomUUID()}\n`);
   return readFileSync(file, 'utf8').trim();
 }

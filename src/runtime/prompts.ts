@@ -8,7 +8,7 @@ import { readHistory } from './history.ts';
 import type { UserEvent } from './inbox.ts';
 import type { ClaimedConversation } from './store.ts';
 
-export type FetchImage = (url: string) => Promise<FetchedImage | undefined>;
+export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
 
 interface PromptsOptions {
   readonly database: Database;
@@ -19,6 +19,7 @@ interface PromptsOptions {
   readonly isNew: boolean;
   readonly capabilities: PromptCapabilities | undefined;
   readonly fetchImage: FetchImage;
+  readonly signal: AbortSignal;
 }
 
 function toMessage({ args }: UserEvent): UserMessage {
@@ -46,7 +47,8 @@ function historyText(history: string): string {
 }
 
 export function createPrompts(options: PromptsOptions) {
-  const { database, conversation, preamble, isNew, capabilities, fetchImage } = options;
+  const { database, conversation, preamble, isNew, capabilities, signal } = options;
+  const fetchImage = (url: string) => options.fetchImage(url, signal);
   let begun = !isNew;
 
   async function beginning(): Promise<ContentBlock[]> {

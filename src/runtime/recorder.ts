@@ -2,7 +2,7 @@
 // the database takes it.
 import { eventText, type NewEvent } from '../events/shapes.ts';
 import type { Masking } from './masking.ts';
-import type { RunContext, RunStep } from './worker.ts';
+import type { RunContext, RunStep } from './runContext.ts';
 
 /** For so long events wait for others that share their commit. */
 const gatherMs = 50;
@@ -43,32 +43,34 @@ export function createRecorder({ record, masking }: RecorderOptions): Recorder {
     return done;
   }
 
-  async function drain(): Promise<void> {
+  /** Records what waits at the time of the call, before whatever is called for later. */
+  function drain(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
-    while (waiting.length > 0) {
-      const events = waiting.slice(0, stepEventsMax);
-      waiting = waiting.slice(stepEventsMax);
-      await record({ events });
-    }
+    const taken = waiting;
+    waiting = [];
+    return enqueue(async () => {
+      for (let from = 0; from < taken.length; from += stepEventsMax)
+        await record({ events: taken.slice(from, from + stepEventsMax) });
+    });
   }
 
   return {
     add: async (events) => {
       waiting.push(...toTexts(events));
-      if (waiting.length > waitingMax) await enqueue(drain);
-      else if (waiting.length > 0) timer ??= setTimeout(() => void enqueue(drain), gatherMs);
+      if (waiting.length > waitingMax) await drain();
+      else if (waiting.length > 0) timer ??= setTimeout(() => void drain(), gatherMs);
     },
     step: ({ events = [], reason, ...step }) => {
       const texts = toTexts(events);
-      return enqueue(async () => {
-        await drain();
-        return record({
+      if (waiting.length > 0) void drain();
+      return enqueue(() =>
+        record({
           ...step,
           events: texts,
           ...(reason === undefined ? {} : { reason: { ...reason, message: masking.text(reason.message) } }),
-        });
-      });
+        }),
+      );
     },
   };
 }

@@ -11,12 +11,12 @@ import { createMasking } from './masking.ts';
 import { createMessages } from './messages.ts';
 import { createPrompts, type FetchImage } from './prompts.ts';
 import { createRecorder } from './recorder.ts';
+import type { RunAgent, RunContext } from './runContext.ts';
 import { endEvents, RunEnd } from './runEnd.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import type { ClaimedConversation } from './store.ts';
 import { agentEnd, talk } from './turns.ts';
-import type { RunAgent, RunContext } from './worker.ts';
 
 /** Runs that may take a conversation one after the other without getting on. */
 const claimsMax = 5;
@@ -30,6 +30,17 @@ export interface RunParts extends PlaceParts {
   readonly fetchImage: FetchImage;
   /** For each answer of an agent until its session is open. */
   readonly initializeMs: number;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** A session is of the agent that opened it. */
+function sessionText({ agent, sessionId }: { agent: string; sessionId: string }): string {
+  return `${agent} ${sessionId}`;
+}
+
+function sessionOfAgent({ agent_session: stored }: ClaimedConversation, { agent }: RunPlace): string | null {
+  const [id = '', ...rest] = (stored ?? '').split(' ');
+  return id === agent.profile.id && rest.length > 0 ? rest.join(' ') : null;
 }
 
 /** What the log says first of a run that goes on with what another has left. */
@@ -67,7 +78,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   });
   signal.addEventListener('abort', () => void agent.cancel(), { once: true });
 
-  const resume = conversation.workspace_node === nodeId ? conversation.agent_session : null;
+  const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, place) : null;
   const session = await openRunSession(agent, { place, inputs, mode, resume });
   serverNames.push(...session.serverNames);
   const messages = createMessages();
@@ -77,7 +88,10 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   await recorder.step({
     to: 'RUNNING',
     events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
-    progress: { agent_session: session.sessionId, workspace_node: nodeId, question: null },
+    progress: {
+      agent_session: sessionText({ agent: place.agent.profile.id, sessionId: session.sessionId }),
+      workspace_node: nodeId,
+    },
   });
   const { toBlocks, goOn } = createPrompts({
     database,
@@ -86,6 +100,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     isNew: session.how === 'new',
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
+    signal,
   });
   const first = interrupted ? await goOn() : undefined;
   const { limits, beginTurn, endTurn } = place;
@@ -117,8 +132,9 @@ async function recordEnd(recorder: RunScene['recorder'], error: unknown): Promis
 }
 
 /** Ends what runs in the place when the run must end: at once, or after a moment where its user stopped it. */
-function closeOnAbort(place: RunPlace, signal: AbortSignal): void {
-  const close = () => setTimeout(() => void place.close(), signal.reason === 'stop' ? cancelGraceMs : 0);
+function closeOnAbort(place: RunPlace, signal: AbortSignal, onBackgroundError: (error: Error) => void): void {
+  const closeNow = () => place.close().catch(onBackgroundError);
+  const close = () => setTimeout(closeNow, signal.reason === 'stop' ? cancelGraceMs : 0);
   if (signal.aborted) close();
   else signal.addEventListener('abort', close, { once: true });
 }
@@ -139,9 +155,10 @@ export function createRunAgent(parts: RunParts): RunAgent {
       await recorder.step({
         runtimeStatus: 'STATUS$STARTING_RUNTIME',
         events: legacy(conversation, parts.nodeId),
+        progress: { question: null },
       });
       place = await openRunPlace(parts, scene);
-      closeOnAbort(place, signal);
+      closeOnAbort(place, signal, parts.onBackgroundError);
       await Promise.race([converse(parts, scene, place, listen), place.full, place.limits.overdue]);
     } catch (error) {
       // Stopped, lost or left to another: that its agent is gone is no fault then.

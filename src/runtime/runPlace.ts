@@ -143,6 +143,7 @@ interface WorkspaceNeeds {
   readonly remote: GitRemote | undefined;
   readonly git: GitHandler | undefined;
   readonly mayRunSetup: boolean;
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 async function prepare({ conversation, inputs, recorder, signal }: RunScene, needs: WorkspaceNeeds) {
@@ -163,18 +164,29 @@ async function prepare({ conversation, inputs, recorder, signal }: RunScene, nee
   }
 }
 
-/** Throws RunEnd where something is missing or refused; then nothing is left open. */
-export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
-  const { runId, conversation, inputs, masking, recorder } = scene;
-  const agent = await chooseRunAgent(parts, inputs);
-  const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
-  const image = chooseImage(parts, inputs);
-  const remote = findRunRemote(parts, scene);
-  const git = remote && (await createRunGit(parts, scene, remote));
-  const folders = await parts.folders.open(conversation.key, {
-    userId: conversation.user_id,
-    id: conversation.id,
+/** Rejects once, with the reason, when the folders have become too large or the disk too full. */
+function watchRoom({ workspaceBytesMax: bytesMax, freeBytesMin }: PlaceParts, folders: readonly string[]) {
+  const full = Promise.withResolvers<never>();
+  full.promise.catch(() => {
+    // Whoever waits hears of it.
   });
+  const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
+  return { full: full.promise, stop: watchDisk({ folders, bytesMax, freeBytesMin, onFull }) };
+}
+
+function environmentOf(cell: OpenCell, remote: GitRemote | undefined, inputs: RunInputs) {
+  const { git_user_name: name, git_user_email: email } = inputs.settings;
+  return {
+    ...inputs.customSecrets,
+    ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
+    ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
+  };
+}
+
+/** The way out of the cell, with what adds keys to it. */
+async function openWay(parts: PlaceParts, scene: RunScene, remote: GitRemote | undefined) {
+  const { conversation, inputs, recorder, masking } = scene;
+  const git = remote && (await createRunGit(parts, scene, remote));
   const limits = createLimits();
   const gateway = await parts.openGateway({
     conversation,
@@ -185,6 +197,23 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   });
   const bridge = createRunBridge(parts, scene, git, gateway);
   masking.hide(bridge.token);
+  const close = async () => {
+    await bridge.close();
+    await gateway.close();
+  };
+  return { git, limits, gateway, bridge, close };
+}
+
+/** Throws RunEnd where something is missing or refused; then nothing is left open. */
+export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
+  const { runId, conversation, inputs, signal } = scene;
+  const agent = await chooseRunAgent(parts, inputs);
+  const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
+  const image = chooseImage(parts, inputs);
+  const remote = findRunRemote(parts, scene);
+  const { key, user_id: userId, id } = conversation;
+  const folders = await parts.folders.open(key, { userId, id });
+  const { git, limits, gateway, bridge, close: closeWay } = await openWay(parts, scene, remote);
   const { workspace, home } = folders;
   const { controlGroups, records } = parts;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
@@ -196,43 +225,33 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     controlGroups,
     records,
     alone: true,
+  }).catch(async (error: Error) => {
+    await closeWay();
+    throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
-  const full = Promise.withResolvers<never>();
-  full.promise.catch(() => {
-    // Whoever waits hears of it.
-  });
-  const { workspaceBytesMax: bytesMax, freeBytesMin } = parts;
-  const stopWatch = watchDisk({
-    folders: [workspace, home],
-    bytesMax,
-    freeBytesMin,
-    onFull: (sentence) => full.reject(new RunEnd('workspace_error', sentence)),
-  });
+  const room = watchRoom(parts, [workspace, home]);
   const close = async () => {
-    stopWatch();
+    room.stop();
     await cell.close();
-    await bridge.close();
-    await gateway.close();
+    await closeWay();
   };
+  const environment = environmentOf(cell, remote, inputs);
+  // Nothing that is under way in there outlives the run.
+  const abort = () => void cell.close();
+  signal.addEventListener('abort', abort, { once: true });
   try {
-    await Promise.race([
-      prepare(scene, { cell, folders, remote, git, mayRunSetup: !confirmAlways }),
-      full.promise,
-    ]);
+    const needs = { cell, folders, remote, git, mayRunSetup: !confirmAlways, environment };
+    await Promise.race([prepare(scene, needs), room.full]);
   } catch (error) {
     await close();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
-  const { git_user_name: name, git_user_email: email } = inputs.settings;
-  const environment = {
-    ...inputs.customSecrets,
-    ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
-    ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
-  };
   const { beginTurn } = gateway;
   const endTurn = () => {
     gateway.endTurn();
     limits.check();
   };
-  return { cell, agent, confirmAlways, environment, beginTurn, endTurn, limits, full: full.promise, close };
+  return { cell, agent, confirmAlways, environment, beginTurn, endTurn, limits, full: room.full, close };
 }

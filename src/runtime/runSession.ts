@@ -3,7 +3,7 @@ import { plainModelName } from '../gateway/providers.ts';
 import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
-import { type Confirmation, launchOf, sessionOf } from './agents/launch.ts';
+import { type AskMode, launchOf, sessionOf } from './agents/launch.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
 import { RunEnd } from './runEnd.ts';
@@ -14,7 +14,7 @@ type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
 interface AgentStart extends Listeners {
   readonly place: RunPlace;
   readonly inputs: RunInputs;
-  readonly mode: Confirmation;
+  readonly mode: AskMode;
   /** For each answer until a session is open. */
   readonly initializeMs: number;
 }
@@ -55,7 +55,7 @@ function toEnd(error: NodeJS.ErrnoException): never {
 interface SessionWanted {
   readonly place: RunPlace;
   readonly inputs: RunInputs;
-  readonly mode: Confirmation;
+  readonly mode: AskMode;
   /** The session to go on with. */
   readonly resume: string | null;
 }

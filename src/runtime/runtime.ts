@@ -11,7 +11,7 @@ import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
 import { imageBytesMax } from './acp/prompt.ts';
-import { loadProfiles } from './agents/profiles.ts';
+import { aliases, loadProfiles } from './agents/profiles.ts';
 import { createEgress } from './bridge/egress.ts';
 import { createImageFetch } from './images.ts';
 import { createInputs } from './inputs.ts';
@@ -53,7 +53,7 @@ interface RuntimeOptions {
 
 export type Runtime = ReturnType<typeof createRuntime>;
 
-/** A plan that is still being made: looking at what the machine can do must not keep the service from starting. */
+/** A plan that is still being made: what the machine can do is looked at beside the rest of the start. */
 function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
   return { choose: async () => (await plan).choose() };
 }
@@ -78,7 +78,8 @@ export function createRuntime(options: RuntimeOptions) {
   });
   const sandboxes = whenPlanned(plan);
 
-  function startWorker(): Worker {
+  /** Nothing is taken before `ready` has settled. */
+  function startWorker(ready: Promise<unknown>): Worker {
     const runAgent = createRunAgent({
       database,
       nodeId: nodeIdOf(dataDir),
@@ -111,6 +112,7 @@ export function createRuntime(options: RuntimeOptions) {
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
       ),
       initializeMs,
+      onBackgroundError,
     });
     return createWorker({
       database,
@@ -119,6 +121,7 @@ export function createRuntime(options: RuntimeOptions) {
       nextId,
       slots: config.slots,
       userRunsMax: config.runningMax,
+      ready,
       onBackgroundError,
       times: workerTimes,
     });
@@ -151,7 +154,7 @@ export function createRuntime(options: RuntimeOptions) {
 
   return {
     /** What `agent` in the settings can name. */
-    agentNames: profiles.map(({ id }) => id),
+    agentNames: [...Object.keys(aliases), ...profiles.map(({ id }) => id)],
     /** What agents are confined by. */
     describeSandbox: async () => {
       const { kind, announcement } = await plan;

@@ -134,7 +134,7 @@ for (const kind of databaseKinds) {
       await database.run(stopConversation, { ...name, reason: stopReason('user'), events: [] });
       assert.equal(await database.run(renewRun, { ...run, leaseMs }), 'stop');
       assert.equal(await database.run(recordRun, { ...run, step: 1, events: ['{}'], at }), undefined);
-      await database.run(startConversation, { ...name, message: [], waking: [] });
+      await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       assert.equal(await claim(), undefined);
       assert.equal(await database.run(releaseRun, run), true);
       assert.equal((await claim())?.id, 'a1');

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, noRun, tellEvents, turn } from '../lifecycle/store.ts';
+import { type Held, heldColumns, moveTo, noRun, tellEvents } from '../lifecycle/store.ts';
 
 interface Claim {
   readonly runId: string;
@@ -240,7 +240,7 @@ export const recordRun = write('runtime.record', function* (q, record: RunRecord
     return asks === undefined || last.question === null ? unknownId : last.question - asks;
   }
   if (to === undefined || to === held.status) yield* tellEvents(q, held, events);
-  else yield* turn(q, held, { to, reason, events, at });
+  else yield* moveTo(q, held, { to, reason, events, at });
   return held.next_event;
 });
 

@@ -87,6 +87,8 @@ export async function talk(options: TalkOptions): Promise<void> {
   while (!signal.aborted) {
     const said = await Promise.race([messages.take(), gone, aborted]);
     if (said === undefined) return;
-    await take(await toBlocks(said), (said.at(-1)?.id ?? 0) + 1);
+    const blocks = await Promise.race([toBlocks(said), gone, aborted]);
+    if (blocks === undefined) return;
+    await take(blocks, (said.at(-1)?.id ?? 0) + 1);
   }
 }

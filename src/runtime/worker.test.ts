@@ -9,7 +9,8 @@ import type { Database, DatabaseKind } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { createIds } from '../ids.ts';
 import { stopReason } from '../lifecycle/states.ts';
-import { createWorker, type RunAgent, type RunContext, type WorkerTimes } from './worker.ts';
+import type { RunAgent, RunContext } from './runContext.ts';
+import { createWorker, type WorkerTimes } from './worker.ts';
 
 const quick: WorkerTimes = { leaseMs: 60_000, renewMs: 20, giveUpMs: 30_000, pollMs: 50 };
 

@@ -4,7 +4,7 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, eventText } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { repeat } from '../repeat.ts';
-import { conversationTopic, userTopic } from '../topics.ts';
+import { conversationTopic, userTopic, workTopic } from '../topics.ts';
 import { findOverdue, releaseExpired, type SweepTimes, stopOverdue } from './store.ts';
 
 const everyMs = 1_000;
@@ -41,7 +41,7 @@ export function createSweep(options: SweepOptions) {
   async function sweepOnce(): Promise<void> {
     // Somebody may have room for it.
     for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax }))
-      if (await database.run(releaseExpired, { key, times })) database.ring([conversationTopic(key)]);
+      if (await database.run(releaseExpired, { key, times })) database.ring([workTopic]);
     await stopKind('start');
     await stopKind('idle');
   }

@@ -4,7 +4,7 @@ import type { Tables } from '../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, noRun, turn } from '../lifecycle/store.ts';
+import { type Held, heldColumns, moveTo, noRun } from '../lifecycle/store.ts';
 
 export interface SweepTimes {
   /** Without progress while it starts. */
@@ -29,7 +29,8 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
     case 'start':
       return e.and([
         running,
-        e('conversations.status', '=', 'STARTING'),
+        // One that was taken over is RUNNING while it starts again.
+        e.or([e('conversations.status', '=', 'STARTING'), e('conversations.runtime_status', 'is not', null)]),
         e('conversations.wanted', 'is', null),
         e.or([
           e('conversations.active_at', '<', before(times.startStalledMs)),
@@ -96,6 +97,16 @@ export const releaseExpired = write('sweep.release', function* (q, { key, times 
   return released !== undefined;
 });
 
+/**
+ * Of a database that one process has alone: whoever had runs before is dead. Returns how many there were.
+ */
+export const releaseAll = write('sweep.releaseAll', function* (q, _: null): Steps<number> {
+  const released = yield* rows(
+    q.build.updateTable('conversations').set(noRun).where('run_id', 'is not', null).returning('key'),
+  );
+  return released.length;
+});
+
 interface StopOverdue extends Overdue {
   readonly kind: 'start' | 'idle';
   readonly reason: StopReason;
@@ -115,8 +126,8 @@ export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue)
       .returning([...heldColumns]),
   )) as Held | undefined;
   if (held === undefined) return undefined;
-  yield* turn(q, held, { to: 'STOPPED', reason, events, at });
+  yield* moveTo(q, held, { to: 'STOPPED', reason, events, at });
   return held.user_id;
 });
 
-export const sweepTransactions = [findOverdue, releaseExpired, stopOverdue];
+export const sweepTransactions = [findOverdue, releaseExpired, releaseAll, stopOverdue];

@@ -246,7 +246,14 @@ for (const kind of databaseKinds) {
       const { conversation_id: id } = await bench.say('hello');
       const message = Array.from({ length: 211 }, (_, i) => `{"message":"event ${i}"}`);
       const { userId } = bench.principal;
-      await bench.database.run(startConversation, { userId, id, waking: [], message, at: 'now' });
+      await bench.database.run(startConversation, {
+        userId,
+        id,
+        waking: [],
+        waitingMax: 0,
+        message,
+        at: 'now',
+      });
       const events = await inspect(bench.place, 'select id from events order by id');
       assert.ok(events.length > message.length);
       for (const webhook of await bench.webhooks.list(bench.principal))

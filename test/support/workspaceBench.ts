@@ -77,6 +77,7 @@ export async function createWorkspaceBench(
       remote,
       branch: null,
       identity,
+      environment: gitEnvironment({ bridge: cell.bridge, remote, identity }),
       mayRunSetup: true,
       ...(gitHandler && { hostFault: gitHandler.fault }),
       onProgress: (text) => progress.push(text),

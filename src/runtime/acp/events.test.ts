@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NewEvent } from '../../events/shapes.ts';
 import { createEventMapper } from './events.ts';
-import { messageLengthMax } from './messages.ts';
+import { messageLengthMax } from './speech.ts';
 import type { SessionUpdate } from './update.ts';
 
 const say = (text: string, more = {}): SessionUpdate => ({
@@ -387,6 +387,19 @@ describe('the bounds of a turn', () => {
       ]);
       assert.equal(events.length, 3);
       assert.ok(JSON.stringify(events).length < 80_000);
+    }
+  });
+
+  it('shows what somebody is asked for, however much came before', () => {
+    const mapper = createEventMapper({ eventsPerTurnMax: 1 });
+    mapper.take(think('a'));
+    mapper.take(say('b'));
+    for (let i = 0; i < 300; i++) {
+      const asked = mapper.ask(
+        { toolCallId: `c${i}`, kind: 'execute', title: 'rm', rawInput: { command: `rm ${i}` } },
+        { state: 'awaiting_confirmation', risk: 'high' },
+      );
+      assert.ok(JSON.stringify(asked.at(-1)).includes(`"rm ${i}"`));
     }
   });
 

@@ -2,10 +2,10 @@
 // much it says, a turn has an end in the log.
 import type { NewEvent } from '../../events/shapes.ts';
 import { cutText, cutValue, kib, type Mask } from './bounds.ts';
-import { createMessages, type Part } from './messages.ts';
 import { isObject, type Params } from './peer.ts';
+import { createSpeech, type Part } from './speech.ts';
 import {
-  type Confirmation,
+  type CallConfirmation,
   callIdOf,
   hasEnded,
   mergeCall,
@@ -37,7 +37,7 @@ export interface EventMapper {
   /** The kind of tool of a call that is under way, as it was announced. */
   kindOf(toolCallId: string): string | undefined;
   /** Announces a call that somebody has to allow, or was allowed. */
-  ask(toolCall: Params, confirmation: Confirmation): NewEvent[];
+  ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
   /** The end of a turn, however it came. */
   end(): NewEvent[];
 }
@@ -113,7 +113,7 @@ interface OpenCall {
 export function createEventMapper(options: MapperOptions = {}): EventMapper {
   const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual } = options;
   const context = { mask, mcpServers: options.mcpServers ?? [] };
-  const messages = createMessages(mask);
+  const speech = createSpeech(mask);
   const calls = new Map<string, OpenCall>();
   const endedCalls = new Set<string>();
   /** The last event of a kind, where only a change is worth another. */
@@ -153,9 +153,12 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     if (hasEnded(call)) return endCall({ call, told: open?.told ?? false }, call.status as 'completed');
     const begins = call.status === 'in_progress' && !open?.told;
     calls.set(id, { call, told: begins || (open?.told ?? false) });
+    return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
+  }
+
+  function closeOldest(): NewEvent[] {
     const [oldest] = calls.values();
-    const over = calls.size > openCallsMax && oldest !== undefined ? endCall(oldest, 'unfinished') : [];
-    return [...over, ...(begins ? [toAction(call)] : [])];
+    return calls.size > openCallsMax && oldest !== undefined ? endCall(oldest, 'unfinished') : [];
   }
 
   function takeOther(update: SessionUpdate): NewEvent[] {
@@ -172,15 +175,15 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       const { sessionUpdate: kind, content, messageId } = update;
       if (ignored.includes(kind)) return [];
       const part = messageParts[kind];
-      if (part !== undefined) return within(messages.add({ kind: part, content, messageId }));
+      if (part !== undefined) return within(speech.add({ kind: part, content, messageId }));
       // What it said before comes before what it does, but how much it has used is no interruption.
       if (kind === 'usage_update') return takeOther(update);
-      return within([...messages.end(), ...takeOther(update)]);
+      return within([...speech.end(), ...takeOther(update)]);
     },
     flush: () => {
       const announced = [...calls].filter(([, { told }]) => !told);
       for (const [id, { call }] of announced) calls.set(id, { call, told: true });
-      return within([...messages.flush(), ...announced.map(([, { call }]) => toAction(call))]);
+      return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
     },
     kindOf: (toolCallId) => calls.get(toolCallId)?.call.kind,
     ask: (toolCall, confirmation) => {
@@ -188,10 +191,11 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       if (id === undefined) return [];
       const call = mergeCall(calls.get(id)?.call, id, { ...toolCall, status: undefined }, context);
       calls.set(id, { call, told: true });
-      return within([...messages.end(), toAction(call, confirmation)]);
+      // Nobody is asked for something that the log does not show.
+      return [...within([...speech.end(), ...closeOldest()]), toAction(call, confirmation)];
     },
     end: () => {
-      const lastWords = messages.end();
+      const lastWords = speech.end();
       const unfinished = [...calls.values()].flatMap((open) => endCall(open, 'unfinished'));
       const used = usage === undefined ? [] : onChange('usage', usage);
       const events = within([...lastWords, ...unfinished, ...used]);

@@ -1,6 +1,6 @@
 // Whether an agent may do what it asks leave for, or a person decides.
 import type { PermissionAnswer, PermissionOption, PermissionRequest } from './questions.ts';
-import type { Confirmation, Risk } from './toolCall.ts';
+import type { CallConfirmation, Risk } from './toolCall.ts';
 
 /** What a kind of tool can do at worst. Every other kind, and none at all, counts as high. */
 const risks: Readonly<Record<string, Risk>> = {
@@ -39,7 +39,7 @@ export function decide({ forced, confirmationMode, securityAnalyzer }: Policy, r
 }
 
 /** How a call that was decided on stands in the log. */
-export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): Confirmation {
+export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): CallConfirmation {
   return { state: decision === 'ask' ? 'awaiting_confirmation' : 'confirmed', risk };
 }
 

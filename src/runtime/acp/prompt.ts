@@ -69,7 +69,8 @@ export async function toPrompt(
   const blocks: ContentBlock[] = [];
   for (const { content, imageUrls } of messages) {
     if (content !== '') blocks.push(text(content));
-    for (const url of imageUrls.slice(0, imagesMax)) blocks.push(await imageBlock(url, options));
+    const images = imageUrls.slice(0, imagesMax).map((url) => imageBlock(url, options));
+    blocks.push(...(await Promise.all(images)));
     if (imageUrls.length > imagesMax)
       blocks.push(text(`[${imageUrls.length - imagesMax} more images were left out.]`));
   }

@@ -33,7 +33,7 @@ export type Risk = 'low' | 'medium' | 'high';
 const riskNumbers: Readonly<Record<Risk, number>> = { low: 0, medium: 1, high: 2 };
 
 /** Whether somebody has to allow it, or it was allowed without. */
-export interface Confirmation {
+export interface CallConfirmation {
   readonly state: 'awaiting_confirmation' | 'confirmed';
   readonly risk: Risk;
 }
@@ -183,7 +183,7 @@ function tell(call: ToolCall): Told {
   return { name: 'call_tool', about: { name: title, kind, arguments: input ?? {} } };
 }
 
-export function toAction(call: ToolCall, confirmation?: Confirmation): NewEvent {
+export function toAction(call: ToolCall, confirmation?: CallConfirmation): NewEvent {
   const { name, about } = tell(call);
   const asked =
     confirmation === undefined

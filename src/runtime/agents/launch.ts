@@ -5,7 +5,7 @@ import type { Profile, Protocol } from './profiles.ts';
 import { fill, fillText, type Values } from './templates.ts';
 
 /** Whether the user confirms what the agent does. */
-export type Confirmation = 'ask' | 'auto';
+export type AskMode = 'ask' | 'auto';
 
 /** Where the clients of each protocol find it behind the bridge. What they add themselves is left out. */
 const bases: Readonly<Record<Protocol, string>> = {
@@ -23,13 +23,13 @@ interface LaunchValues {
   readonly origin: string;
   /** As seen from inside. */
   readonly home: string;
-  readonly mode: Confirmation;
+  readonly mode: AskMode;
 }
 
 /** What of the agent's session depends on the mode. */
 export function sessionOf(
   { program }: Found,
-  mode: Confirmation,
+  mode: AskMode,
 ): { readonly modeId?: string; readonly meta?: Readonly<Record<string, unknown>> } {
   const { id, meta } = program.modes?.[mode] ?? {};
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };

@@ -92,7 +92,7 @@ export type Profile = Static<typeof Profile>;
 const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agentsMax }) }, only);
 
 /** What clients of other products call the built-in agent. */
-const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
+export const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
 
 const knownPlaceholders = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
 

@@ -9,7 +9,7 @@ import { createBridge } from '../bridge/bridge.ts';
 import { type Entered, openCell } from '../sandbox/openCell.ts';
 import type { Cell, Sandbox } from '../sandbox/sandbox.ts';
 import type { Found } from './find.ts';
-import { type Confirmation, launchOf, sessionOf } from './launch.ts';
+import { type AskMode, launchOf, sessionOf } from './launch.ts';
 import type { Profile } from './profiles.ts';
 import { createScriptedModel } from './scriptedModel/server.ts';
 import { trialInstruction, trialOutcomes, trialScript } from './trialOutcomes.ts';
@@ -29,7 +29,7 @@ export interface TrialOptions {
   readonly profile: Profile;
   readonly found: Found;
   readonly sandbox: Sandbox;
-  readonly mode: Confirmation;
+  readonly mode: AskMode;
   /** The name under which the agent knows the scripted model. */
   readonly model: string;
   /** An empty folder, for workspace and home. It is left to the caller. */

@@ -1,7 +1,7 @@
 // What must be true of a trial once the agent has ended its turn.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Confirmation } from './launch.ts';
+import type { AskMode } from './launch.ts';
 import type { Step } from './scriptedModel/script.ts';
 import type { Exchange } from './scriptedModel/server.ts';
 import { repositoryActed } from './trialRepository.ts';
@@ -32,7 +32,7 @@ interface Trial {
   readonly said: string;
   /** How often it asked for permission. */
   readonly questions: number;
-  readonly mode: Confirmation;
+  readonly mode: AskMode;
   /** The file of standing instructions, where it has one. */
   readonly instructions: string | undefined;
 }

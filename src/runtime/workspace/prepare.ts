@@ -2,10 +2,8 @@
 // what its setup script makes of it. A workspace that an earlier run completed is kept as it is.
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../../files.ts';
-import { bridgeEnvironment } from '../bridge/environment.ts';
 import { fillWorkspace, type GitPlace, type Look, lookAtWorkspace } from './clone.ts';
 import { type ConversationFolders, emptyFolder } from './folders.ts';
-import { gitEnvironment } from './gitEnvironment.ts';
 import { createProgress, type Tell } from './progress.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
 
@@ -22,6 +20,8 @@ export interface PrepareOptions extends GitPlace {
   readonly folders: ConversationFolders;
   /** Null: the default branch of the repository. */
   readonly branch: string | null;
+  /** Of the setup script. */
+  readonly environment: Readonly<Record<string, string>>;
   /** False where nothing confines what the repository brings along. */
   readonly mayRunSetup: boolean;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
@@ -59,17 +59,13 @@ async function setUp(
   timeoutMs: number,
   report: Report,
 ): Promise<SetupFailure | undefined> {
-  const { cell, remote, identity, signal, folders, mayRunSetup } = options;
+  const { cell, environment, signal, folders, mayRunSetup } = options;
   if (hasSetupScript && !mayRunSetup)
     return { sentence: `${setupScript} was not run, because no sandbox would confine it.`, output: '' };
   let failure: SetupFailure | undefined;
   if (hasSetupScript) {
     report(`Running ${setupScript}`);
-    const env = {
-      ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
-      ...gitEnvironment({ bridge: cell.bridge, remote, identity }),
-    };
-    failure = await runSetupScript({ cell, env, signal, timeoutMs });
+    failure = await runSetupScript({ cell, env: environment, signal, timeoutMs });
   }
   if (!signal.aborted) replaceFile(folders.setupMark, '');
   return failure;

@@ -94,7 +94,7 @@ for (const kind of databaseKinds) {
       const { database, retention, stopped, claim } = await setUp(kind, t);
       const { name } = await stopped('old', 31);
       await retention.look();
-      await database.run(startConversation, { ...name, message: [], waking: [] });
+      await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       assert.equal((await claim())?.id, 'old');
     });
 
@@ -116,7 +116,7 @@ for (const kind of databaseKinds) {
     it('leaves a conversation alone that is started, whether a run has it already or not', async (t) => {
       const { database, retention, stopped, claim, hold } = await setUp(kind, t);
       const { key, name, paths } = await stopped('old', 31);
-      await database.run(startConversation, { ...name, message: [], waking: [] });
+      await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       await inspect(database, 'update conversations set updated_at = 0');
       assert.equal(await hold(key), false);
       assert.equal((await claim())?.id, 'old');
@@ -129,7 +129,7 @@ for (const kind of databaseKinds) {
       const { database, stopped, claim, hold, told } = await setUp(kind, t);
       const { key, name } = await stopped('old', 31);
       assert.equal(await hold(key), true);
-      await database.run(startConversation, { ...name, message: [], waking: [] });
+      await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       assert.equal(await claim(), undefined);
       const event = '{"observation":"workspace_removed","message":"gone"}';
       assert.equal(await database.run(finishRemoval, { key, runId: 'removal', event }), true);

@@ -3,7 +3,7 @@
 import type { Database } from '../../db/transaction.ts';
 import { eventText, type NewEvent } from '../../events/shapes.ts';
 import { repeat } from '../../repeat.ts';
-import { conversationTopic } from '../../topics.ts';
+import { conversationTopic, workTopic } from '../../topics.ts';
 import { releaseRun } from '../store.ts';
 import type { Folders } from './folders.ts';
 import { findRemovable, finishRemoval, holdForRemoval, removedObservation } from './store.ts';
@@ -46,7 +46,7 @@ export function createRetention(options: RetentionOptions) {
     const event = eventText(workspaceRemoved(days), new Date(now()).toISOString());
     await database.run(finishRemoval, { key, runId, event });
     // Whether it was noted or not: it is free, and a worker may wait for it.
-    database.ring([conversationTopic(key)]);
+    database.ring([conversationTopic(key), workTopic]);
     await folders.removeSetAside(key);
   }
 

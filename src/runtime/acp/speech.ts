@@ -27,7 +27,7 @@ function seam(text: string, orAfterWord: boolean): number {
   return line === 0 && orAfterWord ? text.lastIndexOf(' ') + 1 || text.length : line;
 }
 
-export function createMessages(mask: Mask) {
+export function createSpeech(mask: Mask) {
   let open: { kind: Part['kind']; messageId: unknown; pieces: string[]; length: number } | undefined;
 
   function emit(kind: Part['kind'], text: string): NewEvent[] {

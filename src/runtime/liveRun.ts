@@ -1,0 +1,104 @@
+// One run as its worker has it: its lease, what it records, what it hears, and its end.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
+import { eventText } from '../events/shapes.ts';
+import { stopReason } from '../lifecycle/states.ts';
+import { conversationTopic, userTopic, workTopic } from '../topics.ts';
+import { createInbox, type Inbox, type UserEvent } from './inbox.ts';
+import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
+import type { RunAgent, RunStep } from './runContext.ts';
+import { endEvents } from './runEnd.ts';
+import { type ClaimedConversation, recordRun, releaseRun } from './store.ts';
+
+const recordAgainMs = 200;
+
+export interface LiveRun {
+  readonly key: number;
+  end(cause: EndCause): void;
+  /** Undefined as long as it does not listen. */
+  inbox(): Inbox | undefined;
+  /** Settles when nothing of it is alive and its conversation is free. Never rejects. */
+  readonly done: Promise<void>;
+}
+
+interface LiveRunOptions {
+  readonly database: Database;
+  readonly runAgent: RunAgent;
+  readonly conversation: ClaimedConversation;
+  readonly runId: string;
+  /** When the claim was sent. */
+  readonly since: number;
+  readonly times: LeaseTimes;
+  /** The run before, of the same conversation in this process: it must be dead first. */
+  readonly after: Promise<unknown>;
+  /** Called when it begins to listen: something may have come meanwhile. */
+  readonly onListen: () => void;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'database_unavailable' || error.code === 'overloaded');
+}
+
+export function startRun(options: LiveRunOptions): LiveRun {
+  const { database, runAgent, conversation, runId, since, times, onBackgroundError } = options;
+  const { key, user_id: userId } = conversation;
+  const run = { key, runId };
+  const controller = new AbortController();
+  const { signal } = controller;
+  const end = (cause: EndCause) => controller.abort(cause);
+  let inbox: Inbox | undefined;
+  let step = 0;
+
+  async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
+    while (!signal.aborted) {
+      try {
+        return await database.run(recordRun, record);
+      } catch (error) {
+        onBackgroundError(error as Error);
+        await pause(recordAgainMs, undefined, { signal }).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+
+  async function record({ events = [], ...more }: RunStep): Promise<number | undefined> {
+    const at = new Date().toISOString();
+    const first = await send({ ...run, ...more, events, step: ++step, at });
+    if (first === undefined) return undefined;
+    inbox?.passOver(first, events.length);
+    database.ring([conversationTopic(key), userTopic(userId)]);
+    return first;
+  }
+
+  async function listen(onEvent: (event: UserEvent) => void): Promise<void> {
+    inbox = createInbox({ database, key, from: conversation.heard, onEvent });
+    await inbox.look(conversation.next_event);
+    options.onListen();
+  }
+
+  /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
+  async function fail(error: Error): Promise<void> {
+    onBackgroundError(error);
+    if (isOfDatabase(error)) return;
+    const reason = stopReason('agent_error');
+    const at = new Date().toISOString();
+    const events = endEvents(reason).map((event) => eventText(event, at));
+    await record({ to: 'STOPPED', reason, events });
+  }
+
+  async function drive(): Promise<void> {
+    const stopKeeping = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
+    try {
+      await options.after;
+      if (!signal.aborted) await runAgent({ runId, conversation, signal, record, listen }).catch(fail);
+    } finally {
+      stopKeeping();
+      await database.run(releaseRun, run);
+      database.ring([workTopic]);
+    }
+  }
+
+  return { key, end, inbox: () => inbox, done: drive().catch(onBackgroundError) };
+}
