@@ -148,9 +148,13 @@ describe('the egress', () => {
   for (const status of ['000', '099', '101'])
     it(`survives a server that answers with the status ${status}, 502`, async (t) => {
       const server = createServer((socket) => {
-        socket.on('error', () => {}).once('data', () => {
-          socket.end(`HTTP/1.1 ${status} What\r\nConnection: upgrade\r\nUpgrade: x\r\nX-Other: hunter2\r\nContent-Length: 2\r\n\r\nhi`);
-        });
+        socket
+          .on('error', () => {})
+          .once('data', () => {
+            socket.end(
+              `HTTP/1.1 ${status} What\r\nConnection: upgrade\r\nUpgrade: x\r\nX-Other: hunter2\r\nContent-Length: 2\r\n\r\nhi`,
+            );
+          });
       });
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       t.after(() => server.close());

@@ -1,6 +1,6 @@
 // A program that was started in a cell, from its first process on the host to the end of all that it started.
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Server } from 'node:net';
+import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { LaunchGroup } from './controlGroups.ts';
@@ -36,16 +36,30 @@ export interface Entering {
 
 const couldNotStart = 127;
 const goneMsMax = 5_000;
+/** Node needs a fraction of a second to start; a machine may be busy. */
+const handoverMsMax = 30_000;
 
 /**
  * Waits for the listener of the program `inside.ts`, which ends once it is answered. The channel is closed then: a
- * program inside must not find it. Returns what closes the listener, which would keep the network inside alive.
+ * program inside must not find it. Returns what closes the listener, which would keep the network inside alive. A
+ * first process that says anything else, or nothing in time, is killed.
  */
 function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> {
   return new Promise((resolve) => {
-    const nothing = () => resolve(() => {});
+    const nothing = () => {
+      clearTimeout(timer);
+      resolve(() => {});
+    };
+    const refuse = () => {
+      if (child.connected) child.disconnect();
+      if (child.pid !== undefined) killGroup(child.pid);
+      nothing();
+    };
+    const timer = setTimeout(refuse, handoverMsMax);
     child.once('message', (_, listener) => {
-      const release = bridge.take(listener as Server);
+      if (!(listener instanceof Server)) return refuse();
+      clearTimeout(timer);
+      const release = bridge.take(listener);
       child.send('go', () => {
         if (child.connected) child.disconnect();
         resolve(release);
@@ -58,7 +72,8 @@ function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> 
 
 function endOf(child: ChildProcess): Promise<End> {
   return new Promise((resolve) => {
-    child.once('error', () => resolve({ code: couldNotStart, signal: null }));
+    // Not only the first: what nobody listens for would end the service.
+    child.on('error', () => resolve({ code: couldNotStart, signal: null }));
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
 }
