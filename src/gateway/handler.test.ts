@@ -144,6 +144,14 @@ describe('the gateway', () => {
     response.end(JSON.stringify({ usage: { prompt_tokens: 1_000, completion_tokens: 1_000 } }));
   };
 
+  it('survives a provider whose status is none, 502', async (t) => {
+    const { ask, meter } = await withProvider(t, (_, response) => {
+      response.socket?.end('HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nhi');
+    });
+    assert.equal((await ask()).status, 502);
+    assert.equal(meter.take().costNanos, 0);
+  });
+
   it('refuses at the exact request, 402, once the number for a message is reached, and begins anew with the next', async (t) => {
     const { ask, limits, meter, provider } = await withProvider(t, fine, {
       limits: { requestsMax: 2, costNanosMax: null },

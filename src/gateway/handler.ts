@@ -21,6 +21,7 @@ import { createUsageReader } from './usageReader.ts';
 const requestBytesMax = 32 * 1024 * 1024;
 const errorBytesMax = 64 * 1024;
 const passing = 402;
+const badGateway = 502;
 
 interface Route {
   /** What its paths begin with behind the bridge. */
@@ -93,6 +94,11 @@ function sendError(response: ServerResponse, status: number, message: string): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
+const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
+
+/** What to answer with: a provider may send a number that is no status. */
+const statusOf = ({ statusCode = 0 }: IncomingMessage) => (statusCode < 300 ? badGateway : statusCode);
+
 function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
   if (key === undefined) return {};
   return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
@@ -155,7 +161,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   /** The words of a provider may quote the key. */
   async function refuse(answer: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { statusCode = 502 } = answer;
+    const statusCode = statusOf(answer);
     const said = await readError(answer);
     const words = key === undefined ? said : said.replaceAll(key, '…');
     if (statusCode === 401 || statusCode === 403)
@@ -218,7 +224,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       signal: gone.signal,
       onRetry: (sentence) => tell(sentence, false),
     });
-    if ((answer.statusCode ?? 0) >= 300) return refuse(answer, response);
+    if (!isGood(answer)) return refuse(answer, response);
     const price = priceOf(upstream, answer);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });

@@ -58,8 +58,7 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
   }
 
   async function leave(cell: OpenCell): Promise<void> {
-    await cell.close();
-    open.delete(cell);
+    await cell.close().finally(() => open.delete(cell));
   }
 
   async function look(asking: Asking, what: Look): Promise<unknown> {
@@ -77,7 +76,8 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     let cell: OpenCell | undefined;
     const end = () => {
       const left = cell === undefined ? Promise.resolve() : leave(cell);
-      void left.finally(goOut);
+      // Nobody waits for it: what is left of a cell is told where cells are ended.
+      left.then(goOut, goOut);
     };
     try {
       cell = await enter(asking);

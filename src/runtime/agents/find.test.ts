@@ -66,6 +66,36 @@ describe('finding an agent', () => {
     assert.equal(found.version, undefined);
   });
 
+  it('reads nothing of a home in which there is a package.json, nor of what is a home itself', async (t) => {
+    const { root, write } = createTree(t);
+    const file = write('.thing/bin/thing', '\x7fELF', 0o755);
+    write('package.json', JSON.stringify({ name: 'notes', version: '1.0.0' }));
+    const found = await findAgent(profile({ command: 'thing' }), dirname(file));
+    assert.deepEqual(found?.readable, [file, settingsFolder, '/etc/thing']);
+    assert.equal(found.version, undefined);
+
+    write('package.json', JSON.stringify({ name: 'notes', bin: '.thing/bin/thing' }));
+    const before = process.env['HOME'];
+    process.env['HOME'] = root;
+    t.after(() => {
+      process.env['HOME'] = before;
+    });
+    const listed = await findAgent(profile({ command: 'thing' }), dirname(file));
+    assert.deepEqual(listed?.readable, [file, settingsFolder, '/etc/thing']);
+  });
+
+  it('reads the package that names the program as its own, wherever that is', async (t) => {
+    const { root, write } = createTree(t);
+    const file = write('src/thing/dist/main.js', '#!/usr/bin/env node\n', 0o755);
+    write('src/package.json', JSON.stringify({ name: 'around' }));
+    for (const bin of ['./dist/main.js', { thing: 'dist/main.js' }]) {
+      write('src/thing/package.json', JSON.stringify({ name: 'thing', version: '1.2.3', bin }));
+      const found = await findAgent(profile({ command: 'main.js', package: 'thing' }), dirname(file));
+      assert.equal(found?.readable[0], join(root, 'src/thing'));
+      assert.equal(found.version, '1.2.3');
+    }
+  });
+
   it('passes over what is no program, and over places that are relative', async (t) => {
     const { root, write } = createTree(t);
     write('plain/thing', 'x');

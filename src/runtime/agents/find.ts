@@ -1,9 +1,11 @@
 // Looks for an agent's program on this machine, without ever running one, and tells what a sandbox must let it read.
 import { constants } from 'node:fs';
 import { access, open, readFile, realpath, stat } from 'node:fs/promises';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../program.ts';
+import { contains } from '../sandbox/insidePlaces.ts';
 import type { Profile, Program } from './profiles.ts';
 
 export interface Found {
@@ -48,34 +50,52 @@ interface Package {
   readonly folder: string;
   readonly name: string;
   readonly version: string | undefined;
+  /** The programs that it names, by their path in it. */
+  readonly bins: readonly string[];
 }
 
 async function readPackage(folder: string): Promise<Package | undefined> {
   try {
-    const { name, version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const { name, version, bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
     // One without a name only says how the files around it are to be read.
     if (typeof name !== 'string') return undefined;
-    return { folder, name, version: typeof version === 'string' ? version : undefined };
+    const listed: unknown[] = typeof bin === 'object' && bin !== null ? Object.values(bin) : [bin];
+    const bins = listed.filter((one) => typeof one === 'string');
+    return { folder, name, version: typeof version === 'string' ? version : undefined, bins };
   } catch {
     return undefined;
   }
 }
 
-/** The npm package that a file belongs to. */
+async function lists({ folder, bins }: Package, file: string): Promise<boolean> {
+  const files = await Promise.all(bins.map((bin) => realpath(join(folder, bin)).catch(() => undefined)));
+  return files.includes(file);
+}
+
+/**
+ * The npm package that a file belongs to: the one that was installed around it, or one that names it as its program.
+ * A package.json somewhere above it says nothing: people have one in their home.
+ */
 async function packageOf(file: string): Promise<Package | undefined> {
+  const installed = /\/node_modules\//.test(file);
   let folder = dirname(file);
   for (let depth = 0; depth < packageDepthMax && folder !== dirname(folder); depth++) {
+    if (basename(folder) === 'node_modules') return undefined;
     const found = await readPackage(folder);
-    if (found !== undefined) return found;
+    if (found !== undefined && (installed || (await lists(found, file)))) return found;
     folder = dirname(folder);
   }
   return undefined;
 }
 
-/** The whole tree of packages around it, for what it needs may lie beside it; else its package; else itself. */
+/**
+ * The whole tree of packages around it, for what it needs may lie beside it; else its package; else itself. Never
+ * what holds the home of the user of the service, whatever package.json says.
+ */
 function codeOf(file: string, owner: Package | undefined): string {
   const [, tree] = /^(.*?\/node_modules)\//.exec(file) ?? [];
-  return tree ?? owner?.folder ?? file;
+  const folder = tree ?? owner?.folder;
+  return folder === undefined || contains(folder, homedir()) ? file : folder;
 }
 
 async function describe(program: Program, place: string): Promise<Found | undefined> {

@@ -73,6 +73,21 @@ describe('the bridge', () => {
     assert.deepEqual(errors, ['now', 'later']);
   });
 
+  it('survives a handler that writes after the end', async (t) => {
+    const written = Promise.withResolvers<unknown>();
+    const handlers: Options['handlers'] = {
+      late: (_, response) => {
+        response.on('close', () => {}).end('done');
+        response.write('more', written.resolve);
+      },
+    };
+    const { get } = await listen(t, { handlers });
+    // The answer may be broken off; what counts is that nobody but the writer hears of it.
+    await get('/late').catch(() => {});
+    assert.match(String(await written.promise), /write after end/);
+    assert.equal((await get('/other')).status, 404);
+  });
+
   it('has no way to other servers unless it is given one, 403', async (t) => {
     const { port, bridge } = await listen(t);
     const basic = Buffer.from(`run:${bridge.token}`).toString('base64');

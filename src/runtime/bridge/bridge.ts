@@ -102,6 +102,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   const server = createServer((request, response) => {
+    // What nobody listens for would end the service.
+    response.on('error', () => response.destroy());
     answer(request, response).catch((error: unknown) => {
       onError(error);
       if (response.headersSent) response.destroy();
@@ -110,6 +112,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   });
   server.timeout = silenceMsMax;
   server.on('connection', sockets.add);
+  server.on('error', onError);
   server.on('clientError', (_, socket) => socket.destroy());
   server.on('connect', (request, socket, head) => {
     sockets.heard(socket);

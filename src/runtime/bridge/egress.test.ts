@@ -145,6 +145,26 @@ describe('the egress', () => {
     assert.doesNotMatch(text, /hunter2/);
   });
 
+  for (const status of ['000', '099', '101'])
+    it(`survives a server that answers with the status ${status}, 502`, async (t) => {
+      const server = createServer((socket) => {
+        socket
+          .on('error', () => {})
+          .once('data', () => {
+            socket.end(
+              `HTTP/1.1 ${status} What\r\nConnection: upgrade\r\nUpgrade: x\r\nX-Other: hunter2\r\nContent-Length: 2\r\n\r\nhi`,
+            );
+          });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      t.after(() => server.close());
+      const { port } = server.address() as { port: number };
+      const { answer } = await open(t);
+      const text = await answer(`GET http://name.example:${port}/`);
+      assert.match(text, /^HTTP\/1\.1 502 .*Its answer cannot be passed on/s);
+      assert.doesNotMatch(text, /hunter2/);
+    });
+
   it('has a bound on connections, 503, and gives a place free', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('hello\n'));
     const { port } = new URL(server.url);

@@ -49,6 +49,7 @@ interface Refusal {
 }
 
 const malformed: Refusal = { status: 400, sentence: 'The address of the request cannot be understood.' };
+const unusable: Refusal = { status: 502, sentence: 'Its answer cannot be passed on.' };
 const busy: Refusal = { status: statusOf.busy, sentence: 'This run has too many connections open.' };
 
 function refusalOf(thrown: unknown, connectMs: number): Refusal {
@@ -82,6 +83,18 @@ function refuseSocket(socket: Duplex, { status, sentence }: Refusal): void {
 function refuseRequest(response: ServerResponse, { status, sentence }: Refusal): void {
   if (response.headersSent) response.destroy();
   else response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
+}
+
+/** Throws nothing, for nobody could catch it: a server may send a status that cannot be answered with. */
+function passBack(answer: IncomingMessage, response: ServerResponse): void {
+  answer.on('error', () => response.destroy());
+  try {
+    response.writeHead(answer.statusCode ?? unusable.status, endToEnd(answer.headers));
+    answer.pipe(response);
+  } catch {
+    answer.destroy();
+    refuseRequest(response, unusable);
+  }
 }
 
 /** Both ways, until either end is gone or neither says anything. */
@@ -153,10 +166,11 @@ export function createEgress(options: EgressOptions): Egress {
     });
     outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)));
     outer.on('error', (error) => refuseRequest(response, refusalOf(error, connectMs)));
-    outer.on('response', (answer) => {
-      answer.on('error', () => response.destroy());
-      response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers));
-      answer.pipe(response);
+    outer.on('response', (answer) => passBack(answer, response));
+    // It wants to speak another protocol, which nobody asked for.
+    outer.on('upgrade', (_, socket) => {
+      socket.on('error', () => {}).destroy();
+      refuseRequest(response, unusable);
     });
     response.once('close', () => outer.destroy());
     request.on('error', () => outer.destroy());

@@ -154,6 +154,14 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
+  it('cannot act on the program that hands the bridge over through its environment', async (t) => {
+    const { open } = await openTestCell(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
+    const env = { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: '/tmp/trace' };
+    const { stdout } = await runShell(open, 'cat /tmp/trace.*', env);
+    assert.match(stdout, /initialize program: sh/);
+    assert.doesNotMatch(stdout, /opt\/parley\/node/);
+  });
+
   it('reaches nothing without the bridge: not the loopback of the host, no link-local address', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('reached'));
     for (const at of [

@@ -1,15 +1,14 @@
 // The usual sandbox: namespaces of its own by bubblewrap, the network's too; the system read-only; only workspace,
 // home and temporary files writable.
 import { lstatSync, readlinkSync } from 'node:fs';
-import { isAbsolute, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../program.ts';
 import { carried, entranceArgv, entranceFiles, insidePort } from './entrance.ts';
+import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
 import { sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
 import type { Cell, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
 
-const workspace = '/workspace';
-const home = '/home/agent';
+const { workspace, home } = insidePlaces;
 const user = '1000';
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -61,17 +60,11 @@ function settingsArgs(): string[] {
   ];
 }
 
-function contains(folder: string, inner: string): boolean {
-  const way = relative(folder, inner);
-  return !way.startsWith('..') && !isAbsolute(way);
-}
-
 /** Empty folders in place of the hidden ones, where they could be seen at all. */
 function hiddenArgs(hidden: readonly string[], readable: readonly string[]): string[] {
-  const seen = [...systemFolders, ...readable];
-  return hidden
-    .filter((folder) => seen.some((one) => contains(one, folder)))
-    .flatMap((folder) => ['--size', '4096', '--tmpfs', folder, '--remount-ro', folder]);
+  return hiddenWithin(hidden, [...systemFolders, ...readable]).flatMap((folder) => [
+    ...['--size', '4096', '--tmpfs', folder, '--remount-ro', folder],
+  ]);
 }
 
 /** Later mounts lie over earlier ones, so the order counts. What is made on the way is read-only at the end. */
@@ -112,7 +105,7 @@ export function createBubblewrap({ command, hidden, forbidNamespaces }: Bubblewr
     kind: 'bubblewrap',
     bridgeWay: 'handover',
     bridgePort: insidePort,
-    inside: () => ({ workspace, home }),
+    inside: () => insidePlaces,
     wrap: (cell: Cell, launch: Launch, network: Network): Wrapped => {
       const env = environmentOf(launch);
       const bridged = network !== 'none';

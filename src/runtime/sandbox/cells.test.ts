@@ -1,19 +1,25 @@
 // What holds in every kind of sandbox that this machine has.
 import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   bubblewrap,
   commandLines,
   controlGroups,
   longSleep,
+  newCell,
   noBubblewrap,
   openTestCell,
   runShell,
   sleeps,
+  temporaryFolder,
 } from '../../../test/support/cells.ts';
 import { until } from '../../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
+import { openCell } from './openCell.ts';
 import { processSandbox } from './process.ts';
+import type { Sandbox } from './sandbox.ts';
 
 const kinds = [
   { kind: 'bubblewrap', sandbox: bubblewrap, skip: noBubblewrap },
@@ -151,3 +157,24 @@ for (const { kind, sandbox, skip } of kinds) {
     });
   });
 }
+
+describe('a cell that cannot be opened', () => {
+  it('leaves no folder for a socket, and no control group', async (t) => {
+    // The path of a socket must be short.
+    const cell = newCell(t);
+    const folder = join(temporaryFolder(t), 'x'.repeat(200));
+    mkdirSync(folder);
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = folder;
+    t.after(() => {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+    });
+    const sandbox: Sandbox = { ...processSandbox, bridgeWay: 'socket' };
+    const opening = openCell({ sandbox, cell, bridge: createBridge({ handlers: {} }), controlGroups });
+    await assert.rejects(opening, /EINVAL|ENAMETOOLONG/);
+    assert.deepEqual(readdirSync(folder), []);
+    // Its name is free again.
+    await controlGroups.create(cell).end();
+  });
+});

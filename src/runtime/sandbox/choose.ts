@@ -98,7 +98,7 @@ export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> 
   if (choice === 'process') return named(options);
   const probes: readonly [SandboxKind, () => Promise<Probed>][] = [
     ['bubblewrap', () => probeBubblewrap(hidden, trialFolder)],
-    ['docker', () => probeDocker((command) => createDocker({ command, image }))],
+    ['docker', () => probeDocker((command) => createDocker({ command, image, hidden }))],
   ];
   const faults: string[] = [];
   for (const [kind, probe] of probes) {

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { controlGroups, longSleep, newCell, sleeps, temporaryFolder } from '../../../test/support/cells.ts';
 import { until } from '../../../test/support/until.ts';
 import { findGroupPlaces } from './controlGroupPlaces.ts';
-import { limitsHold, openControlGroups } from './controlGroups.ts';
+import { endGroup, limitsHold, openControlGroups } from './controlGroups.ts';
 import { enter } from './entered.ts';
 import { processSandbox } from './process.ts';
 
@@ -83,6 +83,20 @@ describe('the limits of a control group', () => {
   });
 });
 
+describe('the end of a control group', () => {
+  it('is given up where something stays, within one time for all of its groups, and says so', async (t) => {
+    // Folders that are none of the kernel's keep their files, as a group keeps what cannot be killed.
+    const folder = temporaryFolder(t);
+    const groups = [folder, join(folder, 'a'), join(folder, 'a/b'), join(folder, 'a/b/c')];
+    for (const group of groups) {
+      mkdirSync(group, { recursive: true });
+      writeFileSync(join(group, 'cgroup.procs'), '');
+    }
+    assert.equal(await endGroup(folder, 20), false);
+    assert.equal(await endGroup(join(folder, 'none'), 20), true);
+  });
+});
+
 describe('a control group', {
   skip: !controlGroups.holds.processes && 'there are no control groups here',
 }, () => {
@@ -92,10 +106,9 @@ describe('a control group', {
     t.after(() => group.end());
     const sleep = longSleep();
     const launch = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
-    const launchGroup = group.enter();
     const { entered } = enter({
       wrapped: processSandbox.wrap(cell, launch, 'none'),
-      group: launchGroup,
+      group: group.enter(),
       records: undefined,
       alone: null,
       handover: undefined,
@@ -103,7 +116,6 @@ describe('a control group', {
     await until('both run', () => sleeps(sleep) === 2);
     const folder = group.folders.find((path) => existsSync(join(path, 'pids.max'))) ?? '';
     assert.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '512\n');
-    assert.ok(launchGroup.folders.every((path) => existsSync(path)));
     await group.end();
     assert.equal(sleeps(sleep), 0);
     assert.ok(group.folders.every((path) => !existsSync(path)));

@@ -9,20 +9,19 @@ import type { Cell, SandboxKind, Wrapped } from './sandbox.ts';
 
 /** What one launch is in. */
 export interface LaunchGroup {
-  readonly folders: readonly string[];
-  /** The groups of the cell, in which these are: what is to be removed should the service die. */
+  /** The groups of the cell, in which it is: what is to be removed should the service die. */
   readonly cellFolders: readonly string[];
   /** Writes a command so that it begins its life in the group. */
   wrap(wrapped: Wrapped): Wrapped;
-  /** Kills all that is in it, and removes it. */
-  end(): Promise<void>;
+  /** Kills all that is in it, and removes it. False: something could not be killed in time. */
+  end(): Promise<boolean>;
 }
 
 export interface CellGroup {
   readonly folders: readonly string[];
   enter(): LaunchGroup;
-  /** Kills all that is in it, and removes it. */
-  end(): Promise<void>;
+  /** Kills all that is in it, and removes it. False: something could not be killed in time. */
+  end(): Promise<boolean>;
 }
 
 export interface ControlGroups {
@@ -34,7 +33,8 @@ export interface ControlGroups {
 
 const groupPrefix = 'parley-';
 const killAgainMs = 5;
-const killTriesMax = 1_000;
+/** Of a group with all those below it. What waits for a disk that is gone cannot be killed. */
+const endMsMax = 5_000;
 
 /** By version: which files hold a limit. Without room to swap to, the limit is one on memory. */
 function limitFiles(
@@ -91,24 +91,30 @@ function subgroups(folder: string): string[] {
     .map((entry) => join(folder, entry.name));
 }
 
-/** Kills all that is in a group and in those below it, and removes them. Gives up on what cannot be killed. */
-export async function endGroup(folder: string): Promise<void> {
-  for (let tries = 0; tries < killTriesMax; tries++) {
+async function endUntil(folder: string, deadline: number): Promise<boolean> {
+  for (;;) {
     try {
-      for (const one of subgroups(folder)) await endGroup(one);
       killOnce(folder);
+      await Promise.all(subgroups(folder).map((one) => endUntil(one, deadline)));
       rmdirSync(folder);
-      return;
+      return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
+      if (performance.now() > deadline) return false;
       await wait(killAgainMs);
     }
   }
 }
 
-const endAll = async (folders: readonly string[]) => {
-  await Promise.all(folders.map(endGroup));
-};
+/** Kills all that is in a group and in those below it, and removes them. False: it gave up on what cannot be killed. */
+export function endGroup(folder: string, withinMs = endMsMax): Promise<boolean> {
+  return endUntil(folder, performance.now() + withinMs);
+}
+
+export async function endGroups(folders: readonly string[]): Promise<boolean> {
+  const ended = await Promise.all(folders.map((folder) => endGroup(folder)));
+  return ended.every((gone) => gone);
+}
 
 const joinScript = `while [ "$1" != -- ]; do
   echo 0 >"$1/cgroup.procs" || exit 126
@@ -121,14 +127,13 @@ function createLaunchGroup(cellFolders: readonly string[], name: string): Launch
   const folders = cellFolders.map((folder) => join(folder, name));
   for (const folder of folders) mkdirSync(folder);
   return {
-    folders,
     cellFolders,
     wrap: ({ command, args, ...rest }) => ({
       ...rest,
       command: '/bin/sh',
       args: ['-c', joinScript, 'parley', ...folders, '--', command, ...args],
     }),
-    end: () => endAll(folders),
+    end: () => endGroups(folders),
   };
 }
 
@@ -207,7 +212,7 @@ export function openControlGroups(sources = currentSources()): ControlGroups {
           count++;
           return createLaunchGroup(made, String(count));
         },
-        end: () => endAll(made),
+        end: () => endGroups(made),
       };
     },
   };

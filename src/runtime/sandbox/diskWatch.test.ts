@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { temporaryFolder } from '../../../test/support/cells.ts';
+import { longSleep, sleeps, temporaryFolder } from '../../../test/support/cells.ts';
 import { until } from '../../../test/support/until.ts';
 import { mib } from '../../schema.ts';
 import { type DiskWatchOptions, watchDisk } from './diskWatch.ts';
@@ -76,5 +76,38 @@ describe('the watch over the disk', () => {
     const counting = watch(t, ([workspace]) => fill(workspace, 3 * mib));
     await until('a third that was started later says so', () => counting.said.length > 0);
     assert.deepEqual([linking.said, stopped.said], [[], []]);
+  });
+
+  /** Has another program count, which has no end. */
+  function countForEver(t: TestContext) {
+    const sleep = longSleep();
+    const folder = temporaryFolder(t);
+    const seen = join(folder, 'seen');
+    writeFileSync(join(folder, 'du'), `#!/bin/sh\nenv >${seen}\nexec sleep ${sleep}\n`, { mode: 0o755 });
+    const before = process.env['PATH'];
+    process.env['PATH'] = `${folder}${delimiter}${before}`;
+    process.env['PARLEY_CANARY'] = 'canary';
+    t.after(() => {
+      process.env['PATH'] = before;
+      delete process.env['PARLEY_CANARY'];
+    });
+    return { sleep, seen };
+  }
+
+  it('takes folders that again and again cannot be counted in time for full', async (t) => {
+    countForEver(t);
+    const { said } = watch(t, () => {}, { countMs: 50 });
+    await until('it says so', () => said.length > 0);
+    assert.match(said[0] ?? '', /so many files that they cannot be counted in 0\.05 s/);
+  });
+
+  it('ends the count when it is stopped, which has nothing of the environment of the service', async (t) => {
+    const { sleep, seen } = countForEver(t);
+    const { said, stop } = watch(t, () => {});
+    await until('it counts', () => sleeps(sleep) === 1);
+    stop();
+    await until('it is gone', () => sleeps(sleep) === 0);
+    assert.deepEqual(said, []);
+    assert.doesNotMatch(readFileSync(seen, 'utf8'), /canary/);
   });
 });

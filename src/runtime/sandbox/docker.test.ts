@@ -19,7 +19,7 @@ import { until } from '../../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createDocker } from './docker.ts';
 
-const usual = createDocker({ command: 'docker', image: 'usual:1' });
+const usual = createDocker({ command: 'docker', image: 'usual:1', hidden: [] });
 
 function valuesOf(args: readonly string[], name: string): string[] {
   return args.flatMap((arg, at) => (arg === name ? [args[at + 1] ?? ''] : []));
@@ -42,6 +42,14 @@ describe('the command for a container', () => {
       'type=bind,source=/opt/agent,target=/opt/agent,readonly',
     ]);
     assert.deepEqual(args.slice(-2), ['agent', '--acp']);
+  });
+
+  it('has an empty folder in place of a hidden one that lies in what can be read', (t) => {
+    const sandbox = createDocker({ command: 'docker', image: 'x', hidden: ['/opt/agent/data', '/other'] });
+    const cell = newCell(t, { readable: ['/opt/agent'] });
+    const { args } = sandbox.wrap(cell, { argv: ['agent'], env: {} }, 'none');
+    const mounts = valuesOf(args, '--mount').filter((mount) => mount.startsWith('type=tmpfs'));
+    assert.deepEqual(mounts, ['type=tmpfs,target=/opt/agent/data,tmpfs-size=4096,readonly']);
   });
 
   it('scales the limits, and takes the image of the cell', (t) => {
@@ -95,7 +103,7 @@ function fakeDocker(t: TestContext) {
   const program = join(import.meta.dirname, '../../../test/support/fakeDocker.ts');
   writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${program}' '${folder}' "$@"\n`);
   chmodSync(command, 0o755);
-  return { folder, sandbox: createDocker({ command, image: 'usual:1' }) };
+  return { folder, sandbox: createDocker({ command, image: 'usual:1', hidden: [] }) };
 }
 
 describe('a cell in a container', { skip: noBubblewrap }, () => {

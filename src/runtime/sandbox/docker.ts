@@ -1,11 +1,11 @@
 // The sandbox where there is an engine for containers and no bubblewrap: a container without a network for each launch.
 import { randomBytes } from 'node:crypto';
 import { carried, entranceArgv, entranceFiles, insidePort, insideSocket } from './entrance.ts';
+import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
 import { fileBytesMax, limitsOf, openFilesMax, sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
 import type { Cell, Command, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
 
-const workspace = '/workspace';
-const home = '/home/agent';
+const { workspace, home } = insidePlaces;
 
 /** What the client of the engine needs of the service's environment. Nothing of it goes into a container. */
 const clientVariables = [
@@ -24,6 +24,8 @@ export interface DockerOptions {
   readonly command: string;
   /** For cells that name none. Its programs must be linked against glibc, for ours are. */
   readonly image: string;
+  /** Folders of the host that nothing inside may see, even where they lie in one that can be read: the data folder. */
+  readonly hidden: readonly string[];
 }
 
 interface Mount {
@@ -33,10 +35,20 @@ interface Mount {
 }
 
 /** The value of `--mount` is a line of CSV. */
-function mountArgs({ from, to, readonly }: Mount): string[] {
-  const fields = ['type=bind', `source=${from}`, `target=${to}`, ...(readonly ? ['readonly'] : [])];
+function mountArg(fields: readonly string[]): string[] {
   const quoted = fields.map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field));
   return ['--mount', quoted.join(',')];
+}
+
+function bindArgs({ from, to, readonly }: Mount): string[] {
+  return mountArg(['type=bind', `source=${from}`, `target=${to}`, ...(readonly ? ['readonly'] : [])]);
+}
+
+/** An empty folder in place of each hidden one that could be seen. */
+function hiddenArgs(hidden: readonly string[], { readable }: Cell): string[] {
+  return hiddenWithin(hidden, readable).flatMap((folder) =>
+    mountArg(['type=tmpfs', `target=${folder}`, 'tmpfs-size=4096', 'readonly']),
+  );
 }
 
 function mountsOf(cell: Cell, network: Network): Mount[] {
@@ -71,7 +83,7 @@ const confinement = [
   ...['--network', 'none', '--hostname', 'parley', '--ipc', 'private'],
 ];
 
-export function createDocker({ command, image }: DockerOptions): Sandbox {
+export function createDocker({ command, image, hidden }: DockerOptions): Sandbox {
   const clientEnv = () =>
     Object.fromEntries(
       clientVariables.flatMap((name) => {
@@ -84,7 +96,7 @@ export function createDocker({ command, image }: DockerOptions): Sandbox {
     kind: 'docker',
     bridgeWay: 'socket',
     bridgePort: insidePort,
-    inside: () => ({ workspace, home }),
+    inside: () => insidePlaces,
     wrap: (cell: Cell, launch: Launch, network: Network): Wrapped => {
       // A cell may have several launches at a time.
       const name = `parley-${cell.name}-${randomBytes(4).toString('hex')}`;
@@ -109,7 +121,8 @@ export function createDocker({ command, image }: DockerOptions): Sandbox {
             `parley.cell=${cell.name}`,
           ],
           ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(cell)],
-          ...mountsOf(cell, network).flatMap(mountArgs),
+          ...mountsOf(cell, network).flatMap(bindArgs),
+          ...hiddenArgs(hidden, cell),
           // Names only: the client takes the values from its own environment.
           ...Object.keys(travelling).flatMap((variable) => ['--env', variable]),
           ...['--workdir', launch.cwd ?? workspace, '--entrypoint', entrance, cell.image ?? image],

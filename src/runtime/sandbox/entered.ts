@@ -1,10 +1,10 @@
 // A program that was started in a cell, from its first process on the host to the end of all that it started.
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Server } from 'node:net';
+import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { LaunchGroup } from './controlGroups.ts';
-import { type LaunchRecords, runEnd } from './orphans.ts';
+import { type LaunchNote, type LaunchRecords, runEndCommand } from './orphans.ts';
 import { allGone, childrenOf, killGroup } from './processes.ts';
 import type { Wrapped } from './sandbox.ts';
 
@@ -18,9 +18,12 @@ export interface Entered {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Never rejects; settles when nothing of it is alive. A program that could not be started ends with code 127. */
+  /**
+   * Never rejects; settles when nothing of it is alive, or what is cannot be killed. A program that could not be started
+   * ends with code 127.
+   */
   readonly ended: Promise<End>;
-  /** Kills it and all that it started. Settles when it is gone. */
+  /** Kills it and all that it started. Never rejects; settles when it is gone, or could not be killed in time. */
   kill(): Promise<void>;
 }
 
@@ -36,16 +39,30 @@ export interface Entering {
 
 const couldNotStart = 127;
 const goneMsMax = 5_000;
+/** Node needs a fraction of a second to start; a machine may be busy. */
+const handoverMsMax = 30_000;
 
 /**
  * Waits for the listener of the program `inside.ts`, which ends once it is answered. The channel is closed then: a
- * program inside must not find it. Returns what closes the listener, which would keep the network inside alive.
+ * program inside must not find it. Returns what closes the listener, which would keep the network inside alive. A
+ * first process that says anything else, or nothing in time, is killed.
  */
 function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> {
   return new Promise((resolve) => {
-    const nothing = () => resolve(() => {});
+    const nothing = () => {
+      clearTimeout(timer);
+      resolve(() => {});
+    };
+    const refuse = () => {
+      if (child.connected) child.disconnect();
+      if (child.pid !== undefined) killGroup(child.pid);
+      nothing();
+    };
+    const timer = setTimeout(refuse, handoverMsMax);
     child.once('message', (_, listener) => {
-      const release = bridge.take(listener as Server);
+      if (!(listener instanceof Server)) return refuse();
+      clearTimeout(timer);
+      const release = bridge.take(listener);
       child.send('go', () => {
         if (child.connected) child.disconnect();
         resolve(release);
@@ -58,7 +75,8 @@ function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> 
 
 function endOf(child: ChildProcess): Promise<End> {
   return new Promise((resolve) => {
-    child.once('error', () => resolve({ code: couldNotStart, signal: null }));
+    // Not only the first: what nobody listens for would end the service.
+    child.on('error', () => resolve({ code: couldNotStart, signal: null }));
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
 }
@@ -74,22 +92,37 @@ function start({ wrapped, group, handover }: Entering): ChildProcess {
   });
 }
 
-/** Ends all that a first process started, whether it still runs or not. */
+/** Whether it settles within the time. */
+async function settles(work: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), withinMs);
+  try {
+    return await Promise.race([work.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Ends all that a first process started, whether it still runs or not. Never rejects. False: something could not be
+ * killed in time, as what waits for a disk that is gone.
+ */
 async function endAll(
   child: ChildProcess,
   exited: Promise<End>,
   { wrapped, group }: Entering,
-): Promise<void> {
+): Promise<boolean> {
   const { pid } = child;
   // The first process in a namespace is a child of the one that we know; all others there go before it.
   const children = pid === undefined ? [] : childrenOf(pid);
   if (pid !== undefined) killGroup(pid);
-  await exited;
-  await Promise.all([
+  const gone = await settles(exited, goneMsMax);
+  const [groupGone = true, , childrenGone] = await Promise.all([
     group?.end(),
-    wrapped.end === undefined ? undefined : runEnd(wrapped.end),
+    wrapped.end === undefined ? undefined : runEndCommand(wrapped.end),
     allGone(children, goneMsMax),
   ]);
+  return gone && groupGone && childrenGone;
 }
 
 /** Node throws away what nobody reads when a process ends, which one may do before its caller is told of it. */
@@ -133,21 +166,26 @@ export function enter(entering: Entering): Entry {
   const child = start(entering);
   const { pid } = child;
   const exited = endOf(child);
-  let forget: (() => void) | undefined;
+  const left = Promise.withResolvers<End>();
+  let note: LaunchNote | undefined;
   let ending: Promise<void> | undefined;
   const kill = () => {
-    ending ??= endAll(child, exited, entering).then(() => forget?.());
+    ending ??= endAll(child, exited, entering).then((gone) => {
+      if (gone) return note?.forget();
+      note?.keep();
+      left.resolve({ code: null, signal: 'SIGKILL' });
+    });
     return ending;
   };
   try {
     if (pid !== undefined)
-      forget = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end, alone });
+      note = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end, alone });
   } catch (error) {
     // Without a note of it nobody could end it after us.
     void kill();
     throw error;
   }
-  const ended = exited.then(async (end) => {
+  const ended = Promise.race([exited, left.promise]).then(async (end) => {
     await kill();
     return end;
   });

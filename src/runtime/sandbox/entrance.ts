@@ -1,5 +1,5 @@
-// The first steps inside of a sandbox, as a script of the shell in there: put the environment in place, set the limits
-// of a process, open the way to the bridge, become the program.
+// The first steps inside of a sandbox, as a script of the shell in there: set the limits of a process, open the way to
+// the bridge, put the environment in place, become the program.
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../program.ts';
@@ -41,16 +41,11 @@ export function carried(env: Readonly<Record<string, string>>): Record<string, s
   return travelling;
 }
 
-// A limit that cannot be set is lower already. Shells differ in the letter for processes. The channel of the
-// handover is descriptor 3, which the program must not get, nor anything else that was left open. The forwarder says that it listens by closing its output,
-// for which the substitution waits.
+// A limit that cannot be set is lower already. Shells differ in the letter for processes. The way to the bridge is opened
+// before the variables of the launch are there: one such as LD_PRELOAD would act on the program that holds the channel.
+// That channel is descriptor 3, which the program must not get, nor anything else that was left open. The forwarder says
+// that it listens by closing its output, for which the substitution waits.
 const script = `
-for parley_n in $1; do
-  eval "parley_v=\\$${prefix}$parley_n"
-  unset "${prefix}$parley_n"
-  command export "$parley_n=$parley_v" || :
-done
-unset parley_n parley_v
 ulimit -c 0
 ulimit -n ${openFilesMax} 2>/dev/null || :
 ulimit -f ${fileBytesMax / 512} 2>/dev/null || :
@@ -59,7 +54,12 @@ case $3 in
 handover) NODE_OPTIONS= ${insideNode} ${insideFile} ${insidePort} </dev/null >/dev/null || exit 127 ;;
 socket) : "$(NODE_OPTIONS= ${insideNode} ${insideFile} ${insidePort} ${insideSocket} </dev/null &)" ;;
 esac
-unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
+for parley_n in $1; do
+  eval "parley_v=\\$${prefix}$parley_n"
+  unset "${prefix}$parley_n"
+  command export "$parley_n=$parley_v" || :
+done
+unset parley_n parley_v NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
 shift 3
 command -v "$1" >/dev/null || { echo "There is no program $1 in the sandbox." >&2; exit 127; }
 exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-

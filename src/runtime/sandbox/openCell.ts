@@ -49,21 +49,26 @@ async function openWay({ bridgeWay, bridgePort }: Sandbox, bridge: Bridge | unde
     return { port: await bridge.listen(), network: 'bridge', close: nothingToClose };
   const folder = await mkdtemp(join(tmpdir(), 'parley-'));
   const socket = join(folder, 'bridge.sock');
-  await bridge.listenAt(socket);
-  return {
-    port: bridgePort,
-    network: { socket },
-    close: () => rm(folder, { recursive: true, force: true }),
-  };
+  const close = () => rm(folder, { recursive: true, force: true });
+  try {
+    await bridge.listenAt(socket);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { port: bridgePort, network: { socket }, close };
 }
 
-/** Rejects where the system refuses a control group or a socket. */
+/** Rejects where the system refuses a control group or a socket; then nothing is left but the bridge. */
 export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   const { sandbox, cell, bridge, controlGroups, records, alone = false } = options;
   if (alone) await records?.endAlone(cell.workspace);
-  const way = await openWay(sandbox, bridge);
   // An engine for containers sets the limits itself; what we start is only its client.
   const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
+  const way = await openWay(sandbox, bridge).catch(async (error: unknown) => {
+    await group?.end();
+    throw error;
+  });
   const living = new Set<Entry>();
   let closed = false;
 

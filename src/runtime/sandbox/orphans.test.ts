@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
@@ -136,6 +145,88 @@ describe('what a killed worker left', () => {
     assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
     assert.equal(sleeps(sleep), 1);
     assert.deepEqual(readdirSync(folder), ['here.json']);
+  });
+
+  it('is forgotten, and its container ended, once a record of another space of numbers is old', async (t) => {
+    const folder = temporaryFolder(t);
+    const ended = join(folder, 'ended');
+    const { sleep, pid } = await startSleep(t);
+    const [boot = ''] = processSpace().split(' ');
+    const record = { space: `${boot} pid:[1]`, worker: deadWorker, leader: knownProcess(pid), folders: [] };
+    const old = join(folder, 'old.json');
+    writeFileSync(old, JSON.stringify({ ...record, end: { command: 'touch', args: [ended] }, alone: null }));
+    const longAgo = new Date(Date.now() - 8 * 24 * 60 * 60_000);
+    utimesSync(old, longAgo, longAgo);
+    await openLaunchRecords(folder).endOrphans();
+    assert.deepEqual(readdirSync(folder), ['ended']);
+    assert.equal(sleeps(sleep), 1);
+  });
+
+  it('is not what another worker is about to note; what one never finished is forgotten', async (t) => {
+    const folder = temporaryFolder(t);
+    for (const name of ['a.new', 'b.new']) writeFileSync(join(folder, name), '{"space":');
+    const longAgo = new Date(Date.now() - 2 * 60 * 60_000);
+    utimesSync(join(folder, 'b.new'), longAgo, longAgo);
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.deepEqual(readdirSync(folder), ['a.new']);
+  });
+
+  it('appears in one piece', async (t) => {
+    const folder = temporaryFolder(t);
+    const names: string[] = [];
+    const watcher = watch(folder, (_, name) => names.push(name ?? ''));
+    t.after(() => watcher.close());
+    const { pid } = await startSleep(t);
+    openLaunchRecords(folder).add({ pid, folders: [], end: undefined, alone: null });
+    await until('it is there', () => names.some((name) => name.endsWith('.json')));
+    // Written under another name: the one that readers look for is only ever given to a whole one.
+    assert.match(names[0] ?? '', /\.new$/);
+  });
+
+  it('is told by the number of its worker alone where the system tells no more, and never killed by number', async (t) => {
+    const folder = temporaryFolder(t);
+    const { sleep, pid } = await startSleep(t);
+    const files = { live: process.pid, dead: deadWorker.pid };
+    for (const [name, worker] of Object.entries(files))
+      writeFileSync(
+        join(folder, `${name}.json`),
+        JSON.stringify({
+          space: 'unknown',
+          worker: { pid: worker, startedAt: null },
+          leader: { pid, startedAt: null },
+          folders: [],
+          end: { command: 'touch', args: [join(folder, `${name}-ended`)] },
+          alone: null,
+        }),
+      );
+    assert.equal(await openLaunchRecords(folder, { space: 'unknown' }).endOrphans(), 1);
+    assert.deepEqual(readdirSync(folder).sort(), ['dead-ended', 'live.json']);
+    assert.equal(sleeps(sleep), 1);
+  });
+
+  it('stays noted, and is told of, where it cannot be ended', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const faults: string[] = [];
+    const records = openLaunchRecords(folder, { onFault: ({ message }) => faults.push(message) });
+    const { pid } = await startSleep(t);
+    const note = records.add({ pid, folders: [], end: undefined, alone: null });
+    note.keep();
+    assert.equal(readdirSync(folder).length, 1);
+    assert.match(faults[0] ?? '', /could not be killed/);
+  });
+
+  it('is no fault of the launch where its note cannot be removed', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const faults: Error[] = [];
+    const records = openLaunchRecords(folder, { onFault: (error) => faults.push(error) });
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const entered = await open.enter({ argv: ['cat'], env: {} });
+    const [name = ''] = readdirSync(folder);
+    rmSync(join(folder, name));
+    mkdirSync(join(folder, name));
+    entered.stdin.end();
+    assert.deepEqual(await entered.ended, { code: 0, signal: null });
+    assert.equal(faults.length, 1);
   });
 
   it('is ended by the command that its sandbox named', async (t) => {

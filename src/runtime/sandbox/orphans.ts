@@ -2,17 +2,19 @@
 // it lives. The next start ends what is named in files whose worker is gone; a run, what others left in its workspace.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endGroup } from './controlGroups.ts';
+import { endGroups } from './controlGroups.ts';
 import {
   allGone,
   isReplaced,
   isRunning,
+  isTaken,
   type KnownProcess,
   killGroup,
   knownProcess,
   processSpace,
+  unknownSpace,
 } from './processes.ts';
 import type { Command } from './sandbox.ts';
 
@@ -37,24 +39,55 @@ interface NewLaunch {
   readonly alone: string | null;
 }
 
+/** The note of a launch. Neither way to be done with it throws. */
+export interface LaunchNote {
+  /** Nothing of it is alive. */
+  forget(): void;
+  /** Something of it could not be ended: it stays noted for who comes next, and that is told. */
+  keep(): void;
+}
+
 export interface LaunchRecords {
-  /** Notes a launch; the answer forgets it. */
-  add(launch: NewLaunch): () => void;
+  /** Throws where it cannot be noted. */
+  add(launch: NewLaunch): LaunchNote;
   /** Ends what workers left that are gone. Returns how many launches that were. */
   endOrphans(): Promise<number>;
   /** Ends what has this workspace to itself, whether its worker is gone or not. Returns how many launches that were. */
   endAlone(workspace: string): Promise<number>;
 }
 
+interface LaunchRecordsOptions {
+  /** Told of what could not be ended or removed. */
+  readonly onFault?: (error: Error) => void;
+  /** Where this process is; only tests have another. */
+  readonly space?: string;
+}
+
 const endMsMax = 10_000;
 const goneMsMax = 5_000;
+/** Of a record of another space, whose worker cannot be looked for. No launch is meant to live so long. */
+const foreignMsMax = 7 * 24 * 60 * 60_000;
+/** Of a record that is being written. */
+const writingMsMax = 60 * 60_000;
 
-/** Runs a command that ends something. Whether there was something to end, it does not tell. */
-export function runEnd({ command, args, env }: Omit<Command, 'env'> & Partial<Command>): Promise<void> {
+const ending = '.json';
+/** Records get their name when they are whole, so that no reader takes one that is being written for a broken one. */
+const writingEnding = '.new';
+
+/** Runs a command that ends something. Whether there was something to end, it does not tell. Never rejects. */
+export function runEndCommand({
+  command,
+  args,
+  env = process.env,
+}: Pick<Command, 'command' | 'args'> & { readonly env?: NodeJS.ProcessEnv }): Promise<void> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { env: env ?? process.env, stdio: 'ignore', timeout: endMsMax });
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
+    try {
+      const child = spawn(command, args, { env, stdio: 'ignore', timeout: endMsMax });
+      child.once('error', () => resolve());
+      child.once('exit', () => resolve());
+    } catch {
+      resolve();
+    }
   });
 }
 
@@ -62,27 +95,67 @@ function readRecord(path: string): LaunchRecord | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as LaunchRecord;
   } catch {
-    // It was forgotten since, or its writer was killed while it wrote.
+    // It was forgotten since, or the machine stopped while it was written.
     return undefined;
   }
 }
 
-async function endOrphan({ leader, folders, end }: LaunchRecord): Promise<void> {
-  // Also where the leader has ended: others of its group may be left.
-  if (!isReplaced(leader)) killGroup(leader.pid);
-  for (const folder of folders) await endGroup(folder);
-  if (end !== null) await runEnd(end);
-  await allGone([leader], goneMsMax);
+/** Nothing where it is gone. */
+function ageMsOf(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? 0 : Date.now() - found.mtimeMs;
 }
 
-export function openLaunchRecords(folder: string): LaunchRecords {
+/** Whether nothing of it is alive. Without `byNumber` its processes are left: the numbers may be those of others. */
+async function endOrphan({ leader, folders, end }: LaunchRecord, byNumber: boolean): Promise<boolean> {
+  // Also where the leader has ended: others of its group may be left.
+  if (byNumber && !isReplaced(leader)) killGroup(leader.pid);
+  const groupsGone = await endGroups(folders);
+  if (end !== null) await runEndCommand(end);
+  return groupsGone && (!byNumber || (await allGone([leader], goneMsMax)));
+}
+
+/** After the machine has started anew, nothing of before is alive. */
+function isSameBoot(one: string, other: string): boolean {
+  return one.split(' ')[0] === other.split(' ')[0];
+}
+
+export function openLaunchRecords(folder: string, options: LaunchRecordsOptions = {}): LaunchRecords {
+  const { onFault = () => {}, space = processSpace() } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const space = processSpace();
   const worker = knownProcess(process.pid);
+  const isAlive = ({ worker: other }: LaunchRecord) =>
+    space === unknownSpace ? isTaken(other.pid) : isRunning(other);
+
+  function remove(path: string): void {
+    try {
+      rmSync(path, { force: true });
+    } catch (error) {
+      onFault(error as Error);
+    }
+  }
+
+  function tellLeft(): void {
+    onFault(new Error('a process of an agent could not be killed; the next start tries again'));
+  }
+
+  function paths(): string[] {
+    const names = readdirSync(folder);
+    for (const name of names.filter((one) => one.endsWith(writingEnding)))
+      if (ageMsOf(join(folder, name)) > writingMsMax) remove(join(folder, name));
+    return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+  }
+
+  /** Removes its record, too, unless something is left. */
+  async function endNoted(path: string, record: LaunchRecord): Promise<void> {
+    const byNumber = space !== unknownSpace || isAlive(record);
+    if (await endOrphan(record, byNumber)) remove(path);
+    else tellLeft();
+  }
 
   return {
     add: ({ pid, folders, end, alone }) => {
-      const path = join(folder, `${randomUUID()}.json`);
+      const path = join(folder, randomUUID());
       const record: LaunchRecord = {
         space,
         worker,
@@ -91,41 +164,37 @@ export function openLaunchRecords(folder: string): LaunchRecords {
         end: end === undefined ? null : { command: end.command, args: end.args },
         alone,
       };
-      writeFileSync(path, JSON.stringify(record), { mode: 0o600 });
-      return () => rmSync(path, { force: true });
+      writeFileSync(path + writingEnding, JSON.stringify(record), { mode: 0o600 });
+      renameSync(path + writingEnding, path + ending);
+      return { forget: () => remove(path + ending), keep: tellLeft };
     },
     endOrphans: async () => {
       let count = 0;
-      for (const name of readdirSync(folder)) {
-        const path = join(folder, name);
+      for (const path of paths()) {
         const record = readRecord(path);
-        // In another space its numbers mean nothing here, and its worker may live.
-        if (record !== undefined && record.space !== space && isSameBoot(record.space, space)) continue;
-        if (record?.space === space && isRunning(record.worker)) continue;
         if (record?.space === space) {
-          await endOrphan(record);
+          if (isAlive(record)) continue;
+          await endNoted(path, record);
           count++;
+          continue;
         }
-        rmSync(path, { force: true });
+        // In another space its numbers mean nothing here, and its worker may live.
+        const mayLive = record !== undefined && isSameBoot(record.space, space);
+        if (mayLive && ageMsOf(path) < foreignMsMax) continue;
+        if (mayLive && record.end !== null) await runEndCommand(record.end);
+        remove(path);
       }
       return count;
     },
     endAlone: async (workspace) => {
       let count = 0;
-      for (const name of readdirSync(folder)) {
-        const path = join(folder, name);
+      for (const path of paths()) {
         const record = readRecord(path);
         if (record === undefined || record.space !== space || record.alone !== workspace) continue;
-        await endOrphan(record);
-        rmSync(path, { force: true });
+        await endNoted(path, record);
         count++;
       }
       return count;
     },
   };
-}
-
-/** After the machine has started anew, nothing of before is alive. */
-function isSameBoot(one: string, other: string): boolean {
-  return one.split(' ')[0] === other.split(' ')[0];
 }

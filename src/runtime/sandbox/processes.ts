@@ -70,12 +70,25 @@ export async function allGone(processes: readonly KnownProcess[], withinMs: numb
   return true;
 }
 
+/** Whether some process has the number, be it the one that was meant or not. */
+export function isTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Where the system tells nothing of its processes, and a number says little. */
+export const unknownSpace = 'unknown';
+
 /** Tells processes with the same number on different machines, starts and namespaces apart. */
 export function processSpace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
-    return 'unknown';
+    return unknownSpace;
   }
 }
