@@ -174,8 +174,8 @@ const options = {
     env: 'PARLEY_SLOTS',
     flag: 'slots',
     help: 'Conversations that this process runs at the same time.',
-    shownDefault: '10',
-    parse: (text = '10') => integer(1, 1_000)(text),
+    shownDefault: '20',
+    parse: (text = '20') => integer(1, 1_000)(text),
   }),
   runningMax: option({
     env: 'PARLEY_RUNNING_MAX',

@@ -2,10 +2,13 @@
 import { relative } from 'node:path';
 import { type App, startApp } from '../app.ts';
 import { type Config, describeOptions, readConfig } from '../config.ts';
+import { closeInherited } from '../inherited.ts';
 import { createLogger } from '../log.ts';
 import { settleMemorySoon } from '../memory.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
+
+const lingerMs = 500;
 
 const help = `Usage: parley serve [options]
 
@@ -35,6 +38,13 @@ function workerBanner({ url, sandbox }: App): string {
   return `Parley ${version} runs conversations.  ${sandbox}\n\n  Health: ${url}/health    Stop: Ctrl-C\n`;
 }
 
+/** Said outright: on SQLite no other process can take them. */
+function apiOnly({ databaseKind }: App): string {
+  const who =
+    databaseKind === 'sqlite' ? 'this service is started without PARLEY_ROLE=api' : 'a worker takes them';
+  return `It answers requests and runs nothing: conversations wait until ${who}.`;
+}
+
 export function banner(app: App, config: Config): string {
   if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;
@@ -52,10 +62,11 @@ export function banner(app: App, config: Config): string {
           `  Owner key: ${made}`,
           `  It is shown this once, and kept in ${shownFile(app.ownerKey?.file ?? '')} for you alone.`,
         ];
+  const work = config.role === 'api' ? apiOnly(app) : app.sandbox;
   return [
     `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
     ...about,
-    `  ${app.sandbox}`,
+    `  ${work}`,
     '',
     '  Full settings:',
     `    curl ${address}/api/settings -H "X-Session-API-Key: ${key}"`,
@@ -71,6 +82,7 @@ export function banner(app: App, config: Config): string {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
+  closeInherited();
   // Files made from here on are for the owner alone.
   process.umask(0o077);
   const config = readConfig(process.env, argv);
@@ -93,6 +105,8 @@ async function run(argv: readonly string[]): Promise<number> {
   logger.info('stopping');
   await app.stop();
   logger.info('stopped');
+  // Whatever still hangs, such as the look-up of a name, is of no use to anybody.
+  setTimeout(() => process.exit(exitCode), lingerMs).unref();
   return exitCode;
 }
 

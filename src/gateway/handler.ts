@@ -5,7 +5,9 @@ import { classifyAddress } from '../outgoing/addresses.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { AddressRule } from '../outgoing/resolve.ts';
 import type { Protocol } from '../runtime/agents/profiles.ts';
+import { type Bodies, createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
+import { mib } from '../schema.ts';
 import { attempt, Refusal } from './attempts.ts';
 import { type Connections, createConnections } from './connection.ts';
 import type { Meter, ModelLimit } from './meter.ts';
@@ -18,7 +20,7 @@ import { isObject, type Json, type ModelCall, type ModelProtocol } from './proto
 import { findUpstream, type ModelHosts, type Upstream } from './providers.ts';
 import { createUsageReader } from './usageReader.ts';
 
-const requestBytesMax = 32 * 1024 * 1024;
+const requestBytesMax = 32 * mib;
 const errorBytesMax = 64 * 1024;
 const passing = 402;
 const badGateway = 502;
@@ -52,6 +54,7 @@ export interface GatewayOptions {
   /** What the user should know: a fault, a retry, a price that is guessed. Each sentence once in a row. */
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly connections?: Connections;
+  readonly bodies?: Bodies;
 }
 
 export interface Gateway {
@@ -59,17 +62,10 @@ export interface Gateway {
   close(): void;
 }
 
-async function readBody(request: IncomingMessage): Promise<{ body: Json; bytes: number }> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > requestBytesMax) throw new Refusal('The request is larger than 32 MiB.');
-    pieces.push(piece);
-  }
+function parseBody(body: Buffer): Json {
   try {
-    const body: unknown = JSON.parse(Buffer.concat(pieces).toString());
-    if (isObject(body)) return { body, bytes };
+    const parsed: unknown = JSON.parse(body.toString());
+    if (isObject(parsed)) return parsed;
   } catch {
     // As below.
   }
@@ -126,7 +122,8 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { model, baseUrl, modelHosts, key, meter, allowPrivate, connections = createConnections() } = options;
+  const { model, baseUrl, modelHosts, key, meter, allowPrivate } = options;
+  const { connections = createConnections(), bodies = createBodies() } = options;
   const noted = new Set<string>();
   let lastNotice = '';
 
@@ -205,7 +202,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     response: ServerResponse,
   ): Promise<void> {
     const upstream = getUpstream(name);
-    const { body: sent, bytes } = await readBody(request);
+    const raw = await bodies.read(request, response, requestBytesMax);
+    if ('status' in raw) return sendError(response, raw.status, raw.sentence);
+    const sent = parseBody(raw);
     const counts = call.kind === 'answer';
     const limit = counts ? meter.admit(request.headers['x-parley-beside'] === '1') : undefined;
     if (limit !== undefined) return sendError(response, passing, limitSentences[limit]);
@@ -227,7 +226,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (!isGood(answer)) return refuse(answer, response);
     const price = priceOf(upstream, answer);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
-    const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
+    const reader = createUsageReader({ protocol, isStream, requestBytes: raw.length });
     await pass(answer, response, reader.push);
     lastNotice = '';
     if (counts) meter.record(reader.end(), price);

@@ -1,6 +1,7 @@
 // The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
 import type { Database } from '../db/transaction.ts';
 import { repeat } from '../repeat.ts';
+import type { Bodies } from '../runtime/bridge/bodies.ts';
 import type { ClaimedConversation } from '../runtime/store.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { UsageColumns } from '../usage/shape.ts';
@@ -19,6 +20,7 @@ interface RunGatewayOptions {
   readonly key: string | undefined;
   readonly modelHosts: ModelHosts;
   readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;
   readonly onBackgroundError: (error: Error) => void;

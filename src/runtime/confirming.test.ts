@@ -159,7 +159,7 @@ describe('a question of an agent', () => {
     assert.deepEqual([code, statesOf(events).at(-1)], ['user', 'stopped']);
     assert.equal((await confirm(runs, id, { decision: 'allow' })).status, 409);
     await runs.say(id, 'say hello');
-    assert.deepEqual(await runs.turns(id, 2), ['hello']);
+    assert.deepEqual(await runs.turns(id, 2), ['the answer was cancelled', 'hello']);
     assert.ok(!told(await runs.events(id)).some((text) => text.includes('expired')));
   });
 

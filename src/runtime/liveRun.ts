@@ -52,6 +52,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
   let step = 0;
 
   async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
+    if (record.lastWords) return signal.reason === 'lost' ? undefined : database.run(recordRun, record);
     while (!signal.aborted) {
       try {
         return await database.run(recordRun, record);

@@ -20,6 +20,8 @@ export interface Recorder {
   add(events: readonly NewEvent[]): Promise<void>;
   /** Records what waits, then this. Undefined: the run no longer counts. */
   step(step: NewStep): Promise<number | undefined>;
+  /** Records what could not be recorded since the run was stopped, then these. */
+  lastWords(events: readonly NewEvent[]): Promise<void>;
 }
 
 interface RecorderOptions {
@@ -29,6 +31,7 @@ interface RecorderOptions {
 
 export function createRecorder({ record, masking }: RecorderOptions): Recorder {
   let waiting: string[] = [];
+  const unrecorded: string[] = [];
   let last: Promise<unknown> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
@@ -50,8 +53,10 @@ export function createRecorder({ record, masking }: RecorderOptions): Recorder {
     const taken = waiting;
     waiting = [];
     return enqueue(async () => {
-      for (let from = 0; from < taken.length; from += stepEventsMax)
-        await record({ events: taken.slice(from, from + stepEventsMax) });
+      for (let from = 0; from < taken.length; from += stepEventsMax) {
+        const events = taken.slice(from, from + stepEventsMax);
+        if ((await record({ events })) === undefined) unrecorded.push(...events);
+      }
     });
   }
 
@@ -71,6 +76,11 @@ export function createRecorder({ record, masking }: RecorderOptions): Recorder {
           ...(reason === undefined ? {} : { reason: { ...reason, message: masking.text(reason.message) } }),
         }),
       );
+    },
+    lastWords: async (events) => {
+      await drain();
+      const texts = [...unrecorded, ...toTexts(events)].slice(0, stepEventsMax);
+      if (texts.length > 0) await enqueue(() => record({ events: texts, lastWords: true }));
     },
   };
 }

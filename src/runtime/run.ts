@@ -105,7 +105,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const first = interrupted ? await goOn() : undefined;
   const { limits, beginTurn, endTurn } = place;
   limits.onMet(() => void agent.cancel());
-  await talk({
+  const talking = talk({
     agent,
     messages,
     recorder,
@@ -116,6 +116,8 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     beginTurn,
     endTurn,
   });
+  // What was under way when it was stopped is told to its end.
+  await talking.finally(() => (signal.aborted ? recorder.lastWords(mapper.end()) : undefined));
 }
 
 function toRunEnd(error: unknown): RunEnd | undefined {

@@ -5,6 +5,7 @@ import type { RunGateway } from '../gateway/runGateway.ts';
 import { listRemotes } from '../mcp/remotes.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
+import { type Bodies, createBodies } from './bridge/bodies.ts';
 import { type Bridge, createBridge, type Egress } from './bridge/bridge.ts';
 import { bridgeEnvironment } from './bridge/environment.ts';
 import { createGitHandler, type GitHandler } from './bridge/git.ts';
@@ -47,6 +48,8 @@ export interface PlaceParts {
 export interface GatewayNeeds {
   readonly conversation: ClaimedConversation;
   readonly inputs: RunInputs;
+  /** Of all that the bridge holds for the run. */
+  readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;
 }
@@ -123,6 +126,7 @@ function createRunBridge(
   { inputs }: RunScene,
   git: GitHandler | undefined,
   gateway: RunGateway,
+  bodies: Bodies,
 ): Bridge {
   return createBridge({
     handlers: {
@@ -130,6 +134,7 @@ function createRunBridge(
       mcp: createMcpHandler({
         remotes: listRemotes(inputs.mcp),
         outgoing: { allowPrivate: parts.allowPrivate },
+        bodies,
       }),
       model: gateway.handle,
     },
@@ -142,7 +147,7 @@ interface WorkspaceNeeds {
   readonly folders: ConversationFolders;
   readonly remote: GitRemote | undefined;
   readonly git: GitHandler | undefined;
-  readonly mayRunSetup: boolean;
+  readonly setupRefusal: string | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -183,19 +188,29 @@ function environmentOf(cell: OpenCell, remote: GitRemote | undefined, inputs: Ru
   };
 }
 
+/** A repository's own script must not run past a user who wants to be asked. */
+function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string | undefined {
+  if (confirmAlways) return 'no sandbox would confine it';
+  return settings.confirmation_mode === true
+    ? 'confirmation_mode is on; ask the agent to run it, and it will ask you'
+    : undefined;
+}
+
 /** The way out of the cell, with what adds keys to it. */
 async function openWay(parts: PlaceParts, scene: RunScene, remote: GitRemote | undefined) {
   const { conversation, inputs, recorder, masking } = scene;
   const git = remote && (await createRunGit(parts, scene, remote));
   const limits = createLimits();
+  const bodies = createBodies();
   const gateway = await parts.openGateway({
     conversation,
     inputs,
+    bodies,
     onNotice: (sentence, isFault) =>
       void recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)]),
     onLimit: limits.meet,
   });
-  const bridge = createRunBridge(parts, scene, git, gateway);
+  const bridge = createRunBridge(parts, scene, git, gateway, bodies);
   masking.hide(bridge.token);
   const close = async () => {
     await bridge.close();
@@ -240,7 +255,8 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   const abort = () => void cell.close();
   signal.addEventListener('abort', abort, { once: true });
   try {
-    const needs = { cell, folders, remote, git, mayRunSetup: !confirmAlways, environment };
+    const setupRefusal = setupRefusalOf(confirmAlways, inputs);
+    const needs = { cell, folders, remote, git, setupRefusal, environment };
     await Promise.race([prepare(scene, needs), room.full]);
   } catch (error) {
     await close();

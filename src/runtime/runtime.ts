@@ -8,6 +8,8 @@ import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { createRunGateway } from '../gateway/runGateway.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
+import { limitLookups } from '../outgoing/lookupGate.ts';
+import { lookUp } from '../outgoing/resolve.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
 import { imageBytesMax } from './acp/prompt.ts';
@@ -77,6 +79,8 @@ export function createRuntime(options: RuntimeOptions) {
     hasOneUser,
   });
   const sandboxes = whenPlanned(plan);
+  // Of the threads that the system has for it, some are left to the service itself.
+  const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
 
   /** Nothing is taken before `ready` has settled. */
   function startWorker(ready: Promise<unknown>): Worker {
@@ -95,8 +99,12 @@ export function createRuntime(options: RuntimeOptions) {
       freeBytesMin,
       allowPrivate,
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
-      createEgress: () => createEgress({ allowPrivate: () => config.allowPrivateAddresses === true }),
-      openGateway: async ({ conversation, inputs, onNotice, onLimit }) =>
+      createEgress: () =>
+        createEgress({
+          allowPrivate: () => config.allowPrivateAddresses === true,
+          lookup: limitLookups(egressLookup, { atOnceMax: 2, waitingMax: 128 }),
+        }),
+      openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit }) =>
         createRunGateway({
           database,
           conversation,
@@ -104,6 +112,7 @@ export function createRuntime(options: RuntimeOptions) {
           key: await inputs.modelKey(),
           modelHosts: config.modelHosts,
           allowPrivate,
+          bodies,
           onNotice,
           onLimit,
           onBackgroundError,

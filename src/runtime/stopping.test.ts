@@ -23,8 +23,20 @@ for (const kind of databaseKinds) {
         await stop(id);
         assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'user');
         await until('its agent is dead', () => !agents().some(isRunning));
-        assert.equal((await events(id)).at(-1)?.extras?.['agent_state'], 'stopped');
+        assert.ok((await events(id)).some(({ extras }) => extras?.['agent_state'] === 'stopped'));
       }
+    });
+
+    it('tells to its end what was under way when its user stopped it', async (t) => {
+      const { create, stop, events } = await startRuns({ kind }, t);
+      const id = await create('say I begin\nrun-forever make\nspell and then');
+      await until('the call is told', async () => (await events(id)).some(({ action }) => action === 'run'));
+      await stop(id);
+      const all = await until('the call is closed', async () => {
+        const now = await events(id);
+        return now.some(({ extras }) => extras?.['outcome'] === 'unfinished') && now;
+      });
+      assert.ok(all.some(({ extras }) => extras?.['agent_state'] === 'stopped'));
     });
 
     it('is ended with all that it started where its agent does not heed the stop', async (t) => {

@@ -183,6 +183,8 @@ interface RunRecord extends Run {
   readonly events: readonly EventText[];
   /** The place in `events` of a question that waits for the user's answer. */
   readonly asks?: number | undefined;
+  /** Only events, and also where its user has stopped it meanwhile. */
+  readonly lastWords?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
   /** Where it goes to another state. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
@@ -203,7 +205,7 @@ const unknownId = -1;
 /** Takes the row where the run still has it, with the number of its last step before this one. */
 function holdRun(q: Queries, record: RunRecord) {
   const { key, runId, step, asks, progress = {}, to, runtimeStatus } = record;
-  return q.build
+  const ours = q.build
     .updateTable('conversations')
     .set({
       active_at: q.now,
@@ -217,9 +219,8 @@ function holdRun(q: Queries, record: RunRecord) {
     .where('key', '=', key)
     .where('run_id', '=', runId)
     .where('steps', '<', step)
-    .where('wanted', 'is', null)
-    .where('status', '<>', 'STOPPED')
     .returning([...heldColumns]);
+  return record.lastWords ? ours : ours.where('wanted', 'is', null).where('status', '<>', 'STOPPED');
 }
 
 const findStep = prepared((q: Queries, { key, runId }: Run) =>

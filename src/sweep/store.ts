@@ -12,7 +12,7 @@ export interface SweepTimes {
   /** From the claim until it runs. */
   readonly startMs: number;
   readonly idleMs: number;
-  /** The same where others of its user wait for a free worker. */
+  /** The same where others of its user wait for a free worker, or those of a user who has no run at all. */
   readonly crowdedIdleMs: number;
 }
 
@@ -41,10 +41,22 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
       const waiting = e
         .selectFrom('conversations as other')
         .select('other.key')
-        .whereRef('other.user_id', '=', 'conversations.user_id')
         .where('other.run_id', 'is', null)
         // As the index has it.
         .where('other.status', '<>', 'STOPPED');
+      const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
+      /** Whose user has no run at all: nobody's idle ones are worth more than that. */
+      const starving = waiting.where((w) =>
+        w.not(
+          w.exists(
+            w
+              .selectFrom('conversations as run')
+              .select('run.key')
+              .whereRef('run.user_id', '=', 'other.user_id')
+              .where('run.run_id', 'is not', null),
+          ),
+        ),
+      );
       return e.and([
         running,
         e('conversations.status', '=', 'RUNNING'),
@@ -54,7 +66,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
             e('conversations.active_at', '<', before(times.crowdedIdleMs)),
             // It waits for its user, and does not work.
             e.or([e('conversations.turn_open', '=', 0), e('conversations.question', 'is not', null)]),
-            e.exists(waiting),
+            e.or([e.exists(ofSameUser), e.exists(starving)]),
           ]),
         ]),
       ]);

@@ -78,7 +78,7 @@ export async function createWorkspaceBench(
       branch: null,
       identity,
       environment: gitEnvironment({ bridge: cell.bridge, remote, identity }),
-      mayRunSetup: true,
+      setupRefusal: undefined,
       ...(gitHandler && { hostFault: gitHandler.fault }),
       onProgress: (text) => progress.push(text),
       signal: new AbortController().signal,

@@ -7,6 +7,7 @@ import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Remote } from '../../mcp/remotes.ts';
 import { OutgoingError, timedOut } from '../../outgoing/errors.ts';
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
+import { type Bodies, createBodies } from './bodies.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
 import { rewriteEndpoint } from './mcpEndpoint.ts';
 
@@ -37,6 +38,7 @@ interface McpHandlerOptions {
   /** In the order of `listRemotes`, with opened keys. */
   readonly remotes: readonly Remote[];
   readonly outgoing: Pick<OutgoingOptions, 'allowPrivate' | 'lookup'>;
+  readonly bodies?: Bodies;
 }
 
 /** One request as it goes out. */
@@ -45,18 +47,6 @@ interface Outgoing {
   readonly url: string;
   /** Where the place for messages that its answer names is kept; undefined where it names none. */
   readonly keepEndpoint: ((url: URL) => string) | undefined;
-}
-
-/** Undefined past the bound; read to its end even then, so that the answer arrives. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.length;
-    if (size <= requestBytesMax) pieces.push(piece);
-    else pieces.length = 0;
-  }
-  return size <= requestBytesMax ? Buffer.concat(pieces) : undefined;
 }
 
 function headersFor(request: IncomingMessage, { server }: Remote): Headers {
@@ -85,13 +75,13 @@ function describe(error: unknown): string {
 /** Forwards one request, and ends with the one who asked. */
 async function forward(
   fetch: OutgoingFetch,
+  bodies: Bodies,
   { remote, url, keepEndpoint }: Outgoing,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = request.method === 'POST' ? await readBody(request) : undefined;
-  if (request.method === 'POST' && body === undefined)
-    return refuse(response, 413, `A message may be of ${requestBytesMax / mib} MiB.`);
+  const body = request.method === 'POST' ? await bodies.read(request, response, requestBytesMax) : undefined;
+  if (body !== undefined && 'status' in body) return refuse(response, body.status, body.sentence);
   const stop = new AbortController();
   response.once('close', () => stop.abort());
   const timeoutMs = remote.server.timeout === undefined ? usualTimeoutMs : remote.server.timeout * 1_000;
@@ -115,7 +105,8 @@ async function forward(
   }
 }
 
-export function createMcpHandler({ remotes, outgoing }: McpHandlerOptions): BridgeHandler {
+export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
+  const { remotes, outgoing, bodies = createBodies() } = options;
   const fetch = createOutgoingFetch({
     ...outgoing,
     timeoutMs: answerMsMax,
@@ -153,6 +144,6 @@ export function createMcpHandler({ remotes, outgoing }: McpHandlerOptions): Brid
   return (request, response, rest) => {
     const found = find(rest, request.method ?? '');
     if (found === undefined) return refuse(response, 404, 'There is no tool server here.');
-    forward(fetch, found, request, response).catch(() => response.destroy());
+    forward(fetch, bodies, found, request, response).catch(() => response.destroy());
   };
 }

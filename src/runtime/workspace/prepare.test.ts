@@ -215,7 +215,7 @@ for (const sandbox of workspaceSandboxes) {
 
     it('does not run where nothing would confine it, and that is told', async (t) => {
       const bench = await setUp(t, sandbox, script('touch began'));
-      const prepared = await bench.prepare({ mayRunSetup: false });
+      const prepared = await bench.prepare({ setupRefusal: 'no sandbox would confine it' });
       assert.ok(prepared.outcome === 'ready');
       assert.match(prepared.setupFailure?.sentence ?? '', /^\.openhands\/setup\.sh was not run, because/);
       assert.ok(!existsSync(bench.inWorkspace('began')));

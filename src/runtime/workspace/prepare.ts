@@ -22,8 +22,8 @@ export interface PrepareOptions extends GitPlace {
   readonly branch: string | null;
   /** Of the setup script. */
   readonly environment: Readonly<Record<string, string>>;
-  /** False where nothing confines what the repository brings along. */
-  readonly mayRunSetup: boolean;
+  /** Why what the repository brings along must not run, to follow "because"; undefined: it may. */
+  readonly setupRefusal: string | undefined;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
   readonly onProgress: Tell;
@@ -59,9 +59,9 @@ async function setUp(
   timeoutMs: number,
   report: Report,
 ): Promise<SetupFailure | undefined> {
-  const { cell, environment, signal, folders, mayRunSetup } = options;
-  if (hasSetupScript && !mayRunSetup)
-    return { sentence: `${setupScript} was not run, because no sandbox would confine it.`, output: '' };
+  const { cell, environment, signal, folders, setupRefusal } = options;
+  if (hasSetupScript && setupRefusal !== undefined)
+    return { sentence: `${setupScript} was not run, because ${setupRefusal}.`, output: '' };
   let failure: SetupFailure | undefined;
   if (hasSetupScript) {
     report(`Running ${setupScript}`);

@@ -1,0 +1,46 @@
+// Look-ups of names that somebody else chooses. The system has few threads for all look-ups, and one of a slow name takes
+// its thread for long: so only a part of them is given out, and a caller waits no longer than it takes to give up.
+import { OutgoingError } from './errors.ts';
+import type { Lookup } from './resolve.ts';
+
+interface GateOptions {
+  readonly atOnceMax: number;
+  readonly waitingMax: number;
+  readonly timeoutMs?: number;
+}
+
+const usualTimeoutMs = 10_000;
+
+function busy(): OutgoingError {
+  return new OutgoingError('timeout', 'Too many names are being looked up; try again.');
+}
+
+/** The same look-up, for so many at a time. */
+export function limitLookups(lookup: Lookup, options: GateOptions): Lookup {
+  const { atOnceMax, waitingMax, timeoutMs = usualTimeoutMs } = options;
+  const waiting: (() => void)[] = [];
+  let open = 0;
+
+  async function enter(): Promise<void> {
+    if (open >= atOnceMax) {
+      if (waiting.length >= waitingMax) throw busy();
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    }
+    open += 1;
+  }
+
+  function leave(): void {
+    open -= 1;
+    waiting.shift()?.();
+  }
+
+  return async (hostname) => {
+    await enter();
+    // Its thread is taken until it has ended, whoever still waits for it.
+    const found = lookup(hostname).finally(leave);
+    found.catch(() => {});
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(busy()), timeoutMs);
+    return Promise.race([found, late.promise]).finally(() => clearTimeout(timer));
+  };
+}
