@@ -35,6 +35,9 @@ function profiles(): readonly Profile[] {
   return loadProfiles(readConfig(process.env).agentsFile);
 }
 
+/** What ends a trial, which then leaves nothing. */
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** `folder` is one in which a launch can be tried. */
 async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
   if (choice === 'process') return processSandbox;
@@ -90,7 +93,7 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const end = new AbortController();
   const interrupt = () => end.abort();
-  process.once('SIGINT', interrupt);
+  for (const name of endingSignals) process.once(name, interrupt);
   try {
     const sandbox = await getSandbox(sandboxChoice, folder);
     const version = found.version === undefined ? '' : ` ${found.version}`;
@@ -100,7 +103,7 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
     const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
     return (await tryAgent(trial)) ? 0 : 1;
   } finally {
-    process.removeListener('SIGINT', interrupt);
+    for (const name of endingSignals) process.removeListener(name, interrupt);
     rmSync(folder, { recursive: true, force: true });
   }
 }
