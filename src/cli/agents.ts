@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
+import { readConfig, sandboxChoices } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
@@ -15,10 +15,11 @@ import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
 import { formatTable } from './table.ts';
 
-const sandboxChoices = ['auto', 'bubblewrap', 'process'];
+/** A trial is in no container. */
+const trialSandboxes: readonly string[] = sandboxChoices.filter((choice) => choice !== 'docker');
 
 const help = `Usage: parley agents list [--json]
-       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${sandboxChoices.join('|')}]
+       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${trialSandboxes.join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
@@ -124,8 +125,8 @@ async function run(argv: readonly string[]): Promise<number> {
   if (action !== 'test' || name === undefined || rest.length > 0)
     throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
   const { sandbox, confirm, model } = values;
-  if (!sandboxChoices.includes(sandbox))
-    throw new RefusalError(`--sandbox must be one of ${sandboxChoices.join(', ')}.`);
+  if (!trialSandboxes.includes(sandbox))
+    throw new RefusalError(`--sandbox must be one of ${trialSandboxes.join(', ')}.`);
   return test({ name, sandbox, confirm, model });
 }
 
