@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
+import { readConfig, sandboxChoices } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
@@ -15,10 +15,11 @@ import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
 import { formatTable } from './table.ts';
 
-const sandboxChoices = ['auto', 'bubblewrap', 'process'];
+/** A trial is in no container. */
+const trialSandboxes: readonly string[] = sandboxChoices.filter((choice) => choice !== 'docker');
 
 const help = `Usage: parley agents list [--json]
-       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${sandboxChoices.join('|')}]
+       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${trialSandboxes.join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
@@ -34,6 +35,9 @@ replaces ours: see docs/agents.md.
 function profiles(): readonly Profile[] {
   return loadProfiles(readConfig(process.env).agentsFile);
 }
+
+/** What ends a trial, which then leaves nothing. */
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `folder` is one in which a launch can be tried. */
 async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
@@ -90,7 +94,7 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const end = new AbortController();
   const interrupt = () => end.abort();
-  process.once('SIGINT', interrupt);
+  for (const name of endingSignals) process.once(name, interrupt);
   try {
     const sandbox = await getSandbox(sandboxChoice, folder);
     const version = found.version === undefined ? '' : ` ${found.version}`;
@@ -100,7 +104,7 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
     const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
     return (await tryAgent(trial)) ? 0 : 1;
   } finally {
-    process.removeListener('SIGINT', interrupt);
+    for (const name of endingSignals) process.removeListener(name, interrupt);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -121,8 +125,8 @@ async function run(argv: readonly string[]): Promise<number> {
   if (action !== 'test' || name === undefined || rest.length > 0)
     throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
   const { sandbox, confirm, model } = values;
-  if (!sandboxChoices.includes(sandbox))
-    throw new RefusalError(`--sandbox must be one of ${sandboxChoices.join(', ')}.`);
+  if (!trialSandboxes.includes(sandbox))
+    throw new RefusalError(`--sandbox must be one of ${trialSandboxes.join(', ')}.`);
   return test({ name, sandbox, confirm, model });
 }
 

@@ -15,10 +15,7 @@ import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
 /** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
-export type OpenWorkspace = (
-  conversationKey: number,
-  name: ConversationName,
-) => Promise<OpenCell | undefined>;
+type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenCell | undefined>;
 
 interface WorkspacesOptions {
   readonly database: Database;

@@ -1,10 +1,13 @@
 // The commands for agents, as a person runs them, with an agent of the operator that does what its model wants.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { longSleep, sleeps } from '../support/cells.ts';
+import { until } from '../support/until.ts';
 
 const main = resolve(import.meta.dirname, '../../src/main.ts');
 const modelAgent = resolve(import.meta.dirname, '../support/modelAgent.ts');
@@ -22,6 +25,8 @@ const careless = {
   programs: [{ ...program, modes: {} }],
 };
 const broken = { ...profile, id: 'broken', programs: [{ command: 'broken-agent', args: [], env: {} }] };
+const silent = { ...profile, id: 'silent', programs: [{ command: 'silent-agent', args: [], env: {} }] };
+const silence = longSleep();
 
 describe('parley agents', () => {
   let folder: string;
@@ -31,17 +36,21 @@ describe('parley agents', () => {
     symlinkSync(modelAgent, join(folder, 'bin/model-agent'));
     writeFileSync(join(folder, 'bin/broken-agent'), '#!/bin/sh\necho "it is \x1b[31mbroken" >&2\nexit 3\n');
     chmodSync(join(folder, 'bin/broken-agent'), 0o755);
-    writeFileSync(join(folder, 'data/agents.json'), JSON.stringify({ agents: [profile, careless, broken] }));
+    writeFileSync(join(folder, 'bin/silent-agent'), `#!/bin/sh\nexec sleep ${silence}\n`, { mode: 0o755 });
+    const agents = [profile, careless, broken, silent];
+    writeFileSync(join(folder, 'data/agents.json'), JSON.stringify({ agents }));
   });
   after(() => rmSync(folder, { recursive: true }));
 
+  const environment = () => ({
+    PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
+    PARLEY_DATA_DIR: join(folder, 'data'),
+    TMPDIR: join(folder, 'tmp'),
+  });
+
   function parley(words: readonly string[]) {
     const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'agents', ...words], {
-      env: {
-        PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
-        PARLEY_DATA_DIR: join(folder, 'data'),
-        TMPDIR: join(folder, 'tmp'),
-      },
+      env: environment(),
       encoding: 'utf8',
     });
     return { status, stdout, stderr };
@@ -85,6 +94,22 @@ describe('parley agents', () => {
     assert.equal(status, 1);
     assert.match(stdout, /✗ starts .*\n {4}The agent ended with exit code 3\.\n {4}it is \?\[31mbroken\n/);
   });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    it(`test leaves nothing behind where it is interrupted by ${signal}, exit code 1`, async (t) => {
+      const child = spawn(process.execPath, [main, 'agents', 'test', 'silent'], { env: environment() });
+      t.after(() => child.kill('SIGKILL'));
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+        stdout += piece;
+      });
+      await until('the agent runs', () => sleeps(silence) > 0);
+      child.kill(signal);
+      const [code] = await once(child, 'exit');
+      assert.deepEqual([code, sleeps(silence)], [1, 0]);
+      assert.match(stdout, /✗ starts .*\n {4}It was interrupted\./);
+      assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
+    });
 
   it('refuse what they cannot do, exit code 2, and say what can be done', () => {
     const refused: [string[], RegExp][] = [

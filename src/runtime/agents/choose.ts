@@ -13,7 +13,7 @@ function idsOf(profiles: readonly Profile[]): string {
 }
 
 /** For people: that it is not there, and what to do. */
-export function missingSentence({ id, name, install, programs }: Profile): string {
+function missingSentence({ id, name, install, programs }: Profile): string {
   if (programs.every(({ own }) => own !== undefined))
     return `Parley comes without ${name} so far. Choose another in the settings; "parley agents list" shows them.`;
   const remedy =

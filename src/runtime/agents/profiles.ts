@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';
 import { programFile } from '../../program.ts';
+import { mib } from '../../schema.ts';
 import { compileCheck } from '../../validation.ts';
 import { placeholders, placeholdersIn, type Template } from './templates.ts';
 
 const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
 
-const fileBytesMax = 1024 * 1024;
+const fileBytesMax = mib;
 const agentsMax = 100;
 const programsMax = 10;
 const argsMax = 100;

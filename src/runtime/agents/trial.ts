@@ -25,7 +25,7 @@ export interface TrialStep {
   readonly fault: string | undefined;
 }
 
-export interface TrialOptions {
+interface TrialOptions {
   readonly profile: Profile;
   readonly found: Found;
   readonly sandbox: Sandbox;

@@ -1,5 +1,5 @@
 // What must be true of a trial once the agent has ended its turn.
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AskMode } from './launch.ts';
 import type { Step } from './scriptedModel/script.ts';
@@ -9,6 +9,8 @@ import { repositoryActed } from './trialRepository.ts';
 export const trialInstruction = 'Standing instruction of the trial: keep to the script.';
 
 const written = 'written by the agent';
+/** With whatever blanks an agent adds. */
+const writtenBytesMax = 1_024;
 const answer = 'The scripted work is done.';
 const quotedMax = 500;
 /** What the script has it do, each of which needs leave. */
@@ -43,11 +45,18 @@ export interface Outcome {
   readonly fault: string | undefined;
 }
 
+/** What is there was made by the agent: a link could lead to any file of the host, and a file be of any size. */
 function wasWritten(workspace: string, name: string): boolean {
+  let file: number | undefined;
   try {
-    return readFileSync(join(workspace, name), 'utf8').trim() === written;
+    file = openSync(join(workspace, name), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const found = Buffer.alloc(writtenBytesMax);
+    const size = fstatSync(file).isFile() ? readSync(file, found) : 0;
+    return found.toString('utf8', 0, size).trim() === written;
   } catch {
     return false;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,6 +1,6 @@
 // A repository that wants the agent to act without asking, in the ways that agents were seen to heed: settings that
 // allow everything, hooks, and tool servers of its own. An agent whose user confirms must heed none of them.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const trace = 'acted-by-itself.txt';
@@ -47,5 +47,5 @@ export function plantRepository(workspace: string, inside: string): void {
 
 /** Whether something of the repository was run. */
 export function repositoryActed(workspace: string): boolean {
-  return existsSync(join(workspace, trace));
+  return lstatSync(join(workspace, trace), { throwIfNoEntry: false }) !== undefined;
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
 import type { GitProvider } from '../../providers.ts';
+import { mib } from '../../schema.ts';
 import { type GitRemote, isBranchName } from '../workspace/remote.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
 import { answerFault, connectionFault, type GitFault, statusFault } from './gitFaults.ts';
@@ -26,7 +27,7 @@ export interface GitHandler {
 }
 
 const exchangeMs = 30 * 60_000;
-const answerBytesMax = 8 * 1024 ** 3;
+const answerBytesMax = 8 * 1_024 * mib;
 const headerCharsMax = 1_000;
 
 const requestHeaders = ['accept', 'content-encoding', 'content-type', 'git-protocol', 'user-agent'] as const;

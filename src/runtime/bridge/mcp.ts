@@ -7,11 +7,11 @@ import type { ReadableStream as WebStream } from 'node:stream/web';
 import type { Remote } from '../../mcp/remotes.ts';
 import { OutgoingError, timedOut } from '../../outgoing/errors.ts';
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
+import { mib } from '../../schema.ts';
 import { type Bodies, createBodies } from './bodies.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
 import { rewriteEndpoint } from './mcpEndpoint.ts';
 
-const mib = 1024 * 1024;
 const requestBytesMax = 8 * mib;
 /** Of one answer, which may be a stream that is open as long as the run. */
 const answerBytesMax = 1024 * mib;

@@ -1,7 +1,7 @@
 // What a push asks for: the commands at the head of its body, read before any of it goes out, and git's own way of
 // refusing them. See gitprotocol-pack(5).
 
-export interface PushCommand {
+interface PushCommand {
   readonly ref: string;
   readonly deletes: boolean;
 }

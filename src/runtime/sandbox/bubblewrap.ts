@@ -33,7 +33,7 @@ const madeUpSettings = ['passwd', 'group', 'hosts', 'nsswitch.conf'];
 const inherited = ['LANG', 'LC_ALL', 'TZ'];
 const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
-export interface BubblewrapOptions {
+interface BubblewrapOptions {
   /** Where the program is. */
   readonly command: string;
   /** Folders of the host that nothing inside may see, even where they lie in one that can be read: the data folder. */

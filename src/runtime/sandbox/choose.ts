@@ -1,12 +1,9 @@
 // Which sandbox runs have, by what the operator said and what the machine can do; and who may have none.
+import type { SandboxChoice } from '../../config.ts';
 import { createDocker } from './docker.ts';
 import { type Probed, probeBubblewrap, probeDocker } from './probe.ts';
 import { processSandbox } from './process.ts';
 import type { Sandbox, SandboxKind } from './sandbox.ts';
-
-export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'process'] as const;
-/** The option PARLEY_SANDBOX. */
-export type SandboxChoice = (typeof sandboxChoices)[number];
 
 export interface ChooseOptions {
   readonly choice: SandboxChoice;

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
-export type Controller = 'memory' | 'pids';
+type Controller = 'memory' | 'pids';
 
 /** A folder in which groups can be made, and what they can limit. */
 export interface GroupPlace {

@@ -17,7 +17,7 @@ export interface LaunchGroup {
   end(): Promise<boolean>;
 }
 
-export interface CellGroup {
+interface CellGroup {
   readonly folders: readonly string[];
   enter(): LaunchGroup;
   /** Kills all that is in it, and removes it. False: something could not be killed in time. */

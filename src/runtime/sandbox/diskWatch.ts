@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { kib, mib } from '../../schema.ts';
 
 /** Why a run must end, as a sentence for its user. */
-export type OnDiskFull = (sentence: string) => void;
+type OnDiskFull = (sentence: string) => void;
 
 export interface DiskWatchOptions {
   /** The workspace and the home of the run. */

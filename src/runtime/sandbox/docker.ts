@@ -19,7 +19,7 @@ const clientVariables = [
   'DOCKER_CERT_PATH',
 ];
 
-export interface DockerOptions {
+interface DockerOptions {
   /** Where the client is, or its name. */
   readonly command: string;
   /** For cells that name none. Its programs must be linked against glibc, for ours are. */

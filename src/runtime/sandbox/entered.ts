@@ -27,7 +27,7 @@ export interface Entered {
   kill(): Promise<void>;
 }
 
-export interface Entering {
+interface Entering {
   readonly wrapped: Wrapped;
   readonly group: LaunchGroup | undefined;
   readonly records: LaunchRecords | undefined;
@@ -37,7 +37,8 @@ export interface Entering {
   readonly handover: Bridge | undefined;
 }
 
-const couldNotStart = 127;
+/** The exit code of what could not be started, as shells have it. */
+export const couldNotStart = 127;
 const goneMsMax = 5_000;
 /** Node needs a fraction of a second to start; a machine may be busy. */
 const handoverMsMax = 30_000;

@@ -9,7 +9,7 @@ const trialMsMax = 10_000;
 const words = 400;
 
 /** Where a program is, in the folders of PATH. */
-export function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
+function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
   for (const folder of path.split(delimiter)) {
     const file = join(folder, name);
     try {

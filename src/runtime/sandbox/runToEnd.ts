@@ -1,24 +1,34 @@
 // A program in a cell that is run to its end, with bounds on time and output.
 import type { Readable } from 'node:stream';
-import type { End, OpenCell } from './openCell.ts';
+import { keepTail } from '../tail.ts';
+import type { End, Entered, OpenCell } from './openCell.ts';
 import type { Launch } from './sandbox.ts';
 
-export interface RunBounds {
+interface TimeBounds {
   readonly timeoutMs: number;
-  /** Of each of the two outputs; more ends the program. */
-  readonly outputBytesMax: number;
   readonly signal?: AbortSignal;
   readonly input?: string | Buffer;
+}
+
+interface RunBounds extends TimeBounds {
+  /** Of each of the two outputs; more ends the program. */
+  readonly outputBytesMax: number;
   /** Called with each piece of the error output as it comes: progress. */
   readonly onErrorOutput?: (text: string) => void;
 }
 
-export interface RunOutcome extends End {
-  readonly stdout: Buffer;
-  readonly stderr: Buffer;
+interface Bounded extends End {
   /** Which bound ended it, where one did. */
   readonly bound: 'time' | 'output' | 'aborted' | undefined;
 }
+
+export interface RunOutcome extends Bounded {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
+/** After its end, for what it wrote to be read: somebody whom nothing could end may hold the pipe for ever. */
+const drainMsMax = 2_000;
 
 function collect(stream: Readable, max: number, onOver: () => void): () => Buffer {
   const pieces: Buffer[] = [];
@@ -31,18 +41,22 @@ function collect(stream: Readable, max: number, onOver: () => void): () => Buffe
   return () => Buffer.concat(pieces);
 }
 
-export async function runToEnd(cell: OpenCell, launch: Launch, bounds: RunBounds): Promise<RunOutcome> {
-  const { timeoutMs, outputBytesMax, signal, input, onErrorOutput } = bounds;
+type Ending = (why: NonNullable<Bounded['bound']>) => void;
+
+/** `read` takes the outputs before anything comes; what it returns is called when all has come. */
+async function runBounded<Read>(
+  cell: OpenCell,
+  launch: Launch,
+  { timeoutMs, signal, input }: TimeBounds,
+  read: (program: Entered, end: Ending) => () => Read,
+): Promise<Bounded & Read> {
   const program = await cell.enter(launch);
-  let bound: RunOutcome['bound'];
-  const end = (why: NonNullable<RunOutcome['bound']>) => {
+  let bound: Bounded['bound'];
+  const end: Ending = (why) => {
     bound ??= why;
     void program.kill();
   };
-  const stdout = collect(program.stdout, outputBytesMax, () => end('output'));
-  const stderr = collect(program.stderr, outputBytesMax, () => end('output'));
-  if (onErrorOutput !== undefined)
-    program.stderr.on('data', (piece: Buffer) => onErrorOutput(piece.toString()));
+  const result = read(program, end);
   const timer = setTimeout(() => end('time'), timeoutMs);
   const abort = () => end('aborted');
   if (signal?.aborted) abort();
@@ -50,15 +64,43 @@ export async function runToEnd(cell: OpenCell, launch: Launch, bounds: RunBounds
   program.stdin.end(input);
   try {
     const ended = await program.ended;
-    await Promise.all([drained(program.stdout), drained(program.stderr)]);
-    return { ...ended, stdout: stdout(), stderr: stderr(), bound };
+    await drained([program.stdout, program.stderr]);
+    return { ...ended, bound, ...result() };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
 }
 
-/** All that a program has written is read only when its pipe has closed. */
-function drained(stream: Readable): Promise<void> {
-  return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', () => resolve()));
+/** All that a program has written is read only when its pipes have closed. */
+async function drained(streams: readonly Readable[]): Promise<void> {
+  const timer = setTimeout(() => {
+    for (const stream of streams) stream.destroy();
+  }, drainMsMax);
+  const closed = (stream: Readable) => new Promise((resolve) => stream.once('close', resolve));
+  await Promise.all(streams.filter((stream) => !stream.closed).map(closed));
+  clearTimeout(timer);
+}
+
+export function runToEnd(cell: OpenCell, launch: Launch, bounds: RunBounds): Promise<RunOutcome> {
+  const { outputBytesMax, onErrorOutput } = bounds;
+  return runBounded(cell, launch, bounds, (program, end) => {
+    const stdout = collect(program.stdout, outputBytesMax, () => end('output'));
+    const stderr = collect(program.stderr, outputBytesMax, () => end('output'));
+    if (onErrorOutput !== undefined)
+      program.stderr.on('data', (piece: Buffer) => onErrorOutput(piece.toString()));
+    return () => ({ stdout: stdout(), stderr: stderr() });
+  });
+}
+
+/** However much it writes: only the end of both outputs together is kept. */
+export function runForTail(
+  cell: OpenCell,
+  launch: Launch,
+  bounds: TimeBounds & { readonly tailBytesMax: number },
+): Promise<Bounded & { readonly tail: string }> {
+  return runBounded(cell, launch, bounds, ({ stdout, stderr }) => {
+    const tail = keepTail([stdout, stderr], bounds.tailBytesMax);
+    return () => ({ tail: tail() });
+  });
 }

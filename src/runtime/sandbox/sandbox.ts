@@ -1,7 +1,6 @@
 // What a sandbox is to the rest: a way to write a command so that it runs confined. Argv in, argv out.
 
-export const sandboxKinds = ['bubblewrap', 'docker', 'process'] as const;
-export type SandboxKind = (typeof sandboxKinds)[number];
+export type SandboxKind = 'bubblewrap' | 'docker' | 'process';
 
 /** What one run, or one look at a workspace, is confined to. Paths are those of the host. */
 export interface Cell {

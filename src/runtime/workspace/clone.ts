@@ -1,4 +1,5 @@
 // Git as the service itself uses it, inside a cell and under the strictest rules: clones, and looks at a workspace.
+import { mib } from '../../schema.ts';
 import type { OpenCell } from '../sandbox/openCell.ts';
 import { runToEnd } from '../sandbox/runToEnd.ts';
 import { cloneFailure } from './cloneFailure.ts';
@@ -26,8 +27,6 @@ interface CloneOptions extends GitPlace {
 
 /** What a look into a workspace finds. */
 export interface Look {
-  /** Undefined where HEAD is on none. */
-  readonly branch: string | undefined;
   readonly hasSetupScript: boolean;
 }
 
@@ -37,48 +36,37 @@ interface CloneFault {
 }
 
 const lookMs = 30_000;
-const outputBytesMax = 1024 * 1024;
+const outputBytesMax = mib;
 /** Slower than this for so long, and git gives up. */
 const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
 
+const lookScript = `test ! -f ${setupScript} || echo setup`;
 /** All in one, for a program is quickly run and a cell slowly entered. */
-const runAndLook = `
-git "$@" || exit
-echo "branch $(git symbolic-ref --quiet --short HEAD)"
-test ! -f ${setupScript} || echo setup
-`;
+const cloneScript = `git "$@" || exit\n${lookScript}`;
 
 function run(
   { cell, remote, identity, signal }: GitPlace,
   args: readonly string[],
   timeoutMs: number,
-  onErrorOutput?: (text: string) => void,
+  onErrorOutput: (text: string) => void,
 ) {
   const env = { ...strictGitEnvironment({ bridge: cell.bridge, remote, identity }), ...lowSpeed };
-  const bounds = { timeoutMs, outputBytesMax, signal, ...(onErrorOutput && { onErrorOutput }) };
+  const bounds = { timeoutMs, outputBytesMax, signal, onErrorOutput };
   const offline = remote === undefined;
-  return runToEnd(cell, { argv: ['sh', '-c', runAndLook, 'sh', ...args], env, offline }, bounds);
+  return runToEnd(cell, { argv: ['sh', '-c', cloneScript, 'sh', ...args], env, offline }, bounds);
 }
 
 function readLook(stdout: Buffer): Look {
-  const [, branch = ''] = /^branch (.*)$/m.exec(stdout.toString()) ?? [];
-  return {
-    branch: isBranchName(branch) ? branch : undefined,
-    hasSetupScript: /^setup$/m.test(stdout.toString()),
-  };
+  return { hasSetupScript: /^setup$/m.test(stdout.toString()) };
 }
 
 /** Looks at a workspace that is there. What is in it by now may be anything. */
-export async function lookAtWorkspace(place: GitPlace): Promise<Look | CloneFault> {
-  const { code, bound, stdout } = await run(place, ['version'], lookMs);
+export async function lookAtWorkspace({ cell, signal }: GitPlace): Promise<Look | CloneFault> {
+  const launch = { argv: ['sh', '-c', lookScript], env: {}, offline: true } as const;
+  const bounds = { timeoutMs: lookMs, outputBytesMax, signal };
+  const { code, bound, stdout } = await runToEnd(cell, launch, bounds);
   if (code === 0 && bound === undefined) return readLook(stdout);
   return { fault: 'The workspace cannot be looked at.' };
-}
-
-/** The branch that HEAD is on; undefined where it is on none. */
-export async function currentBranch(place: GitPlace): Promise<string | undefined> {
-  const found = await lookAtWorkspace(place);
-  return 'fault' in found ? undefined : found.branch;
 }
 
 /** The contents of files are fetched only when they are needed, where the server can do that. */

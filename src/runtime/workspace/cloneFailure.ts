@@ -1,4 +1,5 @@
 // Why a clone failed, as one sentence for the user. The words of git are looked at only where the bridge knows nothing.
+import { couldNotStart } from '../sandbox/entered.ts';
 import type { RunOutcome } from '../sandbox/runToEnd.ts';
 
 interface Clone {
@@ -10,7 +11,6 @@ interface Clone {
 }
 
 const shownCharsMax = 300;
-const couldNotStart = 127;
 
 function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, string])[] {
   return [

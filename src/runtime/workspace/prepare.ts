@@ -8,7 +8,7 @@ import { createProgress, type Tell } from './progress.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
 
 /** Together less than a start may take in all. */
-export interface PrepareTimes {
+interface PrepareTimes {
   readonly cloneMs: number;
   readonly setupMs: number;
 }
@@ -30,13 +30,9 @@ export interface PrepareOptions extends GitPlace {
   readonly times?: Partial<PrepareTimes>;
 }
 
-export type Prepared =
+type Prepared =
   | {
       readonly outcome: 'ready';
-      /** False where an earlier run has made it. */
-      readonly fresh: boolean;
-      /** Where it is fresh, the branch that it is on. */
-      readonly branch: string | undefined;
       /** Something for the log; the conversation goes on. */
       readonly setupFailure: SetupFailure | undefined;
     }
@@ -76,8 +72,7 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
   const { signal, folders, remote, cell } = options;
   if (remote !== undefined && cell.bridge === undefined) throw new Error('a clone needs the bridge');
   const fresh = !existsSync(folders.readyMark);
-  if (!fresh && existsSync(folders.setupMark))
-    return { outcome: 'ready', fresh, branch: undefined, setupFailure: undefined };
+  if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
 
   const { cloneMs, setupMs } = { ...usualTimes, ...options.times };
   const { report, end } = createProgress(options.onProgress);
@@ -87,7 +82,7 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
     const setupFailure = await setUp(options, found, setupMs, report);
     if (signal.aborted)
       return { outcome: 'failed', sentence: 'It was stopped while its workspace was made.' };
-    return { outcome: 'ready', fresh, branch: fresh ? found.branch : undefined, setupFailure };
+    return { outcome: 'ready', setupFailure };
   } finally {
     end();
   }

@@ -26,7 +26,7 @@ interface Asked {
   readonly gitHosts: GitHosts;
 }
 
-export type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
+type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
 
 const pathCharsMax = 512;
 const segment = /^[A-Za-z0-9_.~-]+$/;

@@ -1,7 +1,7 @@
 // The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
 // cell. That it fails is told, and the conversation goes on.
 import type { OpenCell } from '../sandbox/openCell.ts';
-import { keepTail } from '../tail.ts';
+import { runForTail } from '../sandbox/runToEnd.ts';
 
 export const setupScript = '.openhands/setup.sh';
 
@@ -23,28 +23,15 @@ interface SetupOptions {
 /** Undefined where it went well. */
 export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
   const { cell, env, signal, timeoutMs } = options;
-  const script = await cell.enter({ argv: ['bash', setupScript], env });
-  script.stdin.end();
-  const tail = keepTail([script.stdout, script.stderr], tailBytesMax);
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    void script.kill();
-  }, timeoutMs);
-  const abort = () => void script.kill();
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    const { code, signal: killedBy } = await script.ended;
-    if (code === 0) return undefined;
-    const how = late
+  const launch = { argv: ['bash', setupScript], env } as const;
+  const outcome = await runForTail(cell, launch, { timeoutMs, signal, tailBytesMax });
+  const { code, bound, tail } = outcome;
+  if (code === 0) return undefined;
+  const how =
+    bound === 'time'
       ? `was ended after ${timeoutMs / 1_000} s`
       : code === null
-        ? `was ended by ${killedBy}`
+        ? `was ended by ${outcome.signal}`
         : `failed with code ${code}`;
-    return { sentence: `${setupScript} ${how}.`, output: tail() };
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', abort);
-  }
+  return { sentence: `${setupScript} ${how}.`, output: tail };
 }

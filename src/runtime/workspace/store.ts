@@ -11,7 +11,7 @@ interface Look {
   readonly stoppedMs: number | null;
 }
 
-export interface Removable {
+interface Removable {
   /** Conversations that are no more. */
   readonly deleted: readonly number[];
   readonly stopped: readonly number[];

@@ -1,6 +1,7 @@
 // Serves a script to agents, in the protocol that each of them speaks. What precedes the last part of a path is theirs.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { mib } from '../../../schema.ts';
 import { anthropic } from './anthropic.ts';
 import { gemini } from './gemini.ts';
 import { openaiChat } from './openaiChat.ts';
@@ -10,7 +11,7 @@ import { type Json, type ModelProtocol, type Sent, scriptedUsage } from './wire.
 
 const protocols: readonly ModelProtocol[] = [openaiChat, openaiResponses, anthropic, gemini];
 
-const bodyBytesMax = 32 * 1024 * 1024;
+const bodyBytesMax = 32 * mib;
 /** An agent that asks so often is in a circle. 402 is the answer that ends all of them. */
 const requestsMax = 200;
 
