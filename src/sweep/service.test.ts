@@ -153,6 +153,25 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await statuses(), { ...all, stalled: 'start_timeout', slow: 'start_timeout' });
     });
 
+    it('stops what has been idle earlier where a user waits who has no run at all', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      const old = Date.now() - 2 * hourMs;
+      await put('ada', 'ada idle', running({ active_at: old }));
+      await put('ada', 'ada works', running({ active_at: old, turn_open: 1 }));
+      await put('ada', 'ada busy', running());
+      await put('bob', 'bob runs', running());
+      await put('bob', 'bob waits');
+      await sweep({ crowdedIdleMs: hourMs });
+      assert.equal((await statuses())['ada idle'], 'RUNNING');
+      await put('eve', 'eve waits');
+      await sweep({ crowdedIdleMs: hourMs });
+      const now = await statuses();
+      assert.deepEqual(
+        [now['ada idle'], now['ada works'], now['ada busy'], now['bob runs']],
+        ['idle', 'RUNNING', 'RUNNING', 'RUNNING'],
+      );
+    });
+
     it('stops what has been idle, earlier where others of the same user wait', async () => {
       const { put, statuses, sweep } = await clear(opened);
       const old = Date.now() - 2 * hourMs;

@@ -6,7 +6,7 @@ const pathBytesMax = 4 * kib;
 
 function pathFault(path: string): string | undefined {
   if (path.startsWith('/')) return 'must be relative to the workspace, without a slash at its start';
-  if (path.split('/').includes('..')) return 'must not contain the part ..';
+  if (path.split('/').includes('..')) return 'must not lead upwards ("..")';
   return undefined;
 }
 

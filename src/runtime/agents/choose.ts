@@ -15,10 +15,10 @@ function idsOf(profiles: readonly Profile[]): string {
 /** For people: that it is not there, and what to do. */
 function missingSentence({ id, name, install, programs }: Profile): string {
   if (programs.every(({ own }) => own !== undefined))
-    return `Parley comes without ${name} so far. Choose another in the settings; "parley agents list" shows them.`;
+    return `Parley comes without ${name} so far. Install another agent and set "agent" in your settings to its name; "parley agents list" shows how.`;
   const remedy =
     install === undefined ? `"parley agents list" shows what is looked for` : `Install it with: ${install}`;
-  return `The agent ${id} (${name}) is not installed on this machine. ${remedy}`;
+  return `The agent ${id} (${name}) is not installed in the PATH of this program. ${remedy}`;
 }
 
 /** Null and `CodeActAgent` are the built-in agent. `missing` is the message of the stop reason `agent_missing`. */

@@ -81,6 +81,19 @@ describe('the egress', () => {
       assert.equal(request?.headers[name], undefined, name);
   });
 
+  it('passes a body in pieces on as such, whatever the method', async (t) => {
+    const server = await listenOnLoopback(t, (request, response) => request.pipe(response));
+    const { port } = new URL(server.url);
+    const { answer } = await open(t);
+    const text = await answer(
+      `DELETE http://name.example:${port}/`,
+      'Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n',
+    );
+    assert.match(text, /body/);
+    assert.equal(server.requests.length, 1);
+    assert.equal(server.requests[0]?.headers['transfer-encoding'], 'chunked');
+  });
+
   for (const address of refusedAddresses)
     it(`never connects to ${address}, 403`, async (t) => {
       const { answer } = await open(t, { isOffLimits: isThisMachine });

@@ -97,6 +97,11 @@ function passBack(answer: IncomingMessage, response: ServerResponse): void {
   }
 }
 
+/** Node sends a body of unknown length without any frame where the method has none as a rule. */
+function framing({ headers }: IncomingMessage): Record<string, string> {
+  return headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' };
+}
+
 /** Both ways, until either end is gone or neither says anything. */
 function join(inner: Duplex, outer: Socket, idleMs: number): void {
   outer.setTimeout(idleMs, () => outer.destroy());
@@ -162,9 +167,12 @@ export function createEgress(options: EgressOptions): Egress {
       agent: false,
       method: request.method ?? 'GET',
       path: url.pathname + url.search,
-      headers: { ...endToEnd(request.headers), host: url.host },
+      headers: { ...endToEnd(request.headers), ...framing(request), host: url.host },
     });
-    outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)));
+    outer.setTimeout(connectMs, () => outer.destroy(timedOut(connectMs)));
+    outer.once('socket', (socket) =>
+      socket.once('connect', () => outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)))),
+    );
     outer.on('error', (error) => refuseRequest(response, refusalOf(error, connectMs)));
     outer.on('response', (answer) => passBack(answer, response));
     // It wants to speak another protocol, which nobody asked for.
