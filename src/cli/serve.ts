@@ -35,7 +35,7 @@ function keyForShell(app: App, config: Config): string {
 
 /** A worker answers for its health alone. */
 function workerBanner({ url, sandbox }: App): string {
-  return `Parley ${version} runs conversations.  ${sandbox}\n\n  Health: ${url}/health    Stop: Ctrl-C\n`;
+  return `Parley ${version} runs conversations, and listens on ${url} for its health alone.\n  ${sandbox}\n\n  Stop: Ctrl-C\n`;
 }
 
 /** Said outright: on SQLite no other process can take them. */

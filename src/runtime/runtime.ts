@@ -69,7 +69,7 @@ export function createRuntime(options: RuntimeOptions) {
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
   const controlGroups = openControlGroups();
-  const records = openLaunchRecords(join(dataDir, 'launches'));
+  const records = openLaunchRecords(join(dataDir, 'launches'), { onFault: onBackgroundError });
   const plan = planSandbox({
     choice: config.sandbox,
     image: config.sandboxImages[0] ?? '',

@@ -5,6 +5,7 @@ import { isRunning } from '../../src/runtime/sandbox/processes.ts';
 import { withPostgres } from '../support/databases.ts';
 import { createSite } from '../support/process.ts';
 import { filesOf } from '../support/runs.ts';
+import { ask } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
@@ -47,7 +48,10 @@ for (const rings of [true, false])
       await api.set({ agent: 'fake' });
       const early = await api.create('say early');
       const worker = await serve({ PARLEY_ROLE: 'worker' });
-      assert.deepEqual(await worker.turns(early, 1), ['early']);
+      assert.deepEqual(await api.turns(early, 1), ['early']);
+      const asked = (path: string) => ask(worker.url, path, { key: worker.key });
+      assert.equal((await asked('/ready')).status, 200);
+      assert.equal((await asked('/api/conversations')).status, 404);
 
       const id = await api.create('say hello');
       const stream = await openStream(api.url, `/api/conversations/${id}/events/stream`, api);
