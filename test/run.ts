@@ -7,6 +7,8 @@ interface Group {
   readonly flags: readonly string[];
   /** A run that hangs is ended, and has failed. */
   readonly minutesMax: number;
+  /** Processes that share the files between them. */
+  readonly shards?: number;
 }
 
 const groups: Readonly<Record<string, Group>> = {
@@ -14,6 +16,7 @@ const groups: Readonly<Record<string, Group>> = {
     files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/fast/**/*.test.ts'],
     flags: ['--test-isolation=none'],
     minutesMax: 5,
+    shards: 2,
   },
   // They start programs and wait for them: two at a time.
   runs: {
@@ -30,19 +33,27 @@ if (group === undefined) throw new Error(`say one of ${Object.keys(groups).join(
 
 const postgres = await startPostgres({ fsync: false });
 const reporter = new URL('./support/reporter.ts', import.meta.url).href;
-const args = [
-  '--test',
-  `--test-reporter=${reporter}`,
-  ...group.flags,
-  ...(files.length > 0 ? files : group.files),
-];
-const child = spawn(process.execPath, args, {
-  stdio: 'inherit',
-  env: { ...process.env, PARLEY_TEST_POSTGRES: postgres.url },
-  timeout: group.minutesMax * 60_000,
-  killSignal: 'SIGKILL',
-});
-const code = await new Promise<number>((resolve) => child.on('exit', (exitCode) => resolve(exitCode ?? 1)));
+const { flags, minutesMax } = group;
+const shards = files.length > 0 ? 1 : (group.shards ?? 1);
+
+function runShard(shard: number): Promise<number> {
+  const args = [
+    '--test',
+    `--test-reporter=${reporter}`,
+    ...flags,
+    ...(shards === 1 ? [] : [`--test-shard=${shard}/${shards}`]),
+    ...(files.length > 0 ? files : (group?.files ?? [])),
+  ];
+  const child = spawn(process.execPath, args, {
+    stdio: 'inherit',
+    env: { ...process.env, PARLEY_TEST_POSTGRES: postgres.url },
+    timeout: minutesMax * 60_000,
+    killSignal: 'SIGKILL',
+  });
+  return new Promise((resolve) => child.on('exit', (exitCode) => resolve(exitCode ?? 1)));
+}
+
+const codes = await Promise.all(Array.from({ length: shards }, (_, i) => runShard(i + 1)));
 await postgres.stop();
 // Said outright: a hook of the embedded server would otherwise end this process with 0.
-process.exit(code);
+process.exit(Math.max(...codes));

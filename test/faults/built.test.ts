@@ -13,9 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { inspect } from '../support/inspect.ts';
 import { createSite, projectDir } from '../support/process.ts';
-import { git, putFiles } from '../support/workspace.ts';
+import { git, newConversationFolder, putFiles } from '../support/workspace.ts';
 
 const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
 
@@ -33,12 +32,11 @@ describe('the built program', { timeout: 60_000 }, () => {
     assert.equal(made.status, 200, made.text);
     assert.equal((await service.ask('/api/settings')).status, 200);
     assert.ok((await service.ask('/api/options/models')).body.length > 10);
-    const [row] = await inspect(site.place, 'select key from conversations');
-    const workspace = join(site.place.dataDir, 'conversations', String(row?.['key']), 'workspace');
-    mkdirSync(workspace, { recursive: true });
-    git(workspace, 'init', '--quiet');
-    putFiles(workspace, { 'a.txt': 'a' });
-    const changes = await service.ask(`/api/conversations/${made.body.conversation_id}/git/changes`);
+    const { id, folder } = await newConversationFolder({ ...service, place: site.place });
+    mkdirSync(folder);
+    git(folder, 'init', '--quiet');
+    putFiles(folder, { 'a.txt': 'a' });
+    const changes = await service.ask(`/api/conversations/${id}/git/changes`);
     assert.deepEqual(changes.body, [{ status: 'A', path: 'a.txt' }], changes.text);
     const { code, stdout } = await site.run(['keys', 'list']);
     assert.equal(code, 0);

@@ -76,7 +76,7 @@ export async function look(
 }
 
 /** A new conversation, and where its workspace is to be. */
-export async function newConversationFolder({ ask, place }: TestService) {
+export async function newConversationFolder({ ask, place }: Pick<TestService, 'ask' | 'place'>) {
   const { body } = await ask('/api/conversations', { json: {} });
   const id: string = body.conversation_id;
   const [row] = await inspect(place, `select key, user_id from conversations where id = '${id}'`);
