@@ -7,9 +7,9 @@ import type { AddressRule } from '../outgoing/resolve.ts';
 import type { Protocol } from '../runtime/agents/profiles.ts';
 import { type Bodies, createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
-import { mib } from '../schema.ts';
+import { kib, mib } from '../schema.ts';
 import { attempt, Refusal } from './attempts.ts';
-import { type Connections, createConnections } from './connection.ts';
+import { createConnections } from './connection.ts';
 import type { Meter, ModelLimit } from './meter.ts';
 import { findPrice, type Price } from './prices.ts';
 import { anthropic } from './protocols/anthropic.ts';
@@ -21,8 +21,9 @@ import { findUpstream, type ModelHosts, type Upstream } from './providers.ts';
 import { createUsageReader } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
-const errorBytesMax = 64 * 1024;
-const passing = 402;
+const errorBytesMax = 64 * kib;
+/** Ends the turn of every agent that was tried. */
+const paymentRequired = 402;
 const badGateway = 502;
 
 interface Route {
@@ -53,7 +54,6 @@ export interface GatewayOptions {
   readonly allowPrivate: () => boolean | Promise<boolean>;
   /** What the user should know: a fault, a retry, a price that is guessed. Each sentence once in a row. */
   readonly onNotice: (sentence: string, isFault: boolean) => void;
-  readonly connections?: Connections;
   readonly bodies?: Bodies;
 }
 
@@ -72,20 +72,25 @@ function parseBody(body: Buffer): Json {
   throw new Refusal('The request is not a JSON object.');
 }
 
+/** As much of it as came. */
 async function readError(response: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > errorBytesMax) break;
-    pieces.push(piece);
+  try {
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > errorBytesMax) break;
+      pieces.push(piece);
+    }
+  } catch {
+    // The provider broke off.
   }
   return Buffer.concat(pieces).toString();
 }
 
 function sendError(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) return void response.destroy();
-  const type = status === passing ? 'payment_required' : 'invalid_request_error';
+  const type = status === paymentRequired ? 'payment_required' : 'invalid_request_error';
   const body = { type: 'error', error: { type, code: status, message } };
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
@@ -123,7 +128,8 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { model, baseUrl, modelHosts, key, meter, allowPrivate } = options;
-  const { connections = createConnections(), bodies = createBodies() } = options;
+  const { bodies = createBodies() } = options;
+  const connections = createConnections();
   const noted = new Set<string>();
   let lastNotice = '';
 
@@ -206,8 +212,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     if ('status' in raw) return sendError(response, raw.status, raw.sentence);
     const sent = parseBody(raw);
     const counts = call.kind === 'answer';
-    const limit = counts ? meter.admit(request.headers['x-parley-beside'] === '1') : undefined;
-    if (limit !== undefined) return sendError(response, passing, limitSentences[limit]);
+    const limit = counts ? meter.admit() : undefined;
+    if (limit !== undefined) return sendError(response, paymentRequired, limitSentences[limit]);
     const { suffix, body } = protocol.prepare(call, sent, upstream.model);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
@@ -231,6 +237,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     lastNotice = '';
     if (counts) meter.record(reader.end(), price);
   }
+
   async function handle(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
     try {
       for (const route of routes) {
@@ -247,7 +254,7 @@ export function createGateway(options: GatewayOptions): Gateway {
           ? `The provider of the model cannot be reached: ${error.message}`
           : error.message;
       tell(sentence, true);
-      sendError(response, passing, sentence);
+      sendError(response, paymentRequired, sentence);
     }
   }
 

@@ -38,14 +38,11 @@ interface MeterOptions {
   readonly onLimit: (limit: ModelLimit) => void;
 }
 
-/** Requests beside the work, such as one for a title: they count for the cost, and so many of them for nothing else. */
-const besideMax = 20;
-
 export interface Meter {
   /** A message of the user: requests are counted from here. */
   beginTurn(): void;
   /** Before each request. The limit that forbids it, where one does. */
-  admit(beside: boolean): ModelLimit | undefined;
+  admit(): ModelLimit | undefined;
   record(tokens: Tokens, price: Price): void;
   /** What was counted since the last time. */
   take(): Usage;
@@ -53,7 +50,6 @@ export interface Meter {
 
 export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Meter {
   let requests = 0;
-  let beside = 0;
   let spent = spentNanos;
   let pending = noUsage;
   let told: ModelLimit | undefined;
@@ -67,19 +63,16 @@ export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Mete
   return {
     beginTurn: () => {
       requests = 0;
-      beside = 0;
       told = undefined;
     },
-    admit: (isBeside) => {
-      const aside = isBeside && beside < besideMax;
+    admit: () => {
       const limit = limitMet();
-      if (limit !== undefined && !(aside && limit === 'max_iterations')) {
+      if (limit !== undefined) {
         if (told !== limit) onLimit(limit);
         told = limit;
         return limit;
       }
-      if (aside) beside += 1;
-      else requests += 1;
+      requests += 1;
       pending = { ...pending, requests: pending.requests + 1 };
       return undefined;
     },

@@ -1,4 +1,5 @@
 // An example of a conversation, for the reference.
+import { usageExample } from '../usage/examples.ts';
 import type { ConversationInfo } from './schema.ts';
 
 export const infoExample: ConversationInfo = {
@@ -17,12 +18,5 @@ export const infoExample: ConversationInfo = {
   created_at: '2026-01-31T12:00:00.000Z',
   pr_number: [],
   stop_reason: { code: 'user', message: 'You stopped it.' },
-  usage: {
-    requests: 4,
-    input_tokens: 5_120,
-    output_tokens: 840,
-    cache_read_tokens: 12_800,
-    cache_write_tokens: 0,
-    cost_usd: 0.0318,
-  },
+  usage: usageExample,
 };

@@ -69,6 +69,19 @@ describe('a run with a repository', () => {
     assert.equal(failed?.content, '.openhands/setup.sh failed with code 3.\nwhat went wrong\n');
   });
 
+  it('does not run its setup script past a user who confirms, and says so', async (t) => {
+    const runs = await startScene(t, { settings: { confirmation_mode: true } });
+    const id = await runs.create('say hello', { ...onMain, selected_branch: 'next' });
+    assert.deepEqual(await runs.turns(id, 1), ['hello']);
+    const refused = (await runs.events(id)).find(({ extras }) => extras?.['error_id'] === 'SETUP_SCRIPT');
+    assert.match(
+      refused?.content ?? '',
+      /^\.openhands\/setup\.sh was not run, because confirmation_mode is on/,
+    );
+    const { body } = await runs.service.ask(`/api/conversations/${id}/list-files`);
+    assert.ok(body.includes('README.md') && !body.includes('made.txt'), JSON.stringify(body));
+  });
+
   for (const [what, given, more, sentence] of [
     [
       'the token is wrong',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { filesOf, startRuns } from '../../test/support/runs.ts';
+import { statesOf } from '../../test/support/runTalk.ts';
 import { until } from '../../test/support/until.ts';
 import { defaultTimes } from '../sweep/service.ts';
 import { isRunning, knownProcess } from './sandbox/processes.ts';
@@ -23,7 +24,7 @@ for (const kind of databaseKinds) {
         await stop(id);
         assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'user');
         await until('its agent is dead', () => !agents().some(isRunning));
-        assert.ok((await events(id)).some(({ extras }) => extras?.['agent_state'] === 'stopped'));
+        assert.equal(statesOf(await events(id)).at(-1), 'stopped');
       }
     });
 

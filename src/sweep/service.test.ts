@@ -7,7 +7,7 @@ import { createConversation } from '../conversations/store.ts';
 import { workTopic } from '../topics.ts';
 import { ensureUser } from '../users/store.ts';
 import { createSweep, defaultTimes } from './service.ts';
-import type { SweepTimes } from './store.ts';
+import { releaseAll, type SweepTimes } from './store.ts';
 
 const hourMs = 60 * 60_000;
 const long = 24 * hourMs;
@@ -127,6 +127,22 @@ for (const kind of databaseKinds) {
       }
       assert.deepEqual(await rowOf(stored, 'lives'), before);
       assert.deepEqual(rung, [workTopic, workTopic, workTopic]);
+    });
+
+    it('frees all at once where one process has the database alone and begins anew', async () => {
+      const { put, stored } = await clear(opened);
+      await put('ada', 'starts', running({ status: 'STARTING' }));
+      await put('bob', 'runs', running());
+      await put('bob', 'waits');
+      assert.equal(await opened.run(releaseAll, null), 2);
+      assert.deepEqual(
+        (await stored()).map(({ run_id, lease_until, status }) => [run_id, lease_until, status]),
+        [
+          [null, null, 'RUNNING'],
+          [null, null, 'STARTING'],
+          [null, null, 'STARTING'],
+        ],
+      );
     });
 
     it('stops what does not get on while it starts, or takes too long in all', async () => {

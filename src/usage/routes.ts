@@ -2,17 +2,9 @@
 import { ConversationParams } from '../conversations/schema.ts';
 import { needs } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
+import { usageExample } from './examples.ts';
 import { Usage } from './schema.ts';
 import type { Usages } from './service.ts';
-
-export const usageExample: Usage = {
-  requests: 4,
-  input_tokens: 5_120,
-  output_tokens: 840,
-  cache_read_tokens: 12_800,
-  cache_write_tokens: 0,
-  cost_usd: 0.0318,
-};
 
 export function usageRoutes(app: Server, usages: Usages): void {
   app.get(

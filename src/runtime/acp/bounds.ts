@@ -2,8 +2,6 @@
 // can leave half a secret.
 import { isObject } from './peer.ts';
 
-export const kib = 1024;
-
 export type Mask = (text: string) => string;
 
 const depthMax = 16;

@@ -1,7 +1,8 @@
 // From what an agent tells of a session to the events of a log: pieces are put together, noise is left out, and however
 // much it says, a turn has an end in the log.
 import type { NewEvent } from '../../events/shapes.ts';
-import { cutText, cutValue, kib, type Mask } from './bounds.ts';
+import { kib } from '../../schema.ts';
+import { cutText, cutValue, type Mask } from './bounds.ts';
 import { isObject, type Params } from './peer.ts';
 import { createSpeech, type Part } from './speech.ts';
 import {

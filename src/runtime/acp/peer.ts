@@ -1,10 +1,10 @@
 // JSON-RPC over the lines of two pipes, with bounds. The client of the SDK reads without pause, lets an answer overtake
 // the updates before it, drops updates that it does not know, and writes to our console: it is used for its types.
 import type { Readable, Writable } from 'node:stream';
+import { mib } from '../../schema.ts';
 import { AgentError, quote } from './errors.ts';
 import { LineTooLongError, readLines } from './lines.ts';
 
-const mib = 1024 * 1024;
 export const messageBytesMax = 16 * mib;
 /** Requests of the other side that we have not answered, or that it has not yet read the answer of. */
 const openRequestsMax = 64;

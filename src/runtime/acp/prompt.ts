@@ -1,9 +1,9 @@
 // From what a user says to what an agent is sent.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
-import { kib } from './bounds.ts';
+import { mib } from '../../schema.ts';
 
 /** Of one image, before it is encoded. */
-export const imageBytesMax = 5 * kib * kib;
+export const imageBytesMax = 5 * mib;
 /** Of one message; more are named and not shown. */
 const imagesMax = 20;
 

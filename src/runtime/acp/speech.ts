@@ -1,6 +1,7 @@
 // What an agent says and thinks comes in pieces; they are put together to messages.
 import type { NewEvent } from '../../events/shapes.ts';
-import { kib, type Mask, textOfBlock } from './bounds.ts';
+import { kib } from '../../schema.ts';
+import { type Mask, textOfBlock } from './bounds.ts';
 
 /** In units of a text's length. Longer ones become several messages. */
 export const messageLengthMax = 64 * kib;

@@ -1,6 +1,7 @@
 // One call of a tool: put together from the updates that tell of it, and told as an action and an observation.
 import type { NewEvent } from '../../events/shapes.ts';
-import { cutText, cutValue, kib, type Mask, textOfBlock } from './bounds.ts';
+import { kib } from '../../schema.ts';
+import { cutText, cutValue, type Mask, textOfBlock } from './bounds.ts';
 import { describeChange } from './diff.ts';
 import { isObject, type Params } from './peer.ts';
 

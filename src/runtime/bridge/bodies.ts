@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mib } from '../../schema.ts';
 
-const heldBytesMax = 64 * mib;
+const usualHeldBytesMax = 64 * mib;
 const bodyMs = 60_000;
 
 /** Why a body was not taken, with the status that says so. */
@@ -16,7 +16,7 @@ export interface Bodies {
   read(request: IncomingMessage, response: ServerResponse, bytesMax: number): Promise<Buffer | BodyRefusal>;
 }
 
-export function createBodies(): Bodies {
+export function createBodies(heldBytesMax = usualHeldBytesMax): Bodies {
   let held = 0;
 
   async function read(
@@ -28,15 +28,16 @@ export function createBodies(): Bodies {
     let size = 0;
     let refusal: BodyRefusal | undefined;
     const timer = setTimeout(() => request.destroy(), bodyMs);
-    response.once('close', () => {
+    const release = () => {
       held -= size;
-    });
+      size = 0;
+    };
+    response.once('close', release);
     const refuse = (status: BodyRefusal['status'], sentence: string) => {
       refusal ??= { status, sentence };
       // What comes is read on, so that the answer arrives, and not kept.
       pieces.length = 0;
-      held -= size;
-      size = 0;
+      release();
     };
     try {
       for await (const piece of request as AsyncIterable<Buffer>) {

@@ -139,6 +139,12 @@ describe('the egress', () => {
       assert.match(await answer(line), /^HTTP\/1\.1 400 /, line);
   });
 
+  for (const line of ['CONNECT slow.example:443', 'GET http://slow.example/'])
+    it(`gives up on a server that cannot be reached in time, 504: ${line}`, async (t) => {
+      const { answer } = await open(t, { lookup: () => new Promise(() => {}), connectMs: 50 });
+      assert.match(await answer(line), /^HTTP\/1\.1 504 /);
+    });
+
   it('says that a name is not known, or that nobody listens, 502', async (t) => {
     const unknown = await open(t, { lookup: async () => [] });
     assert.match(await unknown.answer('CONNECT name.example:443'), /502 .*Its host name is not known/s);

@@ -169,10 +169,11 @@ export function createEgress(options: EgressOptions): Egress {
       path: url.pathname + url.search,
       headers: { ...endToEnd(request.headers), ...framing(request), host: url.host },
     });
-    outer.setTimeout(connectMs, () => outer.destroy(timedOut(connectMs)));
-    outer.once('socket', (socket) =>
-      socket.once('connect', () => outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)))),
-    );
+    // Those of Node begin when it is connected.
+    const connecting = setTimeout(() => outer.destroy(timedOut(connectMs)), connectMs);
+    outer.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+    outer.once('close', () => clearTimeout(connecting));
+    outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)));
     outer.on('error', (error) => refuseRequest(response, refusalOf(error, connectMs)));
     outer.on('response', (answer) => passBack(answer, response));
     // It wants to speak another protocol, which nobody asked for.
