@@ -36,7 +36,7 @@ function apiRoutes(app: Server, services: Services): void {
   settingsRoutes(app, services.settings);
   secretRoutes(app, services.secrets);
   mcpRoutes(app, services.mcpCheck);
-  optionRoutes(app, { agents: services.runtime.agentNames });
+  optionRoutes(app, { agents: services.runtime.agentNames, models: services.models });
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
   lifecycleRoutes(app, services.lifecycle);

@@ -14,6 +14,7 @@ import { createKeys } from './keys/service.ts';
 import { createLifecycle } from './lifecycle/service.ts';
 import { createListing } from './listing/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
+import { loadModels } from './models/catalogue.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
 import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
 import { createRuntime, type Runtime, type RuntimeTimes } from './runtime/runtime.ts';
@@ -106,11 +107,13 @@ export function createServices({ config, logger, database, vault, owner, closers
   const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
   closers.push(keys.close);
   const settings = createSettings({ database, vault });
+  const models = loadModels(config.pricesFile);
   const runtime = createRuntime({
     config,
     database,
     vault,
     settings,
+    models,
     hasOneUser: isAlone,
     allowPrivate,
     nextId: createIds(),
@@ -150,6 +153,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     settings,
     secrets: createSecrets({ settings }),
     mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
+    models,
     runtime,
     conversations,
     confirmations,

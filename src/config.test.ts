@@ -30,6 +30,13 @@ describe('readConfig', () => {
     assert.equal(readConfig({}, ['--allow-private-addresses', '1']).allowPrivateAddresses, true);
   });
 
+  it('looks for the files of agents and prices in the data folder unless they are named', () => {
+    const usual = readConfig({ PARLEY_DATA_DIR: '/d' });
+    assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
+    const named = readConfig({ PARLEY_AGENTS_FILE: '/a.json' }, ['--prices-file', '/p.json']);
+    assert.deepEqual([named.agentsFile, named.pricesFile], ['/a.json', '/p.json']);
+  });
+
   it('takes a sealing key in hex and in base64', () => {
     const key = Buffer.alloc(32, 7);
     assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKeys, [key]);

@@ -234,6 +234,13 @@ const options = {
     shownDefault: 'agents.json in the data folder, where there is one',
     parse: (text) => (text === undefined ? undefined : resolve(text)),
   }),
+  pricesFile: option({
+    env: 'PARLEY_PRICES_FILE',
+    flag: 'prices-file',
+    help: 'JSON file with prices of models, which adds to those that ship and replaces them.',
+    shownDefault: 'prices.json in the data folder, where there is one',
+    parse: (text) => (text === undefined ? undefined : resolve(text)),
+  }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',
     flag: 'workspace-days',
@@ -310,8 +317,9 @@ type Options = typeof options;
 type OptionName = keyof Options;
 type Parsed = { readonly [Name in OptionName]: ReturnType<Options[Name]['parse']> };
 
-export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit' | 'agentsFile'> {
+export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit' | 'agentsFile' | 'pricesFile'> {
   readonly agentsFile: string;
+  readonly pricesFile: string;
   readonly rateLimit: number;
   readonly createLimit: number;
   readonly onLoopback: boolean;
@@ -364,6 +372,7 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
     ...values,
     onLoopback,
     agentsFile: values.agentsFile ?? join(values.dataDir, 'agents.json'),
+    pricesFile: values.pricesFile ?? join(values.dataDir, 'prices.json'),
     rateLimit: values.rateLimit ?? (onLoopback ? 0 : 100),
     createLimit: values.createLimit ?? (onLoopback ? 0 : 60),
   };

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
+import { loadModels } from '../models/catalogue.ts';
 import { createScriptedModel } from '../runtime/agents/scriptedModel/server.ts';
 import { scriptedUsage } from '../runtime/agents/scriptedModel/wire.ts';
 import { createGateway, type GatewayOptions } from './handler.ts';
@@ -34,6 +35,7 @@ async function openGateway(
     model: 'openai/gpt-4o',
     baseUrl: null,
     modelHosts: {},
+    models: loadModels(),
     key,
     meter,
     allowPrivate: () => false,

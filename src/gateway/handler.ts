@@ -1,6 +1,7 @@
 // The gateway: the model requests of a run, with the user's key, to the user's model, counted and bounded. Whatever an
 // agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Models } from '../models/catalogue.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { AddressRule } from '../outgoing/resolve.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions {
   readonly model: string | null;
   readonly baseUrl: string | null;
   readonly modelHosts: ModelHosts;
+  /** By which prices are known. */
+  readonly models: Models;
   readonly key: string | undefined;
   readonly meter: Meter;
   readonly allowPrivate: () => boolean | Promise<boolean>;
@@ -127,7 +130,7 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { model, baseUrl, modelHosts, key, meter, allowPrivate } = options;
+  const { model, baseUrl, modelHosts, models, key, meter, allowPrivate } = options;
   const { bodies = createBodies() } = options;
   const connections = createConnections();
   const noted = new Set<string>();
@@ -156,7 +159,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   function priceOf(upstream: Upstream, answer: IncomingMessage): Price {
-    const price = findPrice(upstream.name, isFree(upstream, answer));
+    const price = findPrice(models, upstream.name, isFree(upstream, answer));
     if (price.note !== undefined && !noted.has(price.note)) options.onNotice(price.note, false);
     if (price.note !== undefined) noted.add(price.note);
     return price;

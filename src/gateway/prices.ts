@@ -1,5 +1,5 @@
 // What an answer costs, in billionths of a US dollar: whole numbers, so that sums are exact.
-import { findModel, listModels, type Model } from '../models/catalogue.ts';
+import type { Model, Models } from '../models/catalogue.ts';
 import type { Tokens } from './protocols/protocol.ts';
 
 /** Of a dollar per million tokens. */
@@ -31,8 +31,8 @@ function priceOf({ input, output, cache_read, cache_write }: Model, note?: strin
 }
 
 /** The dearest of all that are known, for each kind of token. */
-function dearest(): Model {
-  const all = listModels();
+function dearest(models: Models): Model {
+  const all = models.list();
   const most = (of: (model: Model) => number) => all.reduce((max, model) => Math.max(max, of(model)), 0);
   return {
     input: most(({ input }) => input),
@@ -45,9 +45,12 @@ function dearest(): Model {
 const free: Model = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
 
 /** `isFree`: the user's own server on a private address. */
-export function findPrice(name: string, isFree: boolean): Price {
+export function findPrice(models: Models, name: string, isFree: boolean): Price {
   if (isFree) return priceOf(free, 'The model is on a private address, and counts as free.');
-  const known = findModel(name);
+  const known = models.find(name);
   if (known !== undefined) return priceOf(known);
-  return priceOf(dearest(), 'The price of the model is not known: it counts as the dearest one that is.');
+  return priceOf(
+    dearest(models),
+    'The price of the model is not known: it counts as the dearest one that is.',
+  );
 }

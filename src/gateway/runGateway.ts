@@ -1,5 +1,6 @@
 // The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
 import type { Database } from '../db/transaction.ts';
+import type { Models } from '../models/catalogue.ts';
 import { repeat } from '../repeat.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
 import type { ClaimedConversation } from '../runtime/store.ts';
@@ -19,6 +20,7 @@ interface RunGatewayOptions {
   readonly settings: FullSettings;
   readonly key: string | undefined;
   readonly modelHosts: ModelHosts;
+  readonly models: Models;
   readonly allowPrivate: () => boolean | Promise<boolean>;
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;

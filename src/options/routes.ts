@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { needs, open } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
-import { listModelNames } from '../models/catalogue.ts';
+import type { Models } from '../models/catalogue.ts';
 
 const Names = Type.Array(Type.String());
 
@@ -19,7 +19,12 @@ const ClientConfig = Type.Object(
 /** With any that is set, a person is asked only for tools of a kind that can do harm. */
 const securityAnalyzers: readonly string[] = ['tool_kind'];
 
-export function optionRoutes(app: Server, { agents }: { readonly agents: readonly string[] }): void {
+interface Offered {
+  readonly agents: readonly string[];
+  readonly models: Models;
+}
+
+export function optionRoutes(app: Server, { agents, models }: Offered): void {
   function names(path: string, operationId: string, summary: string, list: () => readonly string[]): void {
     app.get(
       path,
@@ -32,7 +37,7 @@ export function optionRoutes(app: Server, { agents }: { readonly agents: readonl
   }
 
   names('/api/options/models', 'listModels', 'Models that are known by name', () =>
-    listModelNames(new Date().toISOString().slice(0, 10)),
+    models.names(new Date().toISOString().slice(0, 10)),
   );
   names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => agents);
   names(

@@ -7,6 +7,7 @@ import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { createRunGateway } from '../gateway/runGateway.ts';
+import type { Models } from '../models/catalogue.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import { limitLookups } from '../outgoing/lookupGate.ts';
 import { lookUp } from '../outgoing/resolve.ts';
@@ -46,6 +47,7 @@ interface RuntimeOptions {
   readonly database: Database;
   readonly vault: Vault;
   readonly settings: Settings;
+  readonly models: Models;
   readonly hasOneUser: () => Promise<boolean>;
   readonly allowPrivate: () => Promise<boolean>;
   readonly nextId: () => string;
@@ -61,7 +63,7 @@ function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
 }
 
 export function createRuntime(options: RuntimeOptions) {
-  const { config, database, settings, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
+  const { config, database, settings, models, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
   const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
@@ -111,6 +113,7 @@ export function createRuntime(options: RuntimeOptions) {
           settings: inputs.settings,
           key: await inputs.modelKey(),
           modelHosts: config.modelHosts,
+          models,
           allowPrivate,
           bodies,
           onNotice,

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { describeOptions } from '../../src/config.ts';
 import { statuses } from '../../src/http/errors.ts';
+import { readModels } from '../../src/models/catalogue.ts';
 import { loadProfiles, readProfiles } from '../../src/runtime/agents/profiles.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -27,6 +28,18 @@ describe('docs/operations.md', () => {
     assert.ok(options.length >= 15);
     for (const [, env = '', flag] of options)
       assert.ok(operations.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
+  });
+});
+
+describe('the prices in docs/operations.md', () => {
+  it('are of the day of those that ship', () => {
+    const { as_of: day } = JSON.parse(readFileSync(join(root, 'src/models/models.json'), 'utf8'));
+    assert.ok(operations.includes(`The prices that ship are of ${day} `));
+  });
+
+  it('are shown in a prices.json that is taken as it is', () => {
+    const [, example = ''] = /## Prices of models.*?```json\n(.*?)```/s.exec(operations) ?? [];
+    assert.equal(readModels(example, 'the example').size, 2);
   });
 });
 

@@ -3,15 +3,13 @@
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';
+import { parseOperatorFile, readOperatorFile } from '../../operatorFile.ts';
 import { programFile } from '../../program.ts';
-import { mib } from '../../schema.ts';
-import { compileCheck } from '../../validation.ts';
 import { placeholders, placeholdersIn, type Template } from './templates.ts';
 
 const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
 
-const fileBytesMax = mib;
 const agentsMax = 100;
 const programsMax = 10;
 const argsMax = 100;
@@ -127,44 +125,19 @@ function* profileFaults(profiles: readonly Profile[]): Generator<string> {
   }
 }
 
-/** Never what is in the file: only where it goes wrong. */
-function parse(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const [place = ''] = / \(line \d+ column \d+\)/.exec((error as Error).message) ?? [];
-    throw new RefusalError(`${file} is not JSON${place}.`);
-  }
-}
-
 /** The profiles of a file's text. Throws RefusalError, which names the file and the place. */
 export function readProfiles(text: string, file: string): Profile[] {
-  if (Buffer.byteLength(text) > fileBytesMax)
-    throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
-  const json = parse(text, file);
-  const [detail] = compileCheck(ProfileFile)(json)?.details ?? [];
-  if (detail !== undefined)
-    throw new RefusalError(`${file}: ${detail.path === 'body' ? 'it' : detail.path} ${detail.message}.`);
-  const { agents } = json as Static<typeof ProfileFile>;
+  const { agents } = parseOperatorFile(text, file, ProfileFile);
   const [fault] = profileFaults(agents);
   if (fault !== undefined) throw new RefusalError(`${file}: ${fault}.`);
   return agents;
-}
-
-function readOperatorFile(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new RefusalError(`The agents in ${file} cannot be read: ${(error as Error).message}.`);
-  }
 }
 
 /** Ours, with those of the operator's file added, or put in place of ours, by id. The file need not exist. */
 export function loadProfiles(operatorFile?: string): readonly Profile[] {
   const ours = programFile('runtime/agents/profiles.json');
   const shipped = readProfiles(readFileSync(ours, 'utf8'), 'profiles.json');
-  const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile);
+  const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile, 'agents');
   if (operatorFile === undefined || text === undefined) return shipped;
   const added = readProfiles(text, operatorFile);
   return [...new Map([...shipped, ...added].map((profile) => [profile.id, profile])).values()];
