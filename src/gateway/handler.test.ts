@@ -137,7 +137,7 @@ describe('the gateway', () => {
   ) {
     const provider = await listenOnLoopback(t, answer);
     const gateway = await openGateway(t, { modelHosts: hostsAt(provider.url), ...more });
-    const ask = () => post(gateway.url, requests[0].path, requests[0].body);
+    const ask = (headers = {}) => post(gateway.url, requests[0].path, requests[0].body, headers);
     return { provider, ask, ...gateway };
   }
 
@@ -166,6 +166,37 @@ describe('the gateway', () => {
     assert.equal(provider.requests.length, 2);
     meter.beginTurn();
     assert.equal((await ask()).status, 200);
+  });
+
+  it('counts no request beside the work for a message, up to four, and counts all as usage', async (t) => {
+    const { ask, meter, provider } = await withProvider(t, fine, {
+      limits: { requestsMax: 2, costNanosMax: null },
+    });
+    const aside = { 'x-parley-aside': '1' };
+    const statuses = [];
+    for (const headers of [aside, {}, aside, aside, aside, aside, aside, {}])
+      statuses.push((await ask(headers)).status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 200, 402, 402]);
+    assert.equal(meter.take().requests, 6);
+    assert.ok(provider.requests.every(({ headers }) => headers['x-parley-aside'] === undefined));
+    meter.beginTurn();
+    assert.deepEqual([(await ask(aside)).status, (await ask()).status], [200, 200]);
+  });
+
+  it('lets requests beside the work pass when the number for a message is reached, but not past the budget', async (t) => {
+    const aside = { 'x-parley-aside': '1' };
+    const counted = await withProvider(t, fine, { limits: { requestsMax: 1, costNanosMax: null } });
+    assert.deepEqual([(await counted.ask()).status, (await counted.ask(aside)).status], [200, 200]);
+    assert.deepEqual(counted.limits, []);
+    const spent = await withProvider(t, fine, { limits: { requestsMax: null, costNanosMax: 1 } });
+    assert.deepEqual([(await spent.ask(aside)).status, (await spent.ask(aside)).status], [200, 402]);
+    assert.deepEqual(spent.limits, ['max_budget']);
+  });
+
+  it('takes no other value of the header for a request beside the work', async (t) => {
+    const { ask } = await withProvider(t, fine, { limits: { requestsMax: 1, costNanosMax: null } });
+    const claimed = { 'x-parley-aside': 'true' };
+    assert.deepEqual([(await ask(claimed)).status, (await ask(claimed)).status], [200, 402]);
   });
 
   it('refuses, 402, once the budget is used up, which the next message does not change', async (t) => {

@@ -98,6 +98,9 @@ function sendError(response: ServerResponse, status: number, message: string): v
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
+/** Whether the agent says that it is beside the work, such as for a title. It is not sent on. */
+const isAside = ({ headers }: IncomingMessage) => headers['x-parley-aside'] === '1';
+
 const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
 
 /** What to answer with: a provider may send a number that is no status. */
@@ -215,7 +218,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     if ('status' in raw) return sendError(response, raw.status, raw.sentence);
     const sent = parseBody(raw);
     const counts = call.kind === 'answer';
-    const limit = counts ? meter.admit() : undefined;
+    const limit = counts ? meter.admit({ aside: isAside(request) }) : undefined;
     if (limit !== undefined) return sendError(response, paymentRequired, limitSentences[limit]);
     const { suffix, body } = protocol.prepare(call, sent, upstream.model);
     const gone = new AbortController();

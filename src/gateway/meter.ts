@@ -2,6 +2,12 @@
 import type { Price } from './prices.ts';
 import { noTokens, type Tokens } from './protocols/protocol.ts';
 
+/**
+ * Requests beside the work, such as for a title, that are not counted for one message of the user. Any agent may claim
+ * that a request is one, so that there are few.
+ */
+const asidesPerTurnMax = 4;
+
 export type ModelLimit = 'max_iterations' | 'max_budget';
 
 export interface Limits {
@@ -41,8 +47,11 @@ interface MeterOptions {
 export interface Meter {
   /** A message of the user: requests are counted from here. */
   beginTurn(): void;
-  /** Before each request. The limit that forbids it, where one does. */
-  admit(): ModelLimit | undefined;
+  /**
+   * Before each request; `aside` where the agent says that it is beside the work. The limit that forbids it, where one
+   * does.
+   */
+  admit(request?: { readonly aside: boolean }): ModelLimit | undefined;
   record(tokens: Tokens, price: Price): void;
   /** What was counted since the last time. */
   take(): Usage;
@@ -50,29 +59,33 @@ export interface Meter {
 
 export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Meter {
   let requests = 0;
+  let asides = 0;
   let spent = spentNanos;
   let pending = noUsage;
   let told: ModelLimit | undefined;
 
-  function limitMet(): ModelLimit | undefined {
+  function limitMet(counts: boolean): ModelLimit | undefined {
     if (limits.costNanosMax !== null && spent >= limits.costNanosMax) return 'max_budget';
-    if (limits.requestsMax !== null && requests >= limits.requestsMax) return 'max_iterations';
+    if (counts && limits.requestsMax !== null && requests >= limits.requestsMax) return 'max_iterations';
     return undefined;
   }
 
   return {
     beginTurn: () => {
       requests = 0;
+      asides = 0;
       told = undefined;
     },
-    admit: () => {
-      const limit = limitMet();
+    admit: ({ aside } = { aside: false }) => {
+      const counts = !aside || asides >= asidesPerTurnMax;
+      const limit = limitMet(counts);
       if (limit !== undefined) {
         if (told !== limit) onLimit(limit);
         told = limit;
         return limit;
       }
-      requests += 1;
+      if (counts) requests += 1;
+      else asides += 1;
       pending = { ...pending, requests: pending.requests + 1 };
       return undefined;
     },
