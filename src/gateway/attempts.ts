@@ -2,10 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutgoingError } from '../outgoing/errors.ts';
+import type { GatewayTimes } from './times.ts';
 
 const attemptsMax = 5;
-const firstPauseMs = 1_000;
-const pauseMsMax = 30_000;
 
 /** A request that cannot be answered; its sentence is for the user. */
 export class Refusal extends Error {}
@@ -13,6 +12,7 @@ export class Refusal extends Error {}
 interface Attempts {
   readonly send: () => Promise<IncomingMessage>;
   readonly signal: AbortSignal;
+  readonly times: Pick<GatewayTimes, 'firstPauseMs' | 'pauseMsMax'>;
   /** Called before each pause. */
   readonly onRetry: (sentence: string) => void;
 }
@@ -22,7 +22,11 @@ function isPassing(status: number): boolean {
 }
 
 /** What the provider asks for, or longer each time. */
-function pauseMs(before: number, retryAfter: string | undefined): number {
+function pauseMs(
+  { times: { firstPauseMs, pauseMsMax } }: Attempts,
+  before: number,
+  retryAfter: string | undefined,
+): number {
   const asked = Number(retryAfter) * 1_000;
   return Math.min(pauseMsMax, asked > 0 ? asked : firstPauseMs * 2 ** before);
 }
@@ -52,7 +56,7 @@ export async function attempt(attempts: Attempts): Promise<IncomingMessage> {
     const outcome = await tryOnce(attempts);
     if (!('why' in outcome)) return outcome;
     if (before === attemptsMax - 1) throw new Refusal(`${outcome.why} It was tried ${attemptsMax} times.`);
-    const ms = pauseMs(before, outcome.retryAfter);
+    const ms = pauseMs(attempts, before, outcome.retryAfter);
     attempts.onRetry(`${outcome.why} Trying again in ${Math.ceil(ms / 1_000)} s.`);
     await pause(ms, undefined, { signal: attempts.signal });
   }

@@ -10,12 +10,9 @@ import {
   type Lookup,
   lookUp,
 } from '../outgoing/resolve.ts';
+import { Refusal } from './attempts.ts';
+import type { GatewayTimes } from './times.ts';
 
-const connectMs = 15_000;
-/** From the last byte that was sent to the first of the answer: models think long. */
-const answerMs = 15 * 60_000;
-/** Between two bytes of an answer. */
-const idleMs = 5 * 60_000;
 const openMax = 64;
 
 export interface ModelRequest {
@@ -27,9 +24,14 @@ export interface ModelRequest {
 }
 
 export interface Connections {
-  /** Settles with the head of the answer. Rejects with OutgoingError. */
+  /** Settles with the head of the answer. Rejects with OutgoingError, or Refusal where none comes in time. */
   send(request: ModelRequest): Promise<IncomingMessage>;
   close(): void;
+}
+
+/** It is not asked again: whoever waits has waited long. */
+function noAnswer(ms: number): Refusal {
+  return new Refusal(`The provider of the model does not answer within ${ms / 1_000} s.`);
 }
 
 interface Agents {
@@ -37,7 +39,10 @@ interface Agents {
   readonly 'https:': HttpsAgent;
 }
 
-export function createConnections(lookup: Lookup = lookUp): Connections {
+export function createConnections(
+  { connectMs, firstByteMs }: GatewayTimes,
+  lookup: Lookup = lookUp,
+): Connections {
   /** One set for each rule, so that no connection outlives the one it was checked by. */
   const agents = new Map<string, Agents>();
 
@@ -53,7 +58,8 @@ export function createConnections(lookup: Lookup = lookUp): Connections {
 
   function send({ url, headers, body, rule, signal }: ModelRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown) => reject(toOutgoingError(error, connectMs));
+      const fail = (error: unknown) =>
+        reject(error instanceof Refusal ? error : toOutgoingError(error, connectMs));
       try {
         checkLiteral(bareHost(url.hostname), rule);
       } catch (error) {
@@ -73,14 +79,15 @@ export function createConnections(lookup: Lookup = lookUp): Connections {
         if (socket.connecting) socket.once(secure ? 'secureConnect' : 'connect', connected);
         else connected();
       });
-      request.setTimeout(answerMs, () => request.destroy(timedOut(answerMs)));
+      const answering = setTimeout(() => request.destroy(noAnswer(firstByteMs)), firstByteMs);
       request.once('error', (error) => {
         clearTimeout(connecting);
+        clearTimeout(answering);
         fail(error);
       });
       request.once('response', (response) => {
         clearTimeout(connecting);
-        request.setTimeout(idleMs, () => request.destroy(timedOut(idleMs)));
+        clearTimeout(answering);
         resolve(response);
       });
       request.end(body);

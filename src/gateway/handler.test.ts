@@ -1,100 +1,22 @@
 import assert from 'node:assert/strict';
-import type { IncomingMessage, RequestListener } from 'node:http';
-import { describe, it, type TestContext } from 'node:test';
+import type { RequestListener } from 'node:http';
+import { describe, it } from 'node:test';
+import {
+  hostsAt,
+  modelKey,
+  modelRequests,
+  openGateway,
+  post,
+  withProvider,
+} from '../../test/support/gateway.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
-import { loadModels } from '../models/catalogue.ts';
 import { createScriptedModel } from '../runtime/agents/scriptedModel/server.ts';
 import { scriptedUsage } from '../runtime/agents/scriptedModel/wire.ts';
-import { createGateway, type GatewayOptions } from './handler.ts';
-import { createMeter, type Limits, type ModelLimit } from './meter.ts';
-
-const key = 'sk-hunter2-hunter2';
-const noLimits: Limits = { requestsMax: null, costNanosMax: null };
-
-interface Scene {
-  readonly url: string;
-  readonly notices: string[];
-  readonly limits: ModelLimit[];
-  readonly meter: ReturnType<typeof createMeter>;
-}
-
-/** The gateway on a port of its own, as if it were behind a bridge. */
-async function openGateway(
-  t: TestContext,
-  more: Partial<GatewayOptions> & { limits?: Limits },
-): Promise<Scene> {
-  const notices: string[] = [];
-  const limits: ModelLimit[] = [];
-  const meter = createMeter({
-    limits: more.limits ?? noLimits,
-    spentNanos: 0,
-    onLimit: (l) => limits.push(l),
-  });
-  const gateway = createGateway({
-    model: 'openai/gpt-4o',
-    baseUrl: null,
-    modelHosts: {},
-    models: loadModels(),
-    key,
-    meter,
-    allowPrivate: () => false,
-    onNotice: (sentence) => notices.push(sentence),
-    ...more,
-  });
-  t.after(gateway.close);
-  const server = await listenOnLoopback(t, (request, response) => {
-    Promise.resolve(gateway.handle(request, response, request.url ?? '')).catch(() => response.destroy());
-  });
-  return { url: server.url, notices, limits, meter };
-}
-
-function post(url: string, path: string, body: unknown, headers = {}): Promise<Response> {
-  return fetch(url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-}
-
-const requests = [
-  {
-    name: 'openai-chat',
-    model: 'openai/gpt-4o',
-    path: '/openai/v1/chat/completions',
-    body: { model: 'whatever', messages: [{ role: 'user', content: 'hi' }] },
-    sentKey: (headers: IncomingMessage['headers']) => headers.authorization === `Bearer ${key}`,
-  },
-  {
-    name: 'openai-responses',
-    model: 'openai/gpt-4o',
-    path: '/openai/v1/responses',
-    body: { model: 'whatever', input: 'hi' },
-    sentKey: (headers: IncomingMessage['headers']) => headers.authorization === `Bearer ${key}`,
-  },
-  {
-    name: 'anthropic',
-    model: 'anthropic/claude-sonnet-4-5',
-    path: '/anthropic/v1/messages',
-    body: { model: 'whatever', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] },
-    sentKey: (headers: IncomingMessage['headers']) => headers['x-api-key'] === key,
-  },
-  {
-    name: 'gemini',
-    model: 'gemini/gemini-2.5-flash',
-    path: '/gemini/v1beta/models/whatever:generateContent',
-    streamPath: '/gemini/v1beta/models/a/b:streamGenerateContent?alt=sse&key=theirs',
-    body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
-    sentKey: (headers: IncomingMessage['headers']) => headers['x-goog-api-key'] === key,
-  },
-] as const;
-
-function hostsAt(url: string) {
-  return { openai: url, anthropic: url, gemini: url };
-}
+import type { GatewayOptions } from './handler.ts';
 
 describe('the gateway', () => {
-  for (const asked of requests)
+  for (const asked of modelRequests)
     for (const stream of [false, true])
       it(`takes ${asked.name}${stream ? ', streamed,' : ''} to the user's model, with the key, and counts`, async (t) => {
         const scripted = createScriptedModel([{ say: 'hello from the model' }]);
@@ -129,17 +51,6 @@ describe('the gateway', () => {
         assert.ok(usage.costNanos > 0);
         assert.deepEqual(notices, []);
       });
-
-  async function withProvider(
-    t: TestContext,
-    answer: RequestListener,
-    more: Parameters<typeof openGateway>[1] = {},
-  ) {
-    const provider = await listenOnLoopback(t, answer);
-    const gateway = await openGateway(t, { modelHosts: hostsAt(provider.url), ...more });
-    const ask = (headers = {}) => post(gateway.url, requests[0].path, requests[0].body, headers);
-    return { provider, ask, ...gateway };
-  }
 
   const fine: RequestListener = (_, response) => {
     response.setHeader('content-type', 'application/json');
@@ -224,7 +135,7 @@ describe('the gateway', () => {
     const quoting =
       (status: number): RequestListener =>
       (_, response) => {
-        response.writeHead(status).end(`{"error":"the key ${key} is wrong"}`);
+        response.writeHead(status).end(`{"error":"the key ${modelKey} is wrong"}`);
       };
     for (const [status, expected] of [
       [401, 402],
@@ -233,7 +144,7 @@ describe('the gateway', () => {
       const { ask, notices } = await withProvider(t, quoting(status));
       const answer = await ask();
       assert.equal(answer.status, expected);
-      assert.ok(!`${await answer.text()} ${notices.join()}`.includes(key));
+      assert.ok(!`${await answer.text()} ${notices.join()}`.includes(modelKey));
       assert.equal(notices.length, 1);
     }
   });
@@ -250,7 +161,7 @@ describe('the gateway', () => {
     ];
     for (const [more, index, sentence] of cases) {
       const { url, notices } = await openGateway(t, more);
-      const { path, body } = requests[index] as (typeof requests)[number];
+      const { path, body } = modelRequests[index] as (typeof modelRequests)[number];
       const answer = await post(url, path, body);
       assert.equal(answer.status, 402);
       assert.match(await answer.text(), sentence);
@@ -262,13 +173,13 @@ describe('the gateway', () => {
     const provider = await listenOnLoopback(t, fine);
     const custom = { model: 'openai/local', baseUrl: `${provider.url}/v1`, key: undefined };
     const { url, notices, meter } = await openGateway(t, { ...custom, allowPrivate: () => true });
-    assert.equal((await post(url, requests[0].path, requests[0].body)).status, 200);
+    assert.equal((await post(url, modelRequests[0].path, modelRequests[0].body)).status, 200);
     assert.equal(provider.requests[0]?.url, '/v1/chat/completions');
     assert.equal(provider.requests[0]?.headers.authorization, undefined);
     assert.equal(meter.take().costNanos, 0);
     assert.match(notices[0] ?? '', /free/);
     const refused = await openGateway(t, custom);
-    assert.equal((await post(refused.url, requests[0].path, requests[0].body)).status, 402);
+    assert.equal((await post(refused.url, modelRequests[0].path, modelRequests[0].body)).status, 402);
     assert.equal(provider.requests.length, 1);
   });
 
@@ -277,9 +188,9 @@ describe('the gateway', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices":[]}\n\n');
     });
     const controller = new AbortController();
-    const answer = await fetch(url + requests[0].path, {
+    const answer = await fetch(url + modelRequests[0].path, {
       method: 'POST',
-      body: JSON.stringify({ ...requests[0].body, stream: true }),
+      body: JSON.stringify({ ...modelRequests[0].body, stream: true }),
       signal: controller.signal,
     });
     await answer.body?.getReader().read();
@@ -293,6 +204,6 @@ describe('the gateway', () => {
     for (const path of ['/openai/v1/files', '/other', '/openai/v1/chat/completions/../files'])
       assert.equal((await post(url, path, {})).status, 404, path);
     assert.equal((await fetch(`${url}/openai/v1/chat/completions`)).status, 404);
-    assert.equal((await fetch(url + requests[0].path, { method: 'POST', body: '[]' })).status, 402);
+    assert.equal((await fetch(url + modelRequests[0].path, { method: 'POST', body: '[]' })).status, 402);
   });
 });

@@ -8,10 +8,11 @@ import type { AddressRule } from '../outgoing/resolve.ts';
 import type { Protocol } from '../runtime/agents/profiles.ts';
 import { type Bodies, createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
-import { kib, mib } from '../schema.ts';
+import { mib } from '../schema.ts';
 import { attempt, Refusal } from './attempts.ts';
 import { createConnections } from './connection.ts';
 import type { Meter, ModelLimit } from './meter.ts';
+import { type Passed, pass, readError } from './passing.ts';
 import { findPrice, type Price } from './prices.ts';
 import { anthropic } from './protocols/anthropic.ts';
 import { gemini } from './protocols/gemini.ts';
@@ -19,10 +20,10 @@ import { openaiChat } from './protocols/openaiChat.ts';
 import { openaiResponses } from './protocols/openaiResponses.ts';
 import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
 import { findUpstream, type ModelHosts, type Upstream } from './providers.ts';
+import { type GatewayTimes, usualTimes } from './times.ts';
 import { createUsageReader } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
-const errorBytesMax = 64 * kib;
 /** Ends the turn of every agent that was tried. */
 const paymentRequired = 402;
 const badGateway = 502;
@@ -46,6 +47,12 @@ const limitSentences: Readonly<Record<ModelLimit, string>> = {
   max_budget: 'The budget that the settings allow for this conversation is used up. Stop here.',
 };
 
+/** What the user should know of an answer that did not come to its end. */
+const endSentences: Readonly<Partial<Record<Passed, string>>> = {
+  broken: 'The provider of the model broke off in the middle of an answer.',
+  silent: 'The provider of the model fell silent in the middle of an answer.',
+};
+
 export interface GatewayOptions {
   readonly model: string | null;
   readonly baseUrl: string | null;
@@ -58,6 +65,8 @@ export interface GatewayOptions {
   /** What the user should know: a fault, a retry, a price that is guessed. Each sentence once in a row. */
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly bodies?: Bodies;
+  /** Shorter ones, for tests. */
+  readonly times?: Partial<GatewayTimes>;
 }
 
 export interface Gateway {
@@ -73,22 +82,6 @@ function parseBody(body: Buffer): Json {
     // As below.
   }
   throw new Refusal('The request is not a JSON object.');
-}
-
-/** As much of it as came. */
-async function readError(response: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of response as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > errorBytesMax) break;
-      pieces.push(piece);
-    }
-  } catch {
-    // The provider broke off.
-  }
-  return Buffer.concat(pieces).toString();
 }
 
 function sendError(response: ServerResponse, status: number, message: string): void {
@@ -118,7 +111,6 @@ const requestHeaders = [
   'openai-beta',
   'user-agent',
 ] as const;
-const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 
 function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
   const headers: Record<string, string> = {
@@ -135,7 +127,8 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 export function createGateway(options: GatewayOptions): Gateway {
   const { model, baseUrl, modelHosts, models, key, meter, allowPrivate } = options;
   const { bodies = createBodies() } = options;
-  const connections = createConnections();
+  const times = { ...usualTimes, ...options.times };
+  const connections = createConnections(times);
   const noted = new Set<string>();
   let lastNotice = '';
 
@@ -171,7 +164,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   /** The words of a provider may quote the key. */
   async function refuse(answer: IncomingMessage, response: ServerResponse): Promise<void> {
     const statusCode = statusOf(answer);
-    const said = await readError(answer);
+    const said = await readError(answer, times);
     const words = key === undefined ? said : said.replaceAll(key, '…');
     if (statusCode === 401 || statusCode === 403)
       throw new Refusal(`The provider of the model refuses the key in your settings (${statusCode}).`);
@@ -179,32 +172,6 @@ export function createGateway(options: GatewayOptions): Gateway {
     response
       .writeHead(statusCode, { 'content-type': answer.headers['content-type'] ?? 'text/plain' })
       .end(words);
-  }
-
-  function pass(
-    answer: IncomingMessage,
-    response: ServerResponse,
-    count: (piece: Buffer) => void,
-  ): Promise<void> {
-    const headers: Record<string, string> = { 'cache-control': 'no-store' };
-    for (const name of answerHeaders) {
-      const value = answer.headers[name];
-      if (typeof value === 'string') headers[name] = value;
-    }
-    response.writeHead(answer.statusCode ?? 200, headers);
-    response.flushHeaders();
-    return new Promise((resolve) => {
-      answer.on('data', (piece: Buffer) => {
-        if (!response.write(piece)) {
-          answer.pause();
-          response.once('drain', () => answer.resume());
-        }
-        count(piece);
-      });
-      answer.once('end', () => response.end());
-      answer.once('error', () => response.destroy());
-      answer.once('close', () => resolve());
-    });
   }
 
   async function exchange(
@@ -233,15 +200,18 @@ export function createGateway(options: GatewayOptions): Gateway {
     const answer = await attempt({
       send: () => connections.send(message),
       signal: gone.signal,
+      times,
       onRetry: (sentence) => tell(sentence, false),
     });
     if (!isGood(answer)) return refuse(answer, response);
     const price = priceOf(upstream, answer);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes: raw.length });
-    await pass(answer, response, reader.push);
-    lastNotice = '';
-    if (counts) meter.record(reader.end(), price);
+    const passed = await pass(answer, response, reader.push, times);
+    if (counts) meter.record(reader.end(passed === 'whole'), price);
+    const sentence = endSentences[passed];
+    if (sentence !== undefined) tell(sentence, true);
+    if (passed === 'whole') lastNotice = '';
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {

@@ -7,11 +7,14 @@ const lineCharsMax = 1_048_576;
 const wholeCharsMax = 16_777_216;
 /** About, in any language. */
 const bytesPerToken = 4;
+/** About what a part of a stream has around its text, and how much text there is in it at most: some quote the request. */
+const frameChars = 300;
+const partTokensMax = 256;
 
 export interface UsageReader {
   push(piece: Buffer): void;
-  /** What it took; guessed from its size where it did not say. */
-  end(): Tokens;
+  /** What it took; guessed from its size where it did not say, or not to its end. */
+  end(isWhole: boolean): Tokens;
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
@@ -21,6 +24,11 @@ function parse(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A part of a stream holds a token, or more where it is long. */
+function tokensIn({ length }: string): number {
+  return Math.min(partTokensMax, Math.max(1, Math.ceil((length - frameChars) / bytesPerToken)));
 }
 
 interface ReaderOptions {
@@ -33,6 +41,7 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
   const decoder = new TextDecoder();
   let rest = '';
   let bytes = 0;
+  let streamed = 0;
   let tokens = noTokens;
 
   function look(text: string): void {
@@ -45,8 +54,17 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
   function lookAtLines(): void {
     const lines = rest.split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('data:')) look(line.slice('data:'.length));
+    for (const line of lines) {
+      if (!line.startsWith('data:')) continue;
+      streamed += tokensIn(line);
+      look(line.slice('data:'.length));
+    }
     if (rest.length > lineCharsMax) rest = '';
+  }
+
+  function guess(): Tokens {
+    const output = isStream ? streamed : Math.ceil(bytes / bytesPerToken);
+    return { ...noTokens, input: Math.ceil(requestBytes / bytesPerToken), output };
   }
 
   return {
@@ -56,16 +74,13 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
       rest += decoder.decode(piece, { stream: true });
       if (isStream) lookAtLines();
     },
-    end: () => {
+    end: (isWhole) => {
       if (isStream) rest += '\n';
       if (isStream) lookAtLines();
       else look(rest);
-      if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0) return tokens;
-      return {
-        ...noTokens,
-        input: Math.ceil(requestBytes / bytesPerToken),
-        output: Math.ceil(bytes / bytesPerToken),
-      };
+      const isTold = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0;
+      if (!isTold) return guess();
+      return isWhole ? tokens : { ...tokens, output: Math.max(tokens.output, guess().output) };
     },
   };
 }

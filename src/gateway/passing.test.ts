@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { describe, it } from 'node:test';
+import { modelRequests, post, withProvider } from '../../test/support/gateway.ts';
+import { until } from '../../test/support/until.ts';
+
+const brokeOff = 'The provider of the model broke off in the middle of an answer.';
+const fellSilent = 'The provider of the model fell silent in the middle of an answer.';
+const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
+
+function beginStream(response: ServerResponse, text: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(text);
+}
+
+/** Sends the text, waits until it is on its way, and cuts the connection. */
+const cutAfter =
+  (text: string, headers: Record<string, string>): RequestListener =>
+  (_, response) => {
+    response.writeHead(200, headers).write(text, () => response.socket?.destroy());
+  };
+
+describe('an answer that the provider does not finish', () => {
+  it('cuts the connection of the agent, is told of, and counted as far as it came', async (t) => {
+    const { ask, notices, meter } = await withProvider(
+      t,
+      cutAfter(chunk.repeat(3), { 'content-type': 'text/event-stream' }),
+    );
+    const answer = await ask({}, { stream: true });
+    assert.equal(answer.status, 200);
+    await assert.rejects(answer.text());
+    await until('it is told of', () => notices.length > 0);
+    assert.deepEqual(notices, [brokeOff]);
+    const usage = meter.take();
+    assert.deepEqual([usage.requests, usage.output], [1, 3]);
+    assert.ok(usage.input > 0 && usage.costNanos > 0);
+  });
+
+  it('is told of once in a row, and again after an answer that was whole', async (t) => {
+    let whole = false;
+    const broken = cutAfter('{"choices":', { 'content-type': 'application/json', 'content-length': '100' });
+    const { ask, notices, provider } = await withProvider(t, (request, response) =>
+      whole ? void response.end('{}') : broken(request, response),
+    );
+    const breaks = async () => assert.rejects((await ask()).text());
+    await breaks();
+    await breaks();
+    await until('it is told of', () => notices.length > 0);
+    whole = true;
+    assert.equal(await (await ask()).text(), '{}');
+    whole = false;
+    await breaks();
+    await until('it is told of again', () => notices.length > 1);
+    assert.deepEqual(notices, [brokeOff, brokeOff]);
+    assert.equal(provider.requests.length, 4);
+  });
+
+  it('counts what the provider had told of it, and guesses the rest', async (t) => {
+    const part = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+    const start = part({ message: { usage: { input_tokens: 7, output_tokens: 1 } } });
+    const delta = part({ delta: { text: 'word ' } });
+    const { url, meter, notices } = await withProvider(
+      t,
+      cutAfter(start + delta.repeat(9), { 'content-type': 'text/event-stream' }),
+      { model: 'anthropic/claude-sonnet-4-5' },
+    );
+    const { path, body } = modelRequests[2];
+    await assert.rejects((await post(url, path, body)).text());
+    await until('it is told of', () => notices.length > 0);
+    const { input, output } = meter.take();
+    assert.deepEqual([input, output], [7, 10]);
+  });
+
+  it('ends when the provider is silent for too long, and is told of', async (t) => {
+    const { ask, notices, meter, provider } = await withProvider(
+      t,
+      (_, response) => beginStream(response, chunk),
+      { times: { silenceMs: 30 } },
+    );
+    await assert.rejects((await ask({}, { stream: true })).text());
+    await until('it is told of', () => notices.length > 0);
+    assert.deepEqual(notices, [fellSilent]);
+    assert.equal(meter.take().output, 1);
+    await until('nothing is open', async () => (await provider.openConnections()) === 0);
+  });
+
+  it('ends when no piece follows the head for too long', async (t) => {
+    const { ask, notices } = await withProvider(
+      t,
+      (_, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
+      { times: { firstByteMs: 300 } },
+    );
+    await assert.rejects((await ask({}, { stream: true })).text());
+    await until('it is told of', () => notices.length > 0);
+    assert.deepEqual(notices, [fellSilent]);
+  });
+
+  it('is refused, 402, when no head comes for too long, and not tried again', async (t) => {
+    const { ask, notices, provider } = await withProvider(t, () => {}, { times: { firstByteMs: 30 } });
+    const answer = await ask();
+    assert.equal(answer.status, 402);
+    assert.match(await answer.text(), /does not answer within 0\.03 s/);
+    assert.equal(notices.length, 1);
+    assert.equal(provider.requests.length, 1);
+    await until('nothing is open', async () => (await provider.openConnections()) === 0);
+  });
+
+  it('is passed on with its status where it is an error, however long the rest of it takes', async (t) => {
+    const { ask, notices } = await withProvider(
+      t,
+      (_, response) => response.writeHead(400, { 'content-type': 'text/plain' }).write('no such'),
+      { times: { silenceMs: 30 } },
+    );
+    const answer = await ask();
+    assert.deepEqual([answer.status, await answer.text()], [400, 'no such']);
+    assert.match(notices[0] ?? '', /refuses a request \(400\)/);
+  });
+
+  it('is not told of where the agent went away', async (t) => {
+    const { url, notices, meter, provider } = await withProvider(t, (_, response) =>
+      beginStream(response, chunk),
+    );
+    const { path, body } = modelRequests[0];
+    const controller = new AbortController();
+    const answer = await fetch(url + path, {
+      method: 'POST',
+      body: JSON.stringify({ ...body, stream: true }),
+      signal: controller.signal,
+    });
+    await answer.body?.getReader().read();
+    controller.abort();
+    await until('it is counted', () => meter.take().output > 0);
+    await until('nothing is open', async () => (await provider.openConnections()) === 0);
+    assert.deepEqual(notices, []);
+  });
+
+  it('does not end while the agent is slow to take it', async (t) => {
+    const text = chunk.repeat(400_000);
+    const { url, notices } = await withProvider(
+      t,
+      (_, response) => {
+        beginStream(response, text);
+        response.end();
+      },
+      { times: { silenceMs: 500 } },
+    );
+    const { path, body } = modelRequests[0];
+    const answer = await fetch(url + path, { method: 'POST', body: JSON.stringify(body) });
+    const reader = answer.body?.getReader();
+    const first = await reader?.read();
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    let bytes = first?.value?.length ?? 0;
+    for (;;) {
+      const { value } = (await reader?.read()) ?? {};
+      if (value === undefined) break;
+      bytes += value.length;
+    }
+    assert.equal(bytes, text.length);
+    assert.deepEqual(notices, []);
+  });
+});
