@@ -37,7 +37,7 @@ describe('the gateway', () => {
           },
         );
         assert.equal(answer.status, 200);
-        assert.match(await answer.text(), /hello from the model/);
+        assert.match(await answer.text(), /hello.*from.*the.*model/s);
         const [sent] = provider.requests;
         assert.ok(asked.sentKey(sent?.headers ?? {}), JSON.stringify(sent?.headers));
         assert.ok(!JSON.stringify([sent?.headers, sent?.url]).includes('token-of-the-run'));

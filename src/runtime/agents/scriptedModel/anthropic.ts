@@ -1,6 +1,14 @@
 // Anthropic's messages.
 import type { Answer } from './script.ts';
-import { type Json, type ModelProtocol, objects, type Sent, scriptedUsage, textOf } from './wire.ts';
+import {
+  type Json,
+  type ModelProtocol,
+  objects,
+  piecesOf,
+  type Sent,
+  scriptedUsage,
+  textOf,
+} from './wire.ts';
 
 function blockOf(answer: Answer): Json {
   if (answer.call === undefined) return { type: 'text', text: answer.text };
@@ -42,21 +50,16 @@ export const anthropic: ModelProtocol = {
   whole: (answer, model) => messageOf(model, { content: [blockOf(answer)], stop_reason: stopOf(answer) }),
   parts: (answer, model) => {
     const block = blockOf(answer);
-    const [begun, delta] =
+    const begun = answer.call === undefined ? { ...block, text: '' } : { ...block, input: {} };
+    const deltas: Json[] =
       answer.call === undefined
-        ? [
-            { ...block, text: '' },
-            { type: 'text_delta', text: answer.text },
-          ]
-        : [
-            { ...block, input: {} },
-            { type: 'input_json_delta', partial_json: JSON.stringify(answer.call.input) },
-          ];
+        ? piecesOf(answer.text).map((text) => ({ type: 'text_delta', text }))
+        : [{ type: 'input_json_delta', partial_json: JSON.stringify(answer.call.input) }];
     const end = { stop_reason: stopOf(answer), stop_sequence: null };
     const events: Json[] = [
       { type: 'message_start', message: messageOf(model, { content: [], stop_reason: null }) },
       { type: 'content_block_start', index: 0, content_block: begun },
-      { type: 'content_block_delta', index: 0, delta },
+      ...deltas.map((delta) => ({ type: 'content_block_delta', index: 0, delta })),
       { type: 'content_block_stop', index: 0 },
       { type: 'message_delta', delta: end, usage: { output_tokens: scriptedUsage.output } },
       { type: 'message_stop' },

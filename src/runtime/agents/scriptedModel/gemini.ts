@@ -1,19 +1,26 @@
 // Gemini's generateContent and streamGenerateContent.
 import type { Answer } from './script.ts';
-import { type Json, type ModelProtocol, objects, scriptedUsage, textOf } from './wire.ts';
+import { type Json, type ModelProtocol, objects, piecesOf, scriptedUsage, textOf } from './wire.ts';
 
-function bodyOf(answer: Answer, model: string): Json {
-  const part =
-    answer.call === undefined
-      ? { text: answer.text }
-      : { functionCall: { id: answer.call.id, name: answer.call.name, args: answer.call.input } };
-  return {
-    candidates: [{ index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }],
+const ended = {
+  finish: { finishReason: 'STOP' },
+  usage: {
     usageMetadata: {
       promptTokenCount: scriptedUsage.input,
       candidatesTokenCount: scriptedUsage.output,
       totalTokenCount: scriptedUsage.input + scriptedUsage.output,
     },
+  },
+};
+
+function bodyOf(answer: Answer, model: string, isLast = true): Json {
+  const part =
+    answer.call === undefined
+      ? { text: answer.text }
+      : { functionCall: { id: answer.call.id, name: answer.call.name, args: answer.call.input } };
+  return {
+    candidates: [{ index: 0, content: { role: 'model', parts: [part] }, ...(isLast ? ended.finish : {}) }],
+    ...(isLast ? ended.usage : {}),
     modelVersion: model,
     responseId: 'scripted',
   };
@@ -46,6 +53,10 @@ export const gemini: ModelProtocol = {
       told: [systemInstruction, ...byUser].map((content) => textOf(partsOf(content))).join('\n'),
     };
   },
-  whole: bodyOf,
-  parts: (answer, model) => [{ data: bodyOf(answer, model) }],
+  whole: (answer, model) => bodyOf(answer, model),
+  parts: (answer, model) => {
+    if (answer.call !== undefined) return [{ data: bodyOf(answer, model) }];
+    const pieces = piecesOf(answer.text);
+    return pieces.map((text, i) => ({ data: bodyOf({ text }, model, i === pieces.length - 1) }));
+  },
 };

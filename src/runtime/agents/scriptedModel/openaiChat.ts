@@ -1,6 +1,14 @@
 // OpenAI's chat completions.
 import type { Answer } from './script.ts';
-import { type Json, type ModelProtocol, objects, type Sent, scriptedUsage, textOf } from './wire.ts';
+import {
+  type Json,
+  type ModelProtocol,
+  objects,
+  piecesOf,
+  type Sent,
+  scriptedUsage,
+  textOf,
+} from './wire.ts';
 
 const usage = {
   prompt_tokens: scriptedUsage.input,
@@ -13,6 +21,11 @@ function messageOf(answer: Answer): Json {
   const { id, name, input } = answer.call;
   const call = { index: 0, id, type: 'function', function: { name, arguments: JSON.stringify(input) } };
   return { role: 'assistant', content: null, tool_calls: [call] };
+}
+
+function deltasOf(answer: Answer): Json[] {
+  if (answer.call !== undefined) return [messageOf(answer)];
+  return piecesOf(answer.text).map((content, i) => (i === 0 ? { role: 'assistant', content } : { content }));
 }
 
 const finishOf = ({ call }: Answer) => (call === undefined ? 'stop' : 'tool_calls');
@@ -54,7 +67,7 @@ export const openaiChat: ModelProtocol = {
       },
     });
     return [
-      chunk({ delta: messageOf(answer) }),
+      ...deltasOf(answer).map((delta) => chunk({ delta })),
       chunk({ delta: {}, finish_reason: finishOf(answer) }),
       chunk(undefined, { usage }),
       { data: '[DONE]' },

@@ -1,6 +1,14 @@
 // OpenAI's responses.
 import type { Answer } from './script.ts';
-import { type Json, type ModelProtocol, objects, type Sent, scriptedUsage, textOf } from './wire.ts';
+import {
+  type Json,
+  type ModelProtocol,
+  objects,
+  piecesOf,
+  type Sent,
+  scriptedUsage,
+  textOf,
+} from './wire.ts';
 
 const usage = {
   input_tokens: scriptedUsage.input,
@@ -32,12 +40,17 @@ function responseOf(model: string, answer: Answer | undefined): Json {
   };
 }
 
-function deltaOf(answer: Answer): Json {
+function deltasOf(answer: Answer): Json[] {
   const item = itemOf(answer);
   const place = { item_id: item['id'], output_index: 0 };
-  return answer.call === undefined
-    ? { type: 'response.output_text.delta', content_index: 0, delta: answer.text, ...place }
-    : { type: 'response.function_call_arguments.delta', delta: item['arguments'], ...place };
+  if (answer.call !== undefined)
+    return [{ type: 'response.function_call_arguments.delta', delta: item['arguments'], ...place }];
+  return piecesOf(answer.text).map((delta) => ({
+    type: 'response.output_text.delta',
+    content_index: 0,
+    delta,
+    ...place,
+  }));
 }
 
 export const openaiResponses: ModelProtocol = {
@@ -68,7 +81,7 @@ export const openaiResponses: ModelProtocol = {
     const events: Json[] = [
       { type: 'response.created', response: responseOf(model, undefined) },
       { type: 'response.output_item.added', output_index: 0, item: { ...begun, status: 'in_progress' } },
-      deltaOf(answer),
+      ...deltasOf(answer),
       { type: 'response.output_item.done', output_index: 0, item },
       { type: 'response.completed', response: responseOf(model, answer) },
     ];

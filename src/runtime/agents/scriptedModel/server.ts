@@ -3,21 +3,25 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { mib } from '../../../schema.ts';
 import { anthropic } from './anthropic.ts';
+import { deliver, refuse, sendJson, streamDelivery, wholeDelivery } from './delivery.ts';
 import { gemini } from './gemini.ts';
 import { openaiChat } from './openaiChat.ts';
 import { openaiResponses } from './openaiResponses.ts';
 import { type Answer, type Asked, answerTo, type Step } from './script.ts';
-import { type Json, type ModelProtocol, type Sent, scriptedUsage } from './wire.ts';
+import { splitScript, type Trouble } from './troubles.ts';
+import { type Json, type ModelProtocol, scriptedUsage } from './wire.ts';
 
 const protocols: readonly ModelProtocol[] = [openaiChat, openaiResponses, anthropic, gemini];
 
 const bodyBytesMax = 32 * mib;
 /** An agent that asks so often is in a circle. 402 is the answer that ends all of them. */
-const requestsMax = 200;
+const usualRequestsMax = 200;
 
 export interface Exchange {
   readonly asked: Asked;
   readonly answer: Answer;
+  /** What befell it on its way. */
+  readonly trouble?: Trouble;
 }
 
 export interface ScriptedModel {
@@ -25,24 +29,6 @@ export interface ScriptedModel {
   handle(request: IncomingMessage, response: ServerResponse, path: string): void;
   /** What was asked and answered so far, oldest first. */
   readonly exchanges: readonly Exchange[];
-}
-
-function send(response: ServerResponse, status: number, body: Json): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
-}
-
-function refuse(response: ServerResponse, status: number, message: string): void {
-  send(response, status, { error: { message, type: 'scripted_model', code: null } });
-}
-
-function stream(response: ServerResponse, parts: readonly Sent[]): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-  for (const { event, data } of parts) {
-    const name = event === undefined ? '' : `event: ${event}\n`;
-    response.write(`${name}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
-  }
-  response.end();
 }
 
 async function readBody(request: IncomingMessage): Promise<Json | undefined> {
@@ -64,32 +50,39 @@ async function readBody(request: IncomingMessage): Promise<Json | undefined> {
 /** What agents ask beside the work: how much a text is, and which models there are. */
 function aside(response: ServerResponse, path: string): void {
   const { input } = scriptedUsage;
-  if (/count_?tokens$/i.test(path)) send(response, 200, { input_tokens: input, totalTokens: input });
-  else if (/\/models$/.test(path)) send(response, 200, { object: 'list', data: [], models: [] });
+  if (/count_?tokens$/i.test(path)) sendJson(response, 200, { input_tokens: input, totalTokens: input });
+  else if (/\/models$/.test(path)) sendJson(response, 200, { object: 'list', data: [], models: [] });
   else refuse(response, 404, 'The scripted model knows no such path.');
 }
 
-export function createScriptedModel(script: readonly Step[]): ScriptedModel {
+export function createScriptedModel(
+  script: readonly Step[],
+  { requestsMax = usualRequestsMax } = {},
+): ScriptedModel {
   const exchanges: Exchange[] = [];
+  const { work, meet } = splitScript(script);
 
-  async function answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  async function reply(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const protocol = protocols.find((candidate) => candidate.path.test(path));
     if (protocol === undefined || request.method !== 'POST') return aside(response, path);
     if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent asks without end.');
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 400, 'The body is not a JSON object, or too large.');
     const asked = protocol.read(body, path);
-    const answered = answerTo(script, asked);
-    exchanges.push({ asked, answer: answered });
-    if (asked.stream) stream(response, protocol.parts(answered, asked.model));
-    else send(response, 200, protocol.whole(answered, asked.model));
+    const { answer, at } = answerTo(work, asked);
+    const trouble = at === undefined ? undefined : meet(at);
+    exchanges.push({ asked, answer, ...(trouble === undefined ? {} : { trouble }) });
+    const delivery = asked.stream
+      ? streamDelivery(protocol.parts(answer, asked.model))
+      : wholeDelivery(protocol.whole(answer, asked.model));
+    await deliver(response, delivery, trouble);
   }
 
   return {
     exchanges,
     handle: (request, response, path) => {
       const [plain = ''] = path.split('?', 1);
-      answer(request, response, plain).catch(() => response.destroy());
+      reply(request, response, plain).catch(() => response.destroy());
     },
   };
 }

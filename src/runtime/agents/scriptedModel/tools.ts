@@ -72,6 +72,16 @@ function firstFilled(
   return undefined;
 }
 
+const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+
+/** Agents put the name of a tool server before that of its tool, each in its own way: `mcp__server__tool`, `server_tool`. */
+export function findByEnd(tools: readonly Tool[], end: string): Tool | undefined {
+  return (
+    tools.find(({ name }) => name === end) ??
+    tools.find(({ name }) => `_${plain(name)}`.endsWith(`_${plain(end)}`))
+  );
+}
+
 export function fillWrite(tools: readonly Tool[], { path, text }: { path: string; text: string }) {
   return firstFilled(tools, writers, [
     [pathNames, path],

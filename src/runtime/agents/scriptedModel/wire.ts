@@ -19,6 +19,11 @@ export interface ModelProtocol {
   parts(answer: Answer, model: string): readonly Sent[];
 }
 
+/** The words of a text, each with the blanks that follow it: what a stream has of it at a time. */
+export function piecesOf(text: string): string[] {
+  return text.split(/(?<=\s)(?=\S)/);
+}
+
 /** What every answer says that it took, in tokens. */
 export const scriptedUsage = { input: 100, output: 10 };
 
