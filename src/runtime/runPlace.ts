@@ -34,6 +34,8 @@ export interface PlaceParts {
   readonly controlGroups: ControlGroups | undefined;
   readonly records: LaunchRecords;
   readonly gitHosts: GitHosts;
+  /** The tool server for web search that the operator named. */
+  readonly searchUrl: string | undefined;
   /** Of containers that users may ask for; the first is the usual one. */
   readonly images: readonly string[];
   readonly workspaceBytesMax: number;

@@ -45,8 +45,10 @@ export async function openWay(
       void recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)]),
     onLimit: limits.meet,
   });
+  const remotes = listRemotes(inputs.mcp);
+  const { searchUrl: operatorUrl } = parts;
   const handlers: Record<string, BridgeHandler> = {
-    mcp: createMcpHandler({ remotes: listRemotes(inputs.mcp), outgoing: { allowPrivate }, bodies }),
+    mcp: createMcpHandler({ remotes, outgoing: { allowPrivate }, operatorUrl, bodies }),
     model: gateway.handle,
   };
   if (git !== undefined) handlers['git'] = git.handle;
