@@ -62,7 +62,14 @@ const github: Dialect = {
   matches: ({ branch, base }, query) =>
     query.get('head') === `team:${branch}` && [null, base].includes(query.get('base')),
   threads: {
-    '/issues/7': { title: 'It breaks', state: 'open', user: { login: 'ada' }, body: 'Always.', comments: 2 },
+    '/issues/7': {
+      title: 'It breaks',
+      html_url: 'https://git.example/7',
+      state: 'open',
+      user: { login: 'ada' },
+      body: 'Always.',
+      comments: 2,
+    },
     '/issues/7/comments': [
       { user: { login: 'bob' }, created_at: at(1), body: 'Since when?' },
       { user: { login: 'ada' }, created_at: at(2), body: 'Since May.' },
@@ -107,6 +114,7 @@ const gitlab: Dialect = {
   threads: {
     '/issues/7': {
       title: 'It breaks',
+      web_url: 'https://git.example/7',
       state: 'opened',
       author: { username: 'ada' },
       description: 'Always.',
@@ -163,6 +171,7 @@ const bitbucket: Dialect = {
   threads: {
     '/issues/7': {
       title: 'It breaks',
+      links: { html: { href: 'https://git.example/7' } },
       state: 'new',
       reporter: { display_name: 'ada' },
       content: { raw: 'Always.' },

@@ -67,6 +67,7 @@ export const createBitbucket: CreateForge = (ask, path) => {
       );
       return {
         title: textAt(found, 'title'),
+        url: toOpened(found).url,
         state: textAt(found, 'state'),
         author: textAt(found, isRequest ? 'author' : 'reporter', 'display_name'),
         body: isRequest ? textAt(found, 'description') : textAt(found, 'content', 'raw'),

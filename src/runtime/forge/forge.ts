@@ -27,6 +27,7 @@ export interface Comment {
 /** An issue or a pull request, with what was said about it. */
 export interface Thread {
   readonly title: string;
+  readonly url: string;
   readonly state: string;
   readonly author: string;
   readonly body: string;

@@ -66,6 +66,7 @@ export const createGithub: CreateForge = (ask, path) => {
       const branches = { from: textAt(found, 'head', 'ref'), to: textAt(found, 'base', 'ref') };
       return {
         title: textAt(found, 'title'),
+        url: toOpened(found).url,
         state: found['merged'] === true ? 'merged' : textAt(found, 'state'),
         author: textAt(found, 'user', 'login'),
         body: textAt(found, 'body'),

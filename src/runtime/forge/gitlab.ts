@@ -46,6 +46,7 @@ export const createGitlab: CreateForge = (ask, path) => {
       const branches = { from: textAt(found, 'source_branch'), to: textAt(found, 'target_branch') };
       return {
         title: textAt(found, 'title'),
+        url: toOpened(found).url,
         state: textAt(found, 'state'),
         author: textAt(found, 'author', 'username'),
         body: textAt(found, 'description'),

@@ -6,6 +6,7 @@ const bodyCharsMax = 20_000;
 const commentCharsMax = 4_000;
 const commentsCharsMax = 40_000;
 const nameCharsMax = 200;
+const urlCharsMax = 2_000;
 
 function cut(text: string, charsMax: number): string {
   return text.length <= charsMax
@@ -28,7 +29,7 @@ function commentText({ author, at, body, place, resolved }: Comment): string {
 
 /** `what` is such as `Issue #7`. */
 export function threadText(what: string, thread: Thread): string {
-  const { title, state, author, body, branches, comments } = thread;
+  const { title, url, state, author, body, branches, comments } = thread;
   const kept: string[] = [];
   let chars = 0;
   for (const comment of comments.toReversed()) {
@@ -40,6 +41,7 @@ export function threadText(what: string, thread: Thread): string {
   const left = comments.length - kept.length;
   const head = [
     `${what}: ${oneLine(title, titleCharsMax)}`,
+    ...(url === '' ? [] : [`URL: ${oneLine(url, urlCharsMax)}`]),
     `State: ${oneLine(state, nameCharsMax)}`,
     `By: ${oneLine(author, nameCharsMax)}`,
     ...(branches === undefined

@@ -94,7 +94,7 @@ for (const provider of gitProviders) {
       const { read } = await reach(t, provider);
       const { text, failed } = await read({ number: 7, kind: 'issue' });
       assert.equal(failed, undefined, text);
-      assert.match(text, /^Issue #7: It breaks\nState: \w+\nBy: ada\n/);
+      assert.match(text, /^Issue #7: It breaks\nURL: https:\/\/git\.example\/7\nState: \w+\nBy: ada\n/);
       assert.match(
         text,
         /\n\nAlways\.\n\nbob, 2026-01-31T12:01:00Z:\nSince when\?\n\nada, 2026-01-31T12:02:00Z:\nSince May\.$/,
