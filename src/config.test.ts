@@ -35,6 +35,9 @@ describe('readConfig', () => {
     assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
     const named = readConfig({ PARLEY_AGENTS_FILE: '/a.json' }, ['--prices-file', '/p.json']);
     assert.deepEqual([named.agentsFile, named.pricesFile], ['/a.json', '/p.json']);
+  it('takes the address of a search server, in one form', () => {
+    assert.equal(readConfig({}).searchUrl, undefined);
+    assert.equal(readConfig({}, ['--search-url', 'HTTP://10.0.0.1:80/mcp']).searchUrl, 'http://10.0.0.1/mcp');
   });
 
   it('takes a sealing key in hex and in base64', () => {
@@ -62,6 +65,10 @@ describe('readConfig', () => {
     ['PARLEY_TRUST_PROXY', '10.0.0.0/33'],
     ['PARLEY_TRUST_PROXY', 'everyone'],
     ['PARLEY_ALLOW_PRIVATE_ADDRESSES', 'true'],
+    ['PARLEY_SEARCH_URL', 'search.example'],
+    ['PARLEY_SEARCH_URL', 'ftp://a.example/mcp'],
+    ['PARLEY_SEARCH_URL', 'https://user@a.example/mcp'],
+    ['PARLEY_SEARCH_URL', 'https://a.example/mcp?key=x'],
   ];
   for (const [name, value] of bad) {
     it(`refuses ${name}=${value}, names the option and not the value`, () => {

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
 import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
 import type { ModelHosts } from './gateway/providers.ts';
+import { urlFault } from './mcp/schema.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -71,6 +72,13 @@ function origin(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== text.replace(/\/$/, ''))
     throw new BadValue('must be of the form https://parley.example.com, without a path');
   return url.origin;
+}
+
+function serverUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:/i.test(text) || urlFault(text) !== undefined || url.search + url.hash !== '')
+    throw new BadValue('must be an http or https URL without user name, password and query');
+  return url.href;
 }
 
 function presetCredential(text: string | undefined): string | undefined {
@@ -226,6 +234,13 @@ const options = {
       if (hosts === undefined) throw new BadValue(modelHostsForm);
       return hosts;
     },
+  }),
+  searchUrl: option({
+    env: 'PARLEY_SEARCH_URL',
+    flag: 'search-url',
+    help: 'The tool server for web search, asked with the search_api_key of the user; http and private addresses are allowed here.',
+    shownDefault: 'https://mcp.tavily.com/mcp/',
+    parse: (text) => (text === undefined ? undefined : serverUrl(text)),
   }),
   agentsFile: option({
     env: 'PARLEY_AGENTS_FILE',

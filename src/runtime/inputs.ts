@@ -2,6 +2,7 @@
 // the run.
 import type { NormalRequest } from '../conversations/request.ts';
 import type { McpConfig } from '../mcp/schema.ts';
+import { usualSearchUrl, withSearch } from '../mcp/search.ts';
 import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
 import { type GitProvider, gitProviders } from '../providers.ts';
 import { ownerOf } from '../secrets/store.ts';
@@ -32,9 +33,11 @@ function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): st
 interface InputsOptions {
   readonly settings: Settings;
   readonly vault: Vault;
+  /** The tool server for web search, where the operator named one. */
+  readonly searchUrl: string | undefined;
 }
 
-export function createInputs({ settings, vault }: InputsOptions) {
+export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: InputsOptions) {
   async function mcpOf(conversation: ClaimedConversation, request: NormalRequest): Promise<McpConfig> {
     const { user_id: userId, id, sealed } = conversation;
     const masked = request.mcp_config;
@@ -60,7 +63,8 @@ export function createInputs({ settings, vault }: InputsOptions) {
     const full = await settings.read(userId);
     const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
     const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
-    const mcp = await mcpOf(conversation, request);
+    const searchKey = await settings.openSecret(userId, 'search_api_key', '');
+    const mcp = withSearch(await mcpOf(conversation, request), searchUrl, searchKey);
     const names = Object.keys(full.secrets_store?.custom_secrets ?? {});
     const customSecrets = await customSecretsOf(userId, names);
     return {

@@ -1,20 +1,19 @@
 // The place of a run: its agent chosen, its bridge and cell open, its workspace ready.
-import { errorEvent, notice } from '../events/shapes.ts';
+import { errorEvent } from '../events/shapes.ts';
 import type { ModelLimit } from '../gateway/meter.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
-import { listRemotes } from '../mcp/remotes.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
-import { type Bodies, createBodies } from './bridge/bodies.ts';
-import { type Bridge, createBridge, type Egress } from './bridge/bridge.ts';
+import type { Bodies } from './bridge/bodies.ts';
+import type { Egress } from './bridge/bridge.ts';
 import { bridgeEnvironment } from './bridge/environment.ts';
-import { createGitHandler, type GitHandler } from './bridge/git.ts';
-import { createMcpHandler } from './bridge/mcp.ts';
+import type { GitHandler } from './bridge/git.ts';
 import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
-import { createLimits, type RunLimits } from './modelLimits.ts';
+import type { RunLimits } from './modelLimits.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
+import { openWay } from './runWay.ts';
 import type { Chosen, SandboxPlan } from './sandbox/choose.ts';
 import type { ControlGroups } from './sandbox/controlGroups.ts';
 import { watchDisk } from './sandbox/diskWatch.ts';
@@ -35,6 +34,8 @@ export interface PlaceParts {
   readonly controlGroups: ControlGroups | undefined;
   readonly records: LaunchRecords;
   readonly gitHosts: GitHosts;
+  /** The tool server for web search that the operator named. */
+  readonly searchUrl: string | undefined;
   /** Of containers that users may ask for; the first is the usual one. */
   readonly images: readonly string[];
   readonly workspaceBytesMax: number;
@@ -66,6 +67,8 @@ export interface RunScene {
 export interface RunPlace {
   readonly cell: OpenCell;
   readonly agent: Exclude<AgentChoice, { missing: string }>;
+  /** Whether the bridge has tools of ours. */
+  readonly hasOwnTools: boolean;
   /** Every command and write must be confirmed, whatever the settings say. */
   readonly confirmAlways: boolean;
   /** For the agent and all that it starts. */
@@ -114,32 +117,6 @@ function findRunRemote({ gitHosts }: PlaceParts, { conversation, inputs }: RunSc
   const found = findRemote({ repository, provider, userHosts, gitHosts });
   if ('fault' in found) throw new RunEnd('workspace_error', found.fault);
   return found.remote;
-}
-
-async function createRunGit(parts: PlaceParts, { inputs }: RunScene, remote: GitRemote): Promise<GitHandler> {
-  const token = (await inputs.gitToken(remote.provider)) ?? null;
-  return createGitHandler({ remote, token, allowPrivate: parts.allowPrivate });
-}
-
-function createRunBridge(
-  parts: PlaceParts,
-  { inputs }: RunScene,
-  git: GitHandler | undefined,
-  gateway: RunGateway,
-  bodies: Bodies,
-): Bridge {
-  return createBridge({
-    handlers: {
-      ...(git === undefined ? {} : { git: git.handle }),
-      mcp: createMcpHandler({
-        remotes: listRemotes(inputs.mcp),
-        outgoing: { allowPrivate: parts.allowPrivate },
-        bodies,
-      }),
-      model: gateway.handle,
-    },
-    egress: parts.createEgress(),
-  });
 }
 
 interface WorkspaceNeeds {
@@ -196,29 +173,6 @@ function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string
     : undefined;
 }
 
-/** The way out of the cell, with what adds keys to it. */
-async function openWay(parts: PlaceParts, scene: RunScene, remote: GitRemote | undefined) {
-  const { conversation, inputs, recorder, masking } = scene;
-  const git = remote && (await createRunGit(parts, scene, remote));
-  const limits = createLimits();
-  const bodies = createBodies();
-  const gateway = await parts.openGateway({
-    conversation,
-    inputs,
-    bodies,
-    onNotice: (sentence, isFault) =>
-      void recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)]),
-    onLimit: limits.meet,
-  });
-  const bridge = createRunBridge(parts, scene, git, gateway, bodies);
-  masking.hide(bridge.token);
-  const close = async () => {
-    await bridge.close();
-    await gateway.close();
-  };
-  return { git, limits, gateway, bridge, close };
-}
-
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
   const { runId, conversation, inputs, signal } = scene;
@@ -228,7 +182,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   const remote = findRunRemote(parts, scene);
   const { key, user_id: userId, id } = conversation;
   const folders = await parts.folders.open(key, { userId, id });
-  const { git, limits, gateway, bridge, close: closeWay } = await openWay(parts, scene, remote);
+  const { git, hasOwnTools, limits, gateway, bridge, close: closeWay } = await openWay(parts, scene, remote);
   const { workspace, home } = folders;
   const { controlGroups, records } = parts;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
@@ -269,5 +223,6 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     gateway.endTurn();
     limits.check();
   };
-  return { cell, agent, confirmAlways, environment, beginTurn, endTurn, limits, full: room.full, close };
+  const { full } = room;
+  return { cell, agent, hasOwnTools, confirmAlways, environment, beginTurn, endTurn, limits, full, close };
 }

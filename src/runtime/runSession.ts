@@ -4,6 +4,7 @@ import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
 import { type AskMode, launchOf, sessionOf } from './agents/launch.ts';
+import { ownToolsName } from './bridge/toolServer.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeInstructions } from './instructions.ts';
 import { RunEnd } from './runEnd.ts';
@@ -72,6 +73,7 @@ export async function openRunSession(agent: Agent, wanted: SessionWanted): Promi
   const { servers, refused } = toMcpServers({
     config: inputs.mcp,
     capabilities: agent.capabilities,
+    own: place.hasOwnTools ? ownToolsName : undefined,
     bridge: place.cell.bridge,
   });
   const opened = await agent.openSession({

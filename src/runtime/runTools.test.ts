@@ -77,3 +77,33 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
       assert.equal(http.requests.length, 0);
     });
   });
+
+for (const sandbox of ['process', 'bubblewrap'] as const)
+  describe(`web search in ${sandbox}`, { skip: sandbox === 'bubblewrap' && noBubblewrap }, () => {
+    const key = 'tvly-hunter2hunter2';
+    const searchEnv = (url: string) => ({ PARLEY_SEARCH_URL: url, PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' });
+
+    it('is a tool server of every run, whose key arrives there and nowhere inside', async (t) => {
+      const server = await startMcpServer(t, { form: 'json', key, tools: ['search_the_web'] });
+      const settings = { search_api_key: key };
+      const runs = await startRuns({ sandbox, env: searchEnv(server.url), settings }, t);
+      const look = 'really-run env; cat /proc/$PPID/environ; grep -r hunter2 ~ .';
+      const id = await runs.create(`mcp-servers\nmcp-tools 127_0_0_1\n${look}`, { mcp_config: {} });
+      const said = (await runs.turns(id, 1)).join('');
+      assert.match(said, /^127_0_0_1 http http:\/\/127\.0\.0\.1:\d+\/mcp\/0 headers:Authorization/);
+      assert.match(said, /200 .*"name":"search_the_web"/);
+      assert.ok(server.requests.length > 0);
+      assert.ok(server.requests.every(({ headers }) => headers.authorization === `Bearer ${key}`));
+      const log = JSON.stringify(await runs.events(id));
+      assert.ok(!log.includes('hunter2hunter2') && !runs.service.logs().includes(key));
+      await runs.say(id, `say ${key}`);
+      assert.equal((await runs.turns(id, 2)).at(-1), '**********');
+    });
+  });
+
+describe('web search', () => {
+  it('is not there without a key', async (t) => {
+    const { create, turns } = await startRuns({ env: { PARLEY_SEARCH_URL: 'http://127.0.0.1:1/mcp' } }, t);
+    assert.deepEqual(await turns(await create('mcp-servers'), 1), ['no MCP servers']);
+  });
+});

@@ -1,10 +1,11 @@
 // Lines that make the fake agent speak to the tool servers that it was given.
 import type { McpServer } from '@agentclientprotocol/sdk';
 import type { Command } from './script.ts';
+import { output, use } from './tools.ts';
 
 type Remote = Extract<McpServer, { type: 'http' | 'sse' }>;
 
-const request = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 
 /** The data of each event of a stream. */
 async function* readEvents({ body }: Response): AsyncGenerator<string> {
@@ -19,7 +20,7 @@ async function* readEvents({ body }: Response): AsyncGenerator<string> {
   }
 }
 
-async function listTools({ type, url, headers }: Remote): Promise<string> {
+async function ask({ type, url, headers }: Remote, request: object): Promise<string> {
   const own = Object.fromEntries(headers.map(({ name, value }) => [name, value]));
   const post = (to: string) =>
     fetch(to, {
@@ -46,8 +47,20 @@ export const toolServers = {
   'mcp-tools': async ({ say, session }, rest) => {
     const server = session.mcpServers.find(({ name }) => name === rest);
     await say(
-      server !== undefined && 'type' in server ? await listTools(server as Remote) : 'no such server',
+      server !== undefined && 'type' in server ? await ask(server as Remote, list) : 'no such server',
     );
+  },
+
+  /** `mcp-call server tool {"a":1}`: calls a tool of the server of that name. */
+  'mcp-call': (script, rest) => {
+    const [, from = '', name = '', json = '{}'] = /^(\S+) (\S+) ?(.*)$/.exec(rest) ?? [];
+    const input = JSON.parse(json) as object;
+    const request = { ...list, method: 'tools/call', params: { name, arguments: input } };
+    const server = script.session.mcpServers.find((one) => one.name === from);
+    return use(script, { title: `mcp__${from}__${name}`, kind: 'other', rawInput: input }, async () => {
+      const text = server === undefined ? 'no such server' : await ask(server as Remote, request);
+      return { content: output(text) };
+    });
   },
 
   /** `mcp-env name`: says the variables of a server that it would start. */

@@ -16,10 +16,10 @@ interface Call {
   readonly [member: string]: unknown;
 }
 
-const output = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
+export const output = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
 
 /** Announces a call, does the work, and tells how it ended. */
-async function use(
+export async function use(
   { update }: Script,
   call: Call,
   work: () => Promise<Record<string, unknown>> | Record<string, unknown>,

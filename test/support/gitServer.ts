@@ -1,7 +1,7 @@
 // A git host on loopback: bare repositories over smart HTTP, for those who show the token.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Listening, listenOnLoopback } from './mcpServer.ts';
@@ -36,7 +36,11 @@ interface GitServerOptions {
   readonly credential?: string;
   /** Nobody is answered before. */
   readonly opened?: Promise<void>;
+  /** Answers what is no git: the API of the host. */
+  readonly api?: RequestListener;
 }
+
+const apiPaths = /^\/(api|2\.0)\//;
 
 type After = Parameters<typeof listenOnLoopback>[0];
 
@@ -83,13 +87,14 @@ function serve(root: string, request: IncomingMessage, response: ServerResponse)
 
 export async function startGitServer(
   t: After,
-  { credential, opened = Promise.resolve() }: GitServerOptions = {},
+  { credential, opened = Promise.resolve(), api }: GitServerOptions = {},
 ): Promise<GitServer> {
   const root = mkdtempSync(join(tmpdir(), 'parley-git-'));
   t.after(async () => rmSync(root, { recursive: true, force: true }));
   const wanted = credential && `Basic ${Buffer.from(credential).toString('base64')}`;
   const listening = await listenOnLoopback(t, (request, response) => {
-    if (wanted !== undefined && request.headers.authorization !== wanted)
+    if (api !== undefined && apiPaths.test(request.url ?? '')) api(request, response);
+    else if (wanted !== undefined && request.headers.authorization !== wanted)
       response.writeHead(401, { 'www-authenticate': 'Basic' }).end('Who are you?');
     else void opened.then(() => serve(root, request, response));
   });

@@ -53,4 +53,18 @@ describe('the tool servers that an agent is given', () => {
     assert.equal(refused.length, 4);
     assert.match(String(refused[0]), /no way to other servers/);
   });
+
+  it('have our own beside them, under a name that no other has, where the agent speaks HTTP', () => {
+    const named = { ...config, stdio_servers: [{ name: 'parley', command: 'serve' }] };
+    for (const [given, name] of [
+      [config, 'parley'],
+      [named, 'parley_2'],
+    ] as const) {
+      const { servers } = toMcpServers({ config: given, capabilities, own: 'parley', bridge });
+      assert.deepEqual(servers.at(-1), { type: 'http', name, url: 'http://127.0.0.1:9/parley', headers });
+    }
+    const none = toMcpServers({ config, capabilities: {}, own: 'parley', bridge });
+    assert.equal(none.servers.length, 2);
+    assert.match(String(none.refused.at(-1)), /^The tools for pull requests and issues are left out:/);
+  });
 });

@@ -8,6 +8,8 @@ interface ServerOptions {
   /** With its secrets opened: the values of `env` have to enter the sandbox. */
   readonly config: McpConfig;
   readonly capabilities: AgentCapabilities;
+  /** A server of our own at the bridge, by its name, which is also its path. */
+  readonly own?: string | undefined;
   /** Undefined where there is no way out of the sandbox. */
   readonly bridge: { readonly origin: string; readonly token: string } | undefined;
 }
@@ -29,16 +31,22 @@ function refusal({ server, transport }: Remote, { capabilities, bridge }: Server
   return undefined;
 }
 
+const ownRefusal =
+  'The tools for pull requests and issues are left out: this agent cannot speak to tool servers over HTTP.';
+
 /** After its host; agents make names of tools of it. */
-function nameOf(url: string, taken: ReadonlySet<string>): string {
-  const name = new URL(url).hostname.replaceAll(/[^A-Za-z0-9-]+/g, '_').replace(/^_+|_+$/g, '');
+function nameAfter(url: string): string {
+  return new URL(url).hostname.replaceAll(/[^A-Za-z0-9-]+/g, '_').replace(/^_+|_+$/g, '');
+}
+
+function uniqueName(name: string, taken: ReadonlySet<string>): string {
   let unique = name;
   for (let i = 2; taken.has(unique); i++) unique = `${name}_${i}`;
   return unique;
 }
 
 export function toMcpServers(options: ServerOptions): GivenServers {
-  const { config, bridge } = options;
+  const { config, capabilities, own, bridge } = options;
   const servers: McpServer[] = config.stdio_servers.map(({ name, command, args = [], env = {} }) => ({
     name,
     command,
@@ -47,20 +55,24 @@ export function toMcpServers(options: ServerOptions): GivenServers {
   }));
   const taken = new Set(servers.map(({ name }) => name));
   const refused: string[] = [];
-  for (const [index, remote] of listRemotes(config).entries()) {
-    const why = refusal(remote, options);
-    if (why !== undefined) {
-      refused.push(why);
-      continue;
-    }
-    const name = nameOf(remote.server.url, taken);
+  const give = (type: 'http' | 'sse', wantedName: string, path: string) => {
+    const name = uniqueName(wantedName, taken);
     taken.add(name);
     servers.push({
-      type: remote.transport,
+      type,
       name,
-      url: `${bridge?.origin}/mcp/${index}`,
+      url: `${bridge?.origin}${path}`,
       headers: [{ name: 'Authorization', value: `Bearer ${bridge?.token}` }],
     });
+  };
+  for (const [index, remote] of listRemotes(config).entries()) {
+    const why = refusal(remote, options);
+    if (why !== undefined) refused.push(why);
+    else give(remote.transport, nameAfter(remote.server.url), `/mcp/${index}`);
+  }
+  if (own !== undefined && bridge !== undefined) {
+    if (capabilities.mcpCapabilities?.http === true) give('http', own, `/${own}`);
+    else refused.push(ownRefusal);
   }
   return { servers, refused };
 }

@@ -38,6 +38,8 @@ interface McpHandlerOptions {
   /** In the order of `listRemotes`, with opened keys. */
   readonly remotes: readonly Remote[];
   readonly outgoing: Pick<OutgoingOptions, 'allowPrivate' | 'lookup'>;
+  /** One that the operator named: its address may be private. */
+  readonly operatorUrl?: string | undefined;
   readonly bodies?: Bodies;
 }
 
@@ -106,12 +108,10 @@ async function forward(
 }
 
 export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
-  const { remotes, outgoing, bodies = createBodies() } = options;
-  const fetch = createOutgoingFetch({
-    ...outgoing,
-    timeoutMs: answerMsMax,
-    responseBytesMax: answerBytesMax,
-  });
+  const { remotes, outgoing, operatorUrl, bodies = createBodies() } = options;
+  const bounds = { timeoutMs: answerMsMax, responseBytesMax: answerBytesMax };
+  const fetch = createOutgoingFetch({ ...outgoing, ...bounds });
+  const fetchAnywhere = createOutgoingFetch({ ...outgoing, ...bounds, allowPrivate: () => true });
   const endpoints = remotes.map(() => new Map<string, string>());
   let named = 0;
 
@@ -144,6 +144,7 @@ export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
   return (request, response, rest) => {
     const found = find(rest, request.method ?? '');
     if (found === undefined) return refuse(response, 404, 'There is no tool server here.');
-    forward(fetch, bodies, found, request, response).catch(() => response.destroy());
+    const chosen = found.url === operatorUrl ? fetchAnywhere : fetch;
+    forward(chosen, bodies, found, request, response).catch(() => response.destroy());
   };
 }
