@@ -45,6 +45,14 @@ await esbuild?.build({
   ...common,
   entryPoints: ['src/runtime/bridge/inside.ts', 'src/workspaces/inside/look.ts'],
 });
+// With its libraries, for what is beside a program is not always there where it runs.
+await esbuild?.build({
+  ...common,
+  entryPoints: ['src/agent/main.ts'],
+  external: [],
+  splitting: true,
+  minify: true,
+});
 /** Read as they are. */
 const plain = [
   'models/models.json',

@@ -35,6 +35,8 @@ describe('readConfig', () => {
     assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
     const named = readConfig({ PARLEY_AGENTS_FILE: '/a.json' }, ['--prices-file', '/p.json']);
     assert.deepEqual([named.agentsFile, named.pricesFile], ['/a.json', '/p.json']);
+  });
+
   it('takes the address of a search server, in one form', () => {
     assert.equal(readConfig({}).searchUrl, undefined);
     assert.equal(readConfig({}, ['--search-url', 'HTTP://10.0.0.1:80/mcp']).searchUrl, 'http://10.0.0.1/mcp');

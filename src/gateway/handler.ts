@@ -1,16 +1,17 @@
 // The gateway: the model requests of a run, with the user's key, to the user's model, counted and bounded. Whatever an
 // agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Protocol, protocolBases } from '../modelProtocols.ts';
 import type { Models } from '../models/catalogue.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { AddressRule } from '../outgoing/resolve.ts';
-import type { Protocol } from '../runtime/agents/profiles.ts';
 import { type Bodies, createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
 import { mib } from '../schema.ts';
 import { attempt, Refusal } from './attempts.ts';
 import { createConnections } from './connection.ts';
+import { type CurrentModel, currentModelPath } from './current.ts';
 import type { Meter, ModelLimit } from './meter.ts';
 import { type Passed, pass, readError } from './passing.ts';
 import { findPrice, type Price } from './prices.ts';
@@ -19,7 +20,7 @@ import { gemini } from './protocols/gemini.ts';
 import { openaiChat } from './protocols/openaiChat.ts';
 import { openaiResponses } from './protocols/openaiResponses.ts';
 import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
-import { findUpstream, type ModelHosts, type Upstream } from './providers.ts';
+import { findUpstream, type ModelHosts, nativeProtocol, plainModelName, type Upstream } from './providers.ts';
 import { type GatewayTimes, usualTimes } from './times.ts';
 import { createUsageReader } from './usageReader.ts';
 
@@ -29,17 +30,15 @@ const paymentRequired = 402;
 const badGateway = 502;
 
 interface Route {
-  /** What its paths begin with behind the bridge. */
-  readonly base: string;
   readonly name: Protocol;
   readonly protocol: ModelProtocol;
 }
 
 const routes: readonly Route[] = [
-  { base: '/openai/v1', name: 'openai-chat', protocol: openaiChat },
-  { base: '/openai/v1', name: 'openai-responses', protocol: openaiResponses },
-  { base: '/anthropic', name: 'anthropic', protocol: anthropic },
-  { base: '/gemini', name: 'gemini', protocol: gemini },
+  { name: 'openai-chat', protocol: openaiChat },
+  { name: 'openai-responses', protocol: openaiResponses },
+  { name: 'anthropic', protocol: anthropic },
+  { name: 'gemini', protocol: gemini },
 ];
 
 const limitSentences: Readonly<Record<ModelLimit, string>> = {
@@ -53,13 +52,17 @@ const endSentences: Readonly<Partial<Record<Passed, string>>> = {
   silent: 'The provider of the model fell silent in the middle of an answer.',
 };
 
-export interface GatewayOptions {
+/** The model of the user's settings. */
+export interface Target {
   readonly model: string | null;
   readonly baseUrl: string | null;
+  readonly key: string | undefined;
+}
+
+export interface GatewayOptions extends Target {
   readonly modelHosts: ModelHosts;
   /** By which prices are known. */
   readonly models: Models;
-  readonly key: string | undefined;
   readonly meter: Meter;
   readonly allowPrivate: () => boolean | Promise<boolean>;
   /** What the user should know: a fault, a retry, a price that is guessed. Each sentence once in a row. */
@@ -71,6 +74,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   readonly handle: BridgeHandler;
+  /** From now on requests go to this model. */
+  aim(target: Target): void;
   close(): void;
 }
 
@@ -84,11 +89,14 @@ function parseBody(body: Buffer): Json {
   throw new Refusal('The request is not a JSON object.');
 }
 
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
 function sendError(response: ServerResponse, status: number, message: string): void {
   if (response.headersSent) return void response.destroy();
   const type = status === paymentRequired ? 'payment_required' : 'invalid_request_error';
-  const body = { type: 'error', error: { type, code: status, message } };
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  send(response, status, { type: 'error', error: { type, code: status, message } });
 }
 
 /** Whether the agent says that it is beside the work, such as for a title. It is not sent on. */
@@ -125,11 +133,12 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 }
 
 export function createGateway(options: GatewayOptions): Gateway {
-  const { model, baseUrl, modelHosts, models, key, meter, allowPrivate } = options;
+  const { modelHosts, models, meter, allowPrivate } = options;
   const { bodies = createBodies() } = options;
   const times = { ...usualTimes, ...options.times };
   const connections = createConnections(times);
   const noted = new Set<string>();
+  let target: Target = options;
   let lastNotice = '';
 
   function tell(sentence: string, isFault: boolean): void {
@@ -137,12 +146,36 @@ export function createGateway(options: GatewayOptions): Gateway {
     lastNotice = sentence;
   }
 
-  function getUpstream(protocol: Protocol): Upstream {
+  function getUpstream({ model, baseUrl, key }: Target, protocol: Protocol): Upstream {
     const found = findUpstream({ model, baseUrl, protocol, modelHosts });
     if ('fault' in found) throw new Refusal(found.fault);
     if (key === undefined && !found.upstream.keyless)
       throw new Refusal('No key for the model is set. Set llm_api_key in your settings.');
     return found.upstream;
+  }
+
+  function faultOf(protocol: Protocol): string | null {
+    try {
+      getUpstream(target, protocol);
+      return null;
+    } catch (error) {
+      if (error instanceof Refusal) return error.message;
+      throw error;
+    }
+  }
+
+  function describe(): CurrentModel {
+    const { model, baseUrl } = target;
+    const protocol = nativeProtocol(model, baseUrl);
+    const { context = null, max_output = null } = models.find(model ?? '') ?? {};
+    return {
+      name: plainModelName(model),
+      protocol,
+      base: protocolBases[protocol],
+      fault: faultOf(protocol),
+      context,
+      max_output,
+    };
   }
 
   async function ruleFor({ namedByOperator }: Upstream): Promise<AddressRule> {
@@ -162,7 +195,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /** The words of a provider may quote the key. */
-  async function refuse(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function refuse(answer: IncomingMessage, response: ServerResponse, { key }: Target): Promise<void> {
     const statusCode = statusOf(answer);
     const said = await readError(answer, times);
     const words = key === undefined ? said : said.replaceAll(key, '…');
@@ -180,7 +213,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    const upstream = getUpstream(name);
+    const aimed = target;
+    const upstream = getUpstream(aimed, name);
     const raw = await bodies.read(request, response, requestBytesMax);
     if ('status' in raw) return sendError(response, raw.status, raw.sentence);
     const sent = parseBody(raw);
@@ -192,7 +226,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     response.once('close', () => gone.abort());
     const message = {
       url: new URL(upstream.base + suffix),
-      headers: headersOf(request, upstream, key),
+      headers: headersOf(request, upstream, aimed.key),
       body: Buffer.from(JSON.stringify(body)),
       rule: await ruleFor(upstream),
       signal: gone.signal,
@@ -203,7 +237,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       times,
       onRetry: (sentence) => tell(sentence, false),
     });
-    if (!isGood(answer)) return refuse(answer, response);
+    if (!isGood(answer)) return refuse(answer, response, aimed);
     const price = priceOf(upstream, answer);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes: raw.length });
@@ -215,9 +249,11 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
+    if (rest === currentModelPath && request.method === 'GET') return send(response, 200, describe());
     try {
       for (const route of routes) {
-        const path = rest.startsWith(`${route.base}/`) ? rest.slice(route.base.length) : undefined;
+        const base = protocolBases[route.name];
+        const path = rest.startsWith(`${base}/`) ? rest.slice(base.length) : undefined;
         const call = path === undefined || request.method !== 'POST' ? undefined : route.protocol.match(path);
         if (call !== undefined) return await exchange(route, call, request, response);
       }
@@ -234,5 +270,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     }
   }
 
-  return { handle, close: connections.close };
+  return {
+    handle,
+    aim: (next) => {
+      target = next;
+    },
+    close: connections.close,
+  };
 }

@@ -45,8 +45,8 @@ interface MeterOptions {
 }
 
 export interface Meter {
-  /** A message of the user: requests are counted from here. */
-  beginTurn(): void;
+  /** A message of the user: requests are counted from here, against these limits. */
+  beginTurn(limits?: Limits): void;
   /**
    * Before each request; `aside` where the agent says that it is beside the work. The limit that forbids it, where one
    * does.
@@ -57,7 +57,8 @@ export interface Meter {
   take(): Usage;
 }
 
-export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Meter {
+export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions): Meter {
+  let limits = first;
   let requests = 0;
   let asides = 0;
   let spent = spentNanos;
@@ -71,7 +72,8 @@ export function createMeter({ limits, spentNanos, onLimit }: MeterOptions): Mete
   }
 
   return {
-    beginTurn: () => {
+    beginTurn: (now = limits) => {
+      limits = now;
       requests = 0;
       asides = 0;
       told = undefined;

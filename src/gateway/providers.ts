@@ -1,5 +1,5 @@
 // Where the models of each provider are, and which of the model APIs it offers there.
-import type { Protocol } from '../runtime/agents/profiles.ts';
+import type { Protocol } from '../modelProtocols.ts';
 
 type Authorization = 'bearer' | 'x-api-key' | 'x-goog-api-key';
 
@@ -134,6 +134,19 @@ function customUpstream({ model, baseUrl, protocol }: Wanted): FoundUpstream {
       namedByOperator: false,
     },
   };
+}
+
+/** What agents that speak all of them had best speak to each provider, the best first. */
+const preferred: readonly Protocol[] = ['anthropic', 'gemini', 'openai-responses', 'openai-chat'];
+/** Which offer more than one, and mean chat completions. */
+const chatProviders: readonly string[] = ['openrouter', 'ollama', 'litellm_proxy'];
+
+/** The API in which the provider of that model has most to offer. */
+export function nativeProtocol(model: string | null, baseUrl: string | null): Protocol {
+  const [prefix = ''] = (model ?? '').split('/', 1);
+  const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
+  if (baseUrl || provider === undefined || chatProviders.includes(prefix)) return 'openai-chat';
+  return preferred.find((protocol) => provider.offers[protocol] !== undefined) ?? 'openai-chat';
 }
 
 /** As an agent should be told: the name that the provider has for it. */

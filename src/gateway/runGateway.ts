@@ -7,18 +7,28 @@ import type { ClaimedConversation } from '../runtime/store.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { UsageColumns } from '../usage/shape.ts';
 import { addUsage } from '../usage/store.ts';
-import { createGateway, type Gateway } from './handler.ts';
-import { add, createMeter, type ModelLimit, noUsage, type Usage } from './meter.ts';
+import { createGateway, type Gateway, type Target } from './handler.ts';
+import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './meter.ts';
 import type { ModelHosts } from './providers.ts';
 
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;
 
+/** What the settings say of the model. */
+export interface RunModel {
+  readonly settings: Pick<
+    FullSettings,
+    'llm_model' | 'llm_base_url' | 'max_iterations' | 'max_budget_per_task'
+  >;
+  readonly key: string | undefined;
+}
+
 interface RunGatewayOptions {
   readonly database: Database;
   readonly conversation: ClaimedConversation;
-  readonly settings: FullSettings;
-  readonly key: string | undefined;
+  readonly model: RunModel;
+  /** As it is now. */
+  readonly loadModel: () => Promise<RunModel>;
   readonly modelHosts: ModelHosts;
   readonly models: Models;
   readonly allowPrivate: () => boolean | Promise<boolean>;
@@ -29,8 +39,8 @@ interface RunGatewayOptions {
 }
 
 export interface RunGateway extends Pick<Gateway, 'handle'> {
-  /** A message of the user: its model requests are counted from here. */
-  beginTurn(): void;
+  /** A message of the user: its requests are counted from here, and go to the model of the settings as they are now. */
+  beginTurn(): Promise<void>;
   /** Its usage is stored soon. */
   endTurn(): void;
   /** Stores what was counted; nothing is open then. */
@@ -48,23 +58,27 @@ function toColumns({ requests, input, output, cacheRead, cacheWrite, costNanos }
   };
 }
 
-export function createRunGateway(options: RunGatewayOptions): RunGateway {
-  const { database, conversation, settings, onLimit, onBackgroundError } = options;
+function toTarget({ settings, key }: RunModel): Target {
+  return { model: settings.llm_model, baseUrl: settings.llm_base_url, key };
+}
+
+function toLimits({ settings }: RunModel): Limits {
   const { max_iterations: requestsMax, max_budget_per_task: budget } = settings;
+  return {
+    requestsMax: requestsMax ?? null,
+    costNanosMax: budget == null ? null : Math.round(budget * nanosPerDollar),
+  };
+}
+
+export function createRunGateway(options: RunGatewayOptions): RunGateway {
+  const { database, conversation, model, loadModel, onLimit, onBackgroundError } = options;
   const meter = createMeter({
-    limits: {
-      requestsMax: requestsMax ?? null,
-      costNanosMax: budget == null ? null : Math.round(budget * nanosPerDollar),
-    },
+    limits: toLimits(model),
     spentNanos: Number(conversation.cost_nanos),
     onLimit,
   });
-  const gateway = createGateway({
-    ...options,
-    model: settings.llm_model,
-    baseUrl: settings.llm_base_url,
-    meter,
-  });
+  const gateway = createGateway({ ...options, ...toTarget(model), meter });
+  let known = model;
   let unstored = noUsage;
 
   async function store(): Promise<void> {
@@ -78,7 +92,16 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
 
   return {
     handle: gateway.handle,
-    beginTurn: meter.beginTurn,
+    beginTurn: async () => {
+      try {
+        known = await loadModel();
+      } catch (error) {
+        // The one that was known before is better than none.
+        onBackgroundError(error as Error);
+      }
+      gateway.aim(toTarget(known));
+      meter.beginTurn(toLimits(known));
+    },
     endTurn: () => void stores.run(),
     close: async () => {
       gateway.close();

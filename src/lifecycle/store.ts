@@ -204,13 +204,15 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
 
 interface Rename extends ConversationName, Moment {
   readonly title: string;
+  /** Only where it still has one of these titles. */
+  readonly instead?: readonly string[];
 }
 
 export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
   const held = yield* hold(q, input);
   if (held === undefined) return false;
-  const { title, at } = input;
-  if (title === held.title) return true;
+  const { title, instead, at } = input;
+  if (title === held.title || instead?.includes(held.title) === false) return true;
   yield* rows(
     q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
   );

@@ -1,6 +1,7 @@
 // What a run needs of its user: settings and the secrets that go with them, opened. Nothing of it is kept longer than
 // the run.
 import type { NormalRequest } from '../conversations/request.ts';
+import type { RunModel } from '../gateway/runGateway.ts';
 import type { McpConfig } from '../mcp/schema.ts';
 import { usualSearchUrl, withSearch } from '../mcp/search.ts';
 import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
@@ -21,6 +22,8 @@ export interface RunInputs {
   /** By name, as the environment of what runs in the sandbox. */
   readonly customSecrets: Readonly<Record<string, string>>;
   modelKey(): Promise<string | undefined>;
+  /** The model as the settings have it now. */
+  loadModel(): Promise<RunModel>;
   /** What must not be seen in the log: values that enter the sandbox, and keys that go with them. */
   readonly hidden: readonly string[];
 }
@@ -57,6 +60,8 @@ export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: In
     return values;
   }
 
+  const modelKeyOf = (userId: number) => settings.openSecret(userId, 'llm_api_key', '');
+
   return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
     const { user_id: userId, git_provider: named } = conversation;
     const request = JSON.parse(conversation.request) as NormalRequest;
@@ -76,7 +81,8 @@ export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: In
       userHosts: full.provider_tokens_set ?? {},
       gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
       customSecrets,
-      modelKey: () => settings.openSecret(userId, 'llm_api_key', ''),
+      modelKey: () => modelKeyOf(userId),
+      loadModel: async () => ({ settings: await settings.read(userId), key: await modelKeyOf(userId) }),
       hidden: [...Object.values(customSecrets), ...mcpValues(mcp)],
     };
   };

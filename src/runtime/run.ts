@@ -16,6 +16,7 @@ import { endEvents, RunEnd } from './runEnd.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import type { ClaimedConversation } from './store.ts';
+import { createTitles } from './titles.ts';
 import { agentEnd, talk } from './turns.ts';
 
 /** Runs that may take a conversation one after the other without getting on. */
@@ -66,13 +67,18 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     forced: place.confirmAlways,
   };
   const confirming = createConfirming({ policy, recorder, mapper });
+  const mask = scene.masking.text;
+  const titles = createTitles({ database, conversation, mask, onError: parts.onBackgroundError });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
   const agent = await startAgent({
     place,
     inputs,
     mode,
     initializeMs,
-    onUpdate: (update) => recorder.add(mapper.take(update)),
+    onUpdate: (update) => {
+      titles.take(update);
+      return recorder.add(mapper.take(update));
+    },
     onPermission: confirming.onPermission,
     onNotice: (sentence) => void recorder.add([notice(sentence)]),
   });
@@ -82,7 +88,11 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const session = await openRunSession(agent, { place, inputs, mode, resume });
   serverNames.push(...session.serverNames);
   const messages = createMessages();
-  await listen((event) => (event.action === 'message' ? messages.add(event) : confirming.answer(event)));
+  await listen((event) => {
+    if (event.action !== 'message') return confirming.answer(event);
+    titles.hear(event);
+    messages.add(event);
+  });
   const interrupted = conversation.turn_open === 1;
   const idle = !interrupted && messages.isEmpty();
   await recorder.step({

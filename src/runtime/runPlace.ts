@@ -74,7 +74,7 @@ export interface RunPlace {
   /** For the agent and all that it starts. */
   readonly environment: Readonly<Record<string, string>>;
   /** A message of the user: model requests are counted from here. */
-  beginTurn(): void;
+  beginTurn(): Promise<void>;
   /** Throws where a limit was met. */
   endTurn(): void;
   /** Of model requests and their cost. */

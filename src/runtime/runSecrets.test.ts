@@ -1,9 +1,9 @@
 // Plants secrets in a run: those that must not enter the sandbox are nowhere in it, and those that must are not in the
 // log.
 import assert from 'node:assert/strict';
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
+import { assertWithout, descendants, filesBelow } from '../../test/support/canaries.ts';
 import { noBubblewrap } from '../../test/support/cells.ts';
 import { commit, startGitServer } from '../../test/support/gitServer.ts';
 import { startMcpServer } from '../../test/support/mcpServer.ts';
@@ -61,40 +61,6 @@ async function startScene(t: TestContext, sandbox: 'process' | 'bubblewrap'): Pr
   for (const name of ['ONE', 'LINES'] as const)
     assert.equal((await ask('/api/secrets', { json: { name, value: inner[name] } })).status, 201);
   return runs;
-}
-
-/** What the file system of processes tells of each process that this one has started. */
-function descendants(file: 'environ' | 'cmdline'): string[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)))
-    try {
-      const [, parent = ''] = /\) \w (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      parents.set(Number(name), Number(parent));
-    } catch {
-      // It has ended.
-    }
-  const isOurs = (pid: number): boolean => {
-    const parent = parents.get(pid) ?? 0;
-    return parent === process.pid || (parent > 1 && isOurs(parent));
-  };
-  return [...parents.keys()].filter(isOurs).flatMap((pid) => {
-    try {
-      return [readFileSync(`/proc/${pid}/${file}`, 'utf8')];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name);
-    return lstatSync(path).isDirectory() ? filesBelow(path) : [path];
-  });
-}
-
-function assertWithout(words: Iterable<string>, where: string, text: string | Buffer): void {
-  for (const word of words) assert.ok(!text.includes(word), `${where}: ${word} is in it`);
 }
 
 for (const sandbox of ['process', 'bubblewrap'] as const)

@@ -26,6 +26,7 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
     model: plainModelName(inputs.settings.llm_model),
+    condenses: inputs.settings.enable_default_condenser,
     token: cell.bridge?.token ?? '',
     origin: cell.bridge?.origin ?? '',
     home: cell.inside.home,

@@ -111,8 +111,8 @@ export function createRuntime(options: RuntimeOptions) {
         createRunGateway({
           database,
           conversation,
-          settings: inputs.settings,
-          key: await inputs.modelKey(),
+          model: { settings: inputs.settings, key: await inputs.modelKey() },
+          loadModel: inputs.loadModel,
           modelHosts: config.modelHosts,
           models,
           allowPrivate,

@@ -30,7 +30,7 @@ interface TalkOptions {
   /** Where a run before was lost in the middle of a turn: what makes the agent go on. */
   readonly goOn: readonly ContentBlock[] | undefined;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
-  beginTurn(): void;
+  beginTurn(): Promise<void>;
   /** Throws where the conversation must not go on. */
   endTurn(): void;
 }
@@ -72,8 +72,8 @@ export async function talk(options: TalkOptions): Promise<void> {
       progress: { turn_open: 1, ...(heard === undefined ? {} : { heard }) },
     });
     if (started === undefined) return;
+    await options.beginTurn();
     const flushes = setInterval(() => void recorder.add(mapper.flush()), flushMs);
-    options.beginTurn();
     const events = await finish(agent.prompt(blocks)).finally(() => clearInterval(flushes));
     await recorder.add(events);
     options.endTurn();

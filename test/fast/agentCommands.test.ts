@@ -95,6 +95,12 @@ describe('parley agents', () => {
     assert.match(stdout, /✗ starts .*\n {4}The agent ended with exit code 3\.\n {4}it is \?\[31mbroken\n/);
   });
 
+  it('test drives the built-in agent, which is always there, exit code 0', () => {
+    const { status, stdout } = parley(['test', 'builtin']);
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /✓ answers/);
+  });
+
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     it(`test leaves nothing behind where it is interrupted by ${signal}, exit code 1`, async (t) => {
       const child = spawn(process.execPath, [main, 'agents', 'test', 'silent'], { env: environment() });
@@ -115,7 +121,6 @@ describe('parley agents', () => {
     const refused: [string[], RegExp][] = [
       [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
       [['test', 'gemini'], /not installed.*npm install -g @google\/gemini-cli/],
-      [['test', 'builtin'], /without the built-in agent/],
       [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be one of/],
       [['test'], /parley agents test NAME/],
       [[], /parley agents list/],

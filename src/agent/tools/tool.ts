@@ -1,6 +1,7 @@
 // What a tool is to the agent: how the model learns of it, how people see a use of it, and what it does.
 import type { ToolKind } from '@agentclientprotocol/sdk';
 import type { Static, TObject } from 'typebox';
+import { compileCheck } from '../../validation.ts';
 
 export interface FileChange {
   /** Absolute. */
@@ -38,8 +39,10 @@ export interface ToolUse {
 export interface Tool<Input = never> {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the input. The model's input has passed it. */
+  /** JSON Schema of the input. */
   readonly input: object;
+  /** What is wrong with an input, in words; undefined where nothing is. Called before all else is. */
+  check(input: unknown): string | undefined;
   /** Decides the risk that is shown where a person is asked. */
   readonly kind: ToolKind;
   /** A short line for people. */
@@ -54,7 +57,14 @@ export interface Tool<Input = never> {
 
 /** Ties the types of a tool's functions to its schema. */
 export function defineTool<Schema extends TObject>(
-  tool: Omit<Tool<Static<Schema>>, 'input'> & { readonly input: Schema },
+  tool: Omit<Tool<Static<Schema>>, 'input' | 'check'> & { readonly input: Schema },
 ): Tool {
-  return tool;
+  const check = compileCheck(tool.input);
+  return {
+    ...tool,
+    check: (input) =>
+      check(input)
+        ?.details?.map(({ path, message }) => `${path} ${message}`)
+        .join('; '),
+  };
 }

@@ -47,6 +47,7 @@ export interface EventMapper {
 const ignored: readonly string[] = [
   'user_message_chunk',
   'available_commands_update',
+  'session_info_update',
   'compaction_summary_chunk',
 ];
 

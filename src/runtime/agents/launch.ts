@@ -1,22 +1,20 @@
 // From a profile and what was found to what is started in a cell.
+import { protocolBases } from '../../modelProtocols.ts';
 import type { Launch } from '../sandbox/sandbox.ts';
 import { type Found, settingsFolder } from './find.ts';
-import type { Profile, Protocol } from './profiles.ts';
+import type { Profile } from './profiles.ts';
 import { fill, fillText, type Values } from './templates.ts';
 
 /** Whether the user confirms what the agent does. */
 export type AskMode = 'ask' | 'auto';
 
-/** Where the clients of each protocol find it behind the bridge. What they add themselves is left out. */
-const bases: Readonly<Record<Protocol, string>> = {
-  'openai-chat': '/model/openai/v1',
-  'openai-responses': '/model/openai/v1',
-  anthropic: '/model/anthropic',
-  gemini: '/model/gemini',
-};
+/** Where the gateway is behind the bridge. */
+const gatewayPath = '/model';
 
 interface LaunchValues {
   readonly model: string;
+  /** Long histories are to be made short. */
+  readonly condenses?: boolean;
   /** Of the run, as the bridge knows it: never a key of the user. */
   readonly token: string;
   /** Of the bridge, as seen from inside. */
@@ -35,17 +33,23 @@ export function sessionOf(
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
-export function launchOf(profile: Profile, found: Found, { mode, ...given }: LaunchValues): Launch {
+export function launchOf(profile: Profile, found: Found, given: LaunchValues): Launch {
+  const { mode, condenses = false, ...texts } = given;
   const { protocol } = profile;
-  const values: Values = { ...given, base: given.origin + bases[protocol], settings: settingsFolder };
+  const values: Values = {
+    ...texts,
+    base: given.origin + gatewayPath + (protocol === 'any' ? '' : protocolBases[protocol]),
+    settings: settingsFolder,
+    condense: String(condenses),
+  };
   const { program, start } = found;
   const { args = [], env = {} } = program.modes?.[mode] ?? {};
-  const texts = Object.entries({ ...program.env, ...env }).map(([name, value]) => [
+  const filled = Object.entries({ ...program.env, ...env }).map(([name, value]) => [
     name,
     fill(value, values),
   ]);
   return {
     argv: [...start, ...[...program.args, ...args].map((arg) => fillText(arg, values))],
-    env: Object.fromEntries(texts),
+    env: Object.fromEntries(filled),
   };
 }

@@ -3,12 +3,10 @@
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';
+import { protocols } from '../../modelProtocols.ts';
 import { parseOperatorFile, readOperatorFile } from '../../operatorFile.ts';
 import { programFile } from '../../program.ts';
 import { placeholders, placeholdersIn, type Template } from './templates.ts';
-
-const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
-export type Protocol = (typeof protocols)[number];
 
 const agentsMax = 100;
 const programsMax = 10;
@@ -71,8 +69,8 @@ const Profile = Type.Object(
     name: Type.String({ minLength: 1, maxLength: 100 }),
     /** The command with which a person installs it. */
     install: Type.Optional(Text),
-    /** The model API that it speaks. */
-    protocol: Type.Enum([...protocols]),
+    /** The model API that it speaks; `any`: it asks the gateway which one is best for the model of the moment. */
+    protocol: Type.Enum([...protocols, 'any']),
     programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
     /** A file under its home that it reads as standing instructions. Absent: they go before the first prompt. */
     instructions: Type.Optional(

@@ -1,7 +1,7 @@
 // Fills the places that a profile leaves open. A value is only ever a value: it is put in once, is not looked through
 // again, and cannot end the JSON, the quoted text or the argument that it stands in.
 
-export const placeholders = ['model', 'token', 'base', 'origin', 'home', 'settings'] as const;
+export const placeholders = ['model', 'token', 'base', 'origin', 'home', 'settings', 'condense'] as const;
 export type Values = Readonly<Record<(typeof placeholders)[number], string>>;
 
 /** Text, or JSON that becomes text once its own texts are filled. */

@@ -116,7 +116,7 @@ export async function tryAgent(options: TrialOptions): Promise<boolean> {
   const cell = prepareCell(options);
   const { workspace, home } = sandbox.inside(cell);
   if (mode === 'ask') plantRepository(cell.workspace, workspace);
-  const { handle, exchanges } = createScriptedModel(trialScript(workspace));
+  const { handle, exchanges } = createScriptedModel(trialScript(workspace), { name: model });
   const bridge = createBridge({ handlers: { model: handle } });
   const open = await openCell({ sandbox, cell, bridge });
 

@@ -1,6 +1,8 @@
 // Serves a script to agents, in the protocol that each of them speaks. What precedes the last part of a path is theirs.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type CurrentModel, currentModelPath } from '../../../gateway/current.ts';
+import { protocolBases } from '../../../modelProtocols.ts';
 import { mib } from '../../../schema.ts';
 import { anthropic } from './anthropic.ts';
 import { deliver, refuse, sendJson, streamDelivery, wholeDelivery } from './delivery.ts';
@@ -47,24 +49,33 @@ async function readBody(request: IncomingMessage): Promise<Json | undefined> {
   }
 }
 
+const current: Omit<CurrentModel, 'name'> = {
+  protocol: 'openai-chat',
+  base: protocolBases['openai-chat'],
+  fault: null,
+  context: null,
+  max_output: null,
+};
+
 /** What agents ask beside the work: how much a text is, and which models there are. */
-function aside(response: ServerResponse, path: string): void {
+function aside(response: ServerResponse, path: string, name: string): void {
   const { input } = scriptedUsage;
   if (/count_?tokens$/i.test(path)) sendJson(response, 200, { input_tokens: input, totalTokens: input });
   else if (/\/models$/.test(path)) sendJson(response, 200, { object: 'list', data: [], models: [] });
+  else if (path === currentModelPath) sendJson(response, 200, { name, ...current });
   else refuse(response, 404, 'The scripted model knows no such path.');
 }
 
 export function createScriptedModel(
   script: readonly Step[],
-  { requestsMax = usualRequestsMax } = {},
+  { requestsMax = usualRequestsMax, name = 'scripted' } = {},
 ): ScriptedModel {
   const exchanges: Exchange[] = [];
   const { work, meet } = splitScript(script);
 
   async function reply(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const protocol = protocols.find((candidate) => candidate.path.test(path));
-    if (protocol === undefined || request.method !== 'POST') return aside(response, path);
+    if (protocol === undefined || request.method !== 'POST') return aside(response, path, name);
     if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent asks without end.');
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 400, 'The body is not a JSON object, or too large.');

@@ -31,10 +31,12 @@ export function objects(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 }
 
-/** The text of a content: a string, or a list of parts that hold one. */
+function partText({ type, text, inlineData }: Json): string {
+  if (typeof text === 'string') return text;
+  return inlineData !== undefined || String(type).includes('image') ? '[image]' : '';
+}
+
+/** The text of a content: a string, or a list of parts that hold one. Images are named. */
 export function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  return objects(content)
-    .map(({ text }) => (typeof text === 'string' ? text : ''))
-    .join('');
+  return typeof content === 'string' ? content : objects(content).map(partText).join('');
 }

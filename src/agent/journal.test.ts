@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { startAgentBench, temporary } from '../../test/support/agentBench.ts';
+import { createJournal, resumeJournal } from './journal.ts';
+
+const id = '00000000-0000-4000-8000-000000000000';
+const call = (toolCallId: string) =>
+  ({ type: 'tool-call', toolCallId, toolName: 'bash', input: { command: 'x' } }) as const;
+const result = (toolCallId: string, value: string) =>
+  ({ type: 'tool-result', toolCallId, toolName: 'bash', output: { type: 'text', value } }) as const;
+
+describe('the journal of a session', () => {
+  it('gives back what was written, results beside their calls', (t) => {
+    const home = temporary(t);
+    const journal = createJournal(home, id);
+    journal.addMessage({ role: 'user', content: 'go' });
+    journal.addMessage({ role: 'assistant', content: [call('a'), call('b')] });
+    journal.begin('a');
+    journal.addResult(result('a', 'one'));
+    journal.begin('b');
+    journal.addResult(result('b', 'two'));
+    journal.close();
+    const resumed = resumeJournal(home, id);
+    t.after(() => resumed?.close());
+    assert.deepEqual(resumed?.messages, journal.messages);
+    assert.deepEqual(resumed?.messages[2], {
+      role: 'tool',
+      content: [result('a', 'one'), result('b', 'two')],
+    });
+  });
+
+  it('says of calls that were under way that their outcome is unknown, and of later ones that nothing was done', (t) => {
+    const home = temporary(t);
+    const journal = createJournal(home, id);
+    journal.addMessage({ role: 'assistant', content: [call('a'), call('b'), call('c')] });
+    journal.begin('a');
+    journal.addResult(result('a', 'one'));
+    journal.begin('b');
+    journal.close();
+    const resumed = resumeJournal(home, id);
+    t.after(() => resumed?.close());
+    const results = JSON.stringify(resumed?.messages.at(-1));
+    assert.match(results, /"one".*"b".*outcome is unknown.*"c".*Nothing of it was done/);
+    const again = resumeJournal(home, id);
+    t.after(() => again?.close());
+    assert.deepEqual(again?.messages, resumed?.messages);
+  });
+
+  it('passes over a line that was cut off, and goes on behind it', (t) => {
+    const home = temporary(t);
+    const journal = createJournal(home, id);
+    journal.addMessage({ role: 'user', content: 'go' });
+    journal.close();
+    const folder = join(home, '.parley-agent/sessions');
+    const [name = ''] = readdirSync(folder);
+    appendFileSync(join(folder, name), '{"message":{"role":"us');
+    const resumed = resumeJournal(home, id);
+    resumed?.addMessage({ role: 'assistant', content: 'ok' });
+    resumed?.close();
+    const again = resumeJournal(home, id);
+    t.after(() => again?.close());
+    assert.deepEqual(
+      again?.messages.map(({ role }) => role),
+      ['user', 'assistant'],
+    );
+  });
+
+  it('knows no session of another home, nor a path for one', (t) => {
+    const home = temporary(t);
+    assert.equal(resumeJournal(home, id), undefined);
+    assert.equal(resumeJournal(home, '../../etc/passwd'), undefined);
+  });
+
+  it('keeps the notes in place of what they stand for', (t) => {
+    const home = temporary(t);
+    const journal = createJournal(home, id);
+    for (const content of ['1', '2', '3']) journal.addMessage({ role: 'user', content });
+    journal.condense({ role: 'user', content: 'notes' }, 1);
+    journal.close();
+    const resumed = resumeJournal(home, id);
+    t.after(() => resumed?.close());
+    assert.deepEqual(
+      resumed?.messages.map(({ content }) => content),
+      ['notes', '3'],
+    );
+  });
+});
+
+describe('a session whose agent was killed', () => {
+  it('goes on in the next agent, and repeats nothing that was done', async (t) => {
+    const script = [
+      { run: 'echo once >> log' },
+      { run: 'echo twice >> log' },
+      { say: 'Both are done.' },
+      { say: 'Still here.' },
+    ];
+    const first = await startAgentBench(t, { script });
+    await first.open();
+    await first.prompt('go');
+    await first.close();
+    const second = await startAgentBench(t, { model: first.model, home: first.home, cwd: first.cwd });
+    await second.resume(first.sessionId());
+    await second.prompt('and?');
+    assert.equal(second.said(), 'Still here.');
+    assert.equal(readFileSync(join(first.cwd, 'log'), 'utf8'), 'once\ntwice\n');
+    assert.equal(first.model.exchanges.at(-1)?.asked.results.length, 2);
+  });
+
+  it('is refused where the home does not know it, so that a new one is opened', async (t) => {
+    const bench = await startAgentBench(t);
+    await assert.rejects(bench.resume(id), /not found|Resource/i);
+  });
+});

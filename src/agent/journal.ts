@@ -1,0 +1,112 @@
+// What a session has said and done, line by line in a file of the home: each step is written before the next begins, so
+// that a session whose program was killed goes on where it was.
+import { closeSync, existsSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
+
+type Entry =
+  | { readonly message: ModelMessage }
+  /** A call of a tool from here on may have done something. */
+  | { readonly began: string }
+  | { readonly result: ToolResultPart }
+  /** The oldest messages gave way to this one; so many of the newest are left. */
+  | { readonly condensed: ModelMessage; readonly kept: number };
+
+export interface Journal {
+  /** As the model is to read them. */
+  readonly messages: readonly ModelMessage[];
+  addMessage(message: ModelMessage): void;
+  /** Before a call has any effect. */
+  begin(callId: string): void;
+  addResult(result: ToolResultPart): void;
+  condense(summary: ModelMessage, kept: number): void;
+  close(): void;
+}
+
+const sessionId = /^[0-9a-f-]{36}$/;
+
+function fileOf(home: string, id: string): string {
+  return join(home, '.parley-agent', 'sessions', `${id}.jsonl`);
+}
+
+function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessage[] {
+  if ('message' in entry) return [...messages, entry.message];
+  if ('condensed' in entry) return [entry.condensed, ...messages.slice(messages.length - entry.kept)];
+  if ('began' in entry) return [...messages];
+  const last = messages.at(-1);
+  if (last?.role !== 'tool') return [...messages, { role: 'tool', content: [entry.result] }];
+  return [...messages.slice(0, -1), { role: 'tool', content: [...last.content, entry.result] }];
+}
+
+/** A line that was cut off when its writer died is passed over. */
+function parseLine(line: string): Entry[] {
+  try {
+    return [JSON.parse(line) as Entry];
+  } catch {
+    return [];
+  }
+}
+
+/** Calls of the last message whose results are missing. */
+function openCalls(messages: readonly ModelMessage[]): ToolCallPart[] {
+  const at = messages.findLastIndex(({ role }) => role === 'assistant');
+  const said = messages[at];
+  if (said?.role !== 'assistant' || typeof said.content === 'string') return [];
+  const told = messages.slice(at + 1).flatMap((message) => (message.role === 'tool' ? message.content : []));
+  const answered = new Set(told.map((part) => (part.type === 'tool-result' ? part.toolCallId : '')));
+  return said.content.filter((part) => part.type === 'tool-call').filter((c) => !answered.has(c.toolCallId));
+}
+
+const outcomes = {
+  unknown:
+    'You were interrupted while this ran, so its outcome is unknown: it may have been done in full, in part or not at all. Look at how things stand before you do it again.',
+  notBegun: 'You were interrupted before this was begun. Nothing of it was done.',
+};
+
+function open(file: string, entries: readonly Entry[]): Journal {
+  const handle = openSync(file, 'a', 0o600);
+  const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
+  let messages = entries.reduce<ModelMessage[]>(withEntry, []);
+
+  function add(entry: Entry): void {
+    writeSync(handle, `${JSON.stringify(entry)}\n`);
+    fdatasyncSync(handle);
+    messages = withEntry(messages, entry);
+  }
+
+  for (const { toolCallId, toolName } of openCalls(messages)) {
+    const value = begun.has(toolCallId) ? outcomes.unknown : outcomes.notBegun;
+    add({ result: { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } } });
+  }
+  return {
+    get messages() {
+      return messages;
+    },
+    addMessage: (message) => add({ message }),
+    begin: (began) => add({ began }),
+    addResult: (result) => add({ result }),
+    condense: (condensed, kept) => add({ condensed, kept }),
+    close: () => closeSync(handle),
+  };
+}
+
+export function createJournal(home: string, id: string): Journal {
+  const file = fileOf(home, id);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  return open(file, []);
+}
+
+/** Undefined where there is none. Calls that were under way get a result that says so. */
+export function resumeJournal(home: string, id: string): Journal | undefined {
+  const file = fileOf(home, id);
+  if (!sessionId.test(id) || !existsSync(file)) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split('\n');
+  if (lines.at(-1) !== '') {
+    // What is written next must not become a part of the line that was cut off.
+    const handle = openSync(file, 'a');
+    writeSync(handle, '\n');
+    closeSync(handle);
+  }
+  return open(file, lines.filter((line) => line !== '').flatMap(parseLine));
+}

@@ -1,0 +1,123 @@
+// A session: what it remembers, its tools, and one turn after the other.
+import { randomUUID } from 'node:crypto';
+import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
+import type { ModelMessage } from 'ai';
+import type { Client } from './client.ts';
+import type { AgentConfig } from './config.ts';
+import { createJournal, type Journal, resumeJournal } from './journal.ts';
+import { type Knowledge, readKnowledge } from './knowledge.ts';
+import { findModel, type Model } from './model.ts';
+import { readInstructions, systemPrompt } from './system.ts';
+import { openToolServers, type ToolServers } from './toolServers.ts';
+import { createToolbox, type Toolbox } from './tools/toolbox.ts';
+import { toMessage, wordsOf } from './userMessage.ts';
+
+interface SessionOptions {
+  readonly config: AgentConfig;
+  readonly home: string;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly mcpServers: readonly McpServer[];
+}
+
+export interface Session {
+  readonly id: string;
+  /** One at a time. Rejects with what the user should know. */
+  prompt(blocks: readonly ContentBlock[], client: Client): Promise<StopReason>;
+  cancel(): void;
+  /** Nothing that it started is alive then. */
+  close(): Promise<void>;
+}
+
+/** What is large is loaded while the service still prepares its first message. */
+function loadParts() {
+  const loading = Promise.all([import('./turn.ts'), import('./title.ts')]).then((parts) => ({
+    takeTurn: parts[0].takeTurn,
+    findTitle: parts[1].findTitle,
+  }));
+  loading.catch(() => {
+    // Whoever needs them hears of it.
+  });
+  return loading;
+}
+
+async function sayFault(fault: string, client: Client): Promise<StopReason> {
+  const text = `I cannot start: ${fault}\n\nSend your message again when that is done.`;
+  await client.tell({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  return 'end_turn';
+}
+
+interface Opened extends SessionOptions {
+  readonly id: string;
+  readonly journal: Journal;
+}
+
+function open({ id, journal, config, home, cwd, env, mcpServers }: Opened): Session {
+  const parts = loadParts();
+  const allowed = new Set<string>();
+  let client: Client | undefined;
+  const toolbox: Toolbox = createToolbox({
+    env,
+    onPlan: (steps) => {
+      const entries = steps.map((step) => ({ ...step, priority: 'medium' as const }));
+      void client?.tell({ sessionUpdate: 'plan', entries });
+    },
+  });
+  const servers: Promise<ToolServers> = openToolServers({ servers: mcpServers, cwd, env });
+  const knowledge: Promise<Knowledge> = readKnowledge(cwd);
+  let turn: AbortController | undefined;
+
+  async function giveTitle(model: Model, said: string, to: Client, signal: AbortSignal): Promise<void> {
+    const { findTitle } = await parts;
+    const title = await findTitle(model, said, signal);
+    if (title !== undefined) await to.tell({ sessionUpdate: 'session_info_update', title });
+  }
+
+  async function work(
+    model: Model,
+    said: ModelMessage,
+    to: Client,
+    signal: AbortSignal,
+  ): Promise<StopReason> {
+    const { takeTurn } = await parts;
+    const { tools: remoteTools, faults } = await servers;
+    const isFirst = journal.messages.length === 0;
+    for (const text of isFirst ? faults : [])
+      await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+    if (isFirst) void giveTitle(model, wordsOf(said), to, signal);
+    const { always } = await knowledge;
+    const system = systemPrompt({ cwd, instructions: await readInstructions(home), knowledge: always });
+    const tools = [...toolbox.tools, ...remoteTools];
+    return takeTurn({ config, model, system, cwd, journal, tools, client: to, signal, allowed }, said);
+  }
+
+  return {
+    id,
+    prompt: async (blocks, to) => {
+      const model = await findModel(config);
+      if ('fault' in model) return sayFault(model.fault, to);
+      client = to;
+      turn = new AbortController();
+      const { calledFor } = await knowledge;
+      return work(model, toMessage(blocks, calledFor), to, turn.signal);
+    },
+    cancel: () => turn?.abort(),
+    close: async () => {
+      turn?.abort();
+      await toolbox.close();
+      await (await servers).close();
+      journal.close();
+    },
+  };
+}
+
+export function createSession(options: SessionOptions): Session {
+  const id = randomUUID();
+  return open({ ...options, id, journal: createJournal(options.home, id) });
+}
+
+/** Undefined where the home does not know it. */
+export function resumeSession(options: SessionOptions, id: string): Session | undefined {
+  const journal = resumeJournal(options.home, id);
+  return journal && open({ ...options, id, journal });
+}

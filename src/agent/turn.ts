@@ -1,0 +1,70 @@
+// One turn: the model is asked, what it wants is done, and so on until it wants nothing more.
+import type { StopReason } from '@agentclientprotocol/sdk';
+import type { ModelMessage } from 'ai';
+import type { Client } from './client.ts';
+import { condense, isTooLong } from './condense.ts';
+import type { AgentConfig } from './config.ts';
+import type { Journal } from './journal.ts';
+import type { Model } from './model.ts';
+import { StepError } from './modelErrors.ts';
+import { type Step, takeStep } from './step.ts';
+import { createToolCalls } from './toolCalls.ts';
+import type { Tool } from './tools/tool.ts';
+
+export interface TurnNeeds {
+  readonly config: AgentConfig;
+  readonly model: Model;
+  readonly system: string;
+  readonly cwd: string;
+  readonly journal: Journal;
+  readonly tools: readonly Tool[];
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly allowed: Set<string>;
+}
+
+const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> = {
+  length: 'max_tokens',
+  'content-filter': 'refusal',
+};
+
+async function nextStep(needs: TurnNeeds): Promise<Step> {
+  const { config, journal } = needs;
+  const ask = () => takeStep({ ...needs, messages: journal.messages });
+  try {
+    return await ask();
+  } catch (error) {
+    const mayShorten = error instanceof StepError && error.isTooLong && config.condenses;
+    if (!mayShorten || !(await condense(needs))) throw error;
+    return ask();
+  }
+}
+
+async function work(needs: TurnNeeds): Promise<StopReason> {
+  const { config, model, journal, client, signal } = needs;
+  const doCall = createToolCalls(needs);
+  for (;;) {
+    const step = await nextStep(needs);
+    for (const message of step.messages) journal.addMessage(message);
+    if (step.tokens !== undefined)
+      await client.tell({ sessionUpdate: 'usage_update', used: step.tokens, size: model.contextTokens });
+    for (const call of step.calls) await doCall(call);
+    signal.throwIfAborted();
+    if (step.calls.length === 0 && step.finishReason !== 'tool-calls')
+      return stopReasons[step.finishReason] ?? 'end_turn';
+    if (config.condenses && isTooLong(step.tokens, needs)) await condense(needs);
+  }
+}
+
+/** Rejects with StepError where the model cannot be asked, and the user was not told why. */
+export async function takeTurn(needs: TurnNeeds, said: ModelMessage): Promise<StopReason> {
+  const { journal, signal } = needs;
+  journal.addMessage(said);
+  try {
+    return await work(needs);
+  } catch (error) {
+    if (signal.aborted) return 'cancelled';
+    if (error instanceof StepError && error.isKnown) return 'end_turn';
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+// From what the user sent to what the model reads.
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+import type { FilePart, ModelMessage, TextPart } from 'ai';
+
+type Part = TextPart | FilePart;
+
+const text = (value: string): Part => ({ type: 'text', text: value });
+
+function toPart(block: ContentBlock): Part {
+  switch (block.type) {
+    case 'text':
+      return text(block.text);
+    case 'image':
+      return { type: 'file', data: { type: 'data', data: block.data }, mediaType: block.mimeType };
+    case 'resource_link':
+      return text(`[${block.description ?? 'A link'}: ${block.uri}]`);
+    case 'resource':
+      return text('text' in block.resource ? block.resource.text : `[A file: ${block.resource.uri}]`);
+    default:
+      return text(`[The user sent ${block.type}, which you cannot perceive.]`);
+  }
+}
+
+/** `calledFor`: what the repository has to say to such words. */
+export function toMessage(
+  blocks: readonly ContentBlock[],
+  calledFor: (words: string) => readonly string[],
+): ModelMessage {
+  const parts = blocks.map(toPart);
+  const words = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const known = calledFor(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
+  return { role: 'user', content: [...parts, ...known] };
+}
+
+/** The text of a message, without what is none. */
+export function wordsOf({ content }: ModelMessage): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+}
