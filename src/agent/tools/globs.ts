@@ -1,0 +1,36 @@
+// Globs of the model, made safe: what could keep the process busy for hours is refused, braces are spelled out.
+import { ToolFailure } from './failure.ts';
+
+export const globCharsMax = 300;
+/** In one part of a path: each more multiplies the ways to match. */
+const starsMax = 4;
+const spelledMax = 50;
+
+/** Throws a `ToolFailure` for what takes too long to match. */
+export function checkGlob(glob: string): void {
+  if (/\{[^}]*\.\./.test(glob))
+    throw new ToolFailure('Ranges such as {1..9} are not known in globs. Use [1-9].');
+  if (/[!?+*@]\(/.test(glob))
+    throw new ToolFailure('Groups such as @(a|b) are not known in globs. Use {a,b}.');
+  spell(glob);
+  for (const part of glob.split('/'))
+    if (part !== '**' && part.split('*').length - 1 > starsMax)
+      throw new ToolFailure(`A part of a glob has at most ${starsMax} stars.`);
+}
+
+/** `*.{ts,js}` becomes `*.ts` and `*.js`. Throws a `ToolFailure` where that gets out of hand. */
+export function spell(glob: string): string[] {
+  let done: string[] = [''];
+  let rest = glob;
+  for (let brace = /\{([^{}]*)\}/.exec(rest); brace !== null; brace = /\{([^{}]*)\}/.exec(rest)) {
+    const before = rest.slice(0, brace.index);
+    const options = (brace[1] ?? '').split(',');
+    if (done.length * options.length > spelledMax)
+      throw new ToolFailure(`The braces of a glob stand for at most ${spelledMax} globs.`);
+    done = done.flatMap((start) => options.map((option) => start + before + option));
+    rest = rest.slice(brace.index + brace[0].length);
+  }
+  if (/[{}]/.test(rest) || done.some((one) => one.includes('{')))
+    throw new ToolFailure('Braces within braces are not known in globs. Spell them out: {a,b,c}.');
+  return done.map((start) => start + rest);
+}
