@@ -69,6 +69,10 @@ async function startShell({ text, cwd, env }: Starting, output: Output): Promise
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
+  // Also for a signal that could not be sent; what nobody listens for would end the program.
+  child.on('error', () => {});
+  // The types do not say so, but without room for a pipe there is none.
+  if (child.stdout == null) throw new Error('too many files are open');
   const exited = Promise.withResolvers<void>();
   const shell: Shell = {
     child,
@@ -90,9 +94,6 @@ async function startShell({ text, cwd, env }: Starting, output: Output): Promise
     shell.outputClosed = true;
   });
   await once(child, 'spawn');
-  child.on('error', () => {
-    // A signal that could not be sent.
-  });
   return shell;
 }
 

@@ -177,7 +177,9 @@ describe('bash in the background', () => {
 
   it('tells all of a command that ended between two looks', async (t) => {
     const { run, cwd } = open(t);
-    await run('bash', { command: 'sleep 0.7; echo last words; echo $$ > done', background: true });
+    const command = 'while [ ! -e go ]; do sleep 0.02; done; echo last words; echo $$ > done';
+    await run('bash', { command, background: true });
+    writeFileSync(join(cwd, 'go'), '');
     const pid = await pidIn(join(cwd, 'done'));
     await until('its end', () => !runs(pid));
     const { text } = await run('bash_output', { id: 'bg1' });

@@ -146,7 +146,9 @@ function createBash(
     try {
       return await startCommand({ text, cwd, env });
     } catch (error) {
-      return failure(`The command could not be started: ${(error as Error).message}`);
+      return failure(
+        `The command could not be started: ${(error as Error).message}. A long one can be written to a file and run from there.`,
+      );
     }
   }
 

@@ -43,6 +43,9 @@ function runGrep({ args, cwd, env, signal }: Grep): Promise<Run> {
       run.why ??= why;
       child.kill('SIGKILL');
     };
+    child.on('error', reject);
+    // The types do not say so, but without room for pipes there are none.
+    if (child.stdout == null || child.stderr == null) return;
     const timer = setTimeout(() => end('late'), searchMsMax);
     const abort = () => end('aborted');
     signal.addEventListener('abort', abort, { once: true });
@@ -57,10 +60,7 @@ function runGrep({ args, cwd, env, signal }: Grep): Promise<Run> {
     child.stderr.setEncoding('utf8').on('data', (piece: string) => {
       if (run.complaint.length < complaintBytesMax) run.complaint += piece;
     });
-    child.once('error', (error) => {
-      over();
-      reject(error);
-    });
+    child.on('error', over);
     child.once('close', (exitCode) => {
       over();
       resolve({ ...run, exitCode });

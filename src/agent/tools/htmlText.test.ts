@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { htmlToText } from './htmlText.ts';
+
+const base = 'https://example.com/docs/page';
+const textOf = (html: string) => htmlToText(html, base, 40_000).text;
+
+describe('the text of a page', () => {
+  it('has its title, headings, paragraphs, lists and links', () => {
+    const html = `<!DOCTYPE html><html><head><title>A &amp; B
+      page</title><style>p { color: red }</style></head><body>
+      <nav><ul><li><a href="/">Home</a></li></ul></nav>
+      <h1>Top <em>heading</em></h1>
+      <p>Some   text, <b>bold</b>, with <a href="other?a=1&amp;b=2"> a link </a>and <a href="#here">none</a>.</p>
+      <ul><li>one<ul><li><p>inner</p></li></ul></li><li>two</li></ul>
+      <a href="/x"><h2>Linked</h2></a><p>first<br>second</p><a href="javascript:alert(1)">no</a>
+      <script>if (a < b) { document.write("<p>not this</p>") }</script></body></html>`;
+    assert.deepEqual(htmlToText(html, base, 40_000), {
+      title: 'A & B page',
+      text: [
+        '# Top heading\n',
+        'Some text, bold, with [a link](https://example.com/docs/other?a=1&b=2) and none.\n',
+        '- one\n\n  - inner\n\n- two\n',
+        '## [Linked](https://example.com/x)\n',
+        'first\nsecond\n\nno',
+      ].join('\n'),
+      cut: false,
+    });
+  });
+
+  it('keeps code as it stands, and rows of tables together', () => {
+    const html =
+      '<p>Run <code>npm  ci</code>:</p><pre><code class="x">\n<span>if</span> (a &lt; b) {\n    go();<br>}\n</code></pre>' +
+      '<table><tr><th>name</th><th>value</th></tr><tr><td>a</td><td>1</td></tr></table>';
+    assert.equal(
+      textOf(html),
+      'Run `npm ci`:\n\n```\nif (a < b) {\n    go();\n}\n```\n\nname | value\na | 1',
+    );
+  });
+
+  it('decodes entities, and leaves what is none', () => {
+    assert.equal(
+      textOf('&lt;b&gt; &#8364; &#x1F600; &nope; &#0; &#xD800; a&b &mdash;'),
+      '<b> € 😀 &nope; \uFFFD \uFFFD a&b —',
+    );
+  });
+
+  it('reads what browsers read of broken pages', () => {
+    assert.equal(
+      textOf('1 < 2 <p class="a"">text <a title="a > b" href=x>link</a'),
+      '1 < 2\n\ntext [link](https://example.com/docs/x)',
+    );
+    assert.equal(textOf('a <!-- never closed <p>b'), 'a');
+    assert.equal(textOf('a <script>never closed <p>b'), 'a');
+    assert.equal(textOf('<nav>menu <main>content'), 'content');
+    assert.equal(textOf('<nav>a<nav>b</nav>c</nav>d</nav>'), 'd');
+    assert.equal(textOf('<svg/>a<svg><title>not this</title></svg>'), 'a');
+    assert.equal(textOf('<pre>open'), '```\nopen\n```');
+  });
+
+  it('stops where it has enough', () => {
+    const { text, cut } = htmlToText('<p>word</p>'.repeat(10_000), base, 1_000);
+    assert.equal(cut, true);
+    assert.ok(text.length < 1_100);
+  });
+
+  it('comes to an end with 5 MB of anything', () => {
+    const pieces = ['<', '<a', '<a href="', '</', '<!--', '<a =" ', '&', '<script', '<pre><pre', '<a>'];
+    for (const piece of pieces) {
+      const html = piece.repeat(5_000_000 / piece.length);
+      assert.ok(htmlToText(html, base, 40_000).text.length <= 250_000, piece);
+    }
+  });
+});
