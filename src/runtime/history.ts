@@ -1,29 +1,16 @@
-// What was said before, for an agent that has lost its session: the newest of the log, as text.
+// What was said and done before, for an agent that has a new session: the newest of the log, as text.
 import type { Database } from '../db/transaction.ts';
 import { readEvents, type StoredEvent } from '../events/store.ts';
+import { type HistoryLine, toHistoryLine } from './historyLines.ts';
 
-const eventsMax = 500;
-const bytesMax = 1_048_576;
+const pieceEventsMax = 500;
+const pieceBytesMax = 1_048_576;
+const piecesMax = 10;
 const charsMax = 40_000;
+/** Of them, for what was done: what was said counts more. */
+const stepsCharsMax = 20_000;
 
-interface Said {
-  readonly source?: string;
-  readonly action?: string;
-  readonly replayed?: boolean;
-  readonly args?: { readonly content?: unknown };
-}
-
-const speakers: Readonly<Record<string, string>> = { user: 'User', agent: 'You' };
-
-function lineOf({ id, json }: StoredEvent, heard: number): string | undefined {
-  if (!json.includes('"action":"message"')) return undefined;
-  const { source = '', action, replayed, args } = JSON.parse(json) as Said;
-  // The agent gets it as a message, once.
-  if (source === 'user' && id >= heard && replayed !== true) return undefined;
-  const speaker = speakers[source];
-  if (action !== 'message' || speaker === undefined || typeof args?.content !== 'string') return undefined;
-  return `${speaker}: ${args.content}`;
-}
+const leftOut: HistoryLine = { text: '(Steps before this one are left out.)', isStep: true };
 
 interface HistoryOptions {
   readonly database: Database;
@@ -34,24 +21,74 @@ interface HistoryOptions {
   readonly below: number;
 }
 
-/** The messages before that event, oldest first, as many of the newest as fit. Empty where there are none. */
-export async function readHistory({ database, key, heard, below }: HistoryOptions): Promise<string> {
-  const newest = await database.run(readEvents, {
-    conversation: key,
-    from: 0,
-    below,
-    newestFirst: true,
-    max: eventsMax,
-    bytesMax,
-  });
-  const lines: string[] = [];
+export interface History {
+  /** Oldest first. Empty where there is nothing. */
+  readonly text: string;
+  readonly hasSteps: boolean;
+}
+
+/** The agent gets it as a message, once. */
+function isStillToCome({ id, json }: StoredEvent, heard: number): boolean {
+  if (id < heard || !json.includes('"source":"user"')) return false;
+  const { source, replayed } = JSON.parse(json) as { source?: string; replayed?: boolean };
+  return source === 'user' && replayed !== true;
+}
+
+/** Takes lines from the newest on, until there is no more room. */
+function createCollection() {
+  const lines: HistoryLine[] = [];
   let chars = 0;
-  for (const event of newest) {
-    const line = lineOf(event, heard);
-    if (line === undefined) continue;
-    chars += line.length;
-    if (chars > charsMax && lines.length > 0) break;
-    lines.unshift(line.slice(0, charsMax));
+  let stepsChars = 0;
+  let stepsFull = false;
+  return {
+    lines,
+    /** False where it is full. */
+    add: (line: HistoryLine): boolean => {
+      const { text, isStep } = line;
+      if (isStep && stepsFull) return true;
+      if (isStep && stepsChars + text.length > stepsCharsMax) {
+        stepsFull = true;
+        lines.unshift(leftOut);
+        return true;
+      }
+      chars += text.length;
+      if (chars > charsMax && lines.length > 0) return false;
+      stepsChars += isStep ? text.length : 0;
+      lines.unshift({ isStep, text: text.slice(0, charsMax).toWellFormed() });
+      return true;
+    },
+  };
+}
+
+/** Steps stand close, what was said apart. */
+function join(lines: readonly HistoryLine[]): string {
+  return lines.reduce((text, line, i) => {
+    const before = lines[i - 1];
+    const gap = before === undefined ? '' : before.isStep && line.isStep ? '\n' : '\n\n';
+    return `${text}${gap}${line.text}`;
+  }, '');
+}
+
+/** What came before that event, as much of the newest as fits. */
+export async function readHistory({ database, key, heard, below }: HistoryOptions): Promise<History> {
+  const { lines, add } = createCollection();
+  let end = below;
+  let full = false;
+  for (let pieces = 0; pieces < piecesMax && end > 0 && !full; pieces++) {
+    const piece = await database.run(readEvents, {
+      conversation: key,
+      from: 0,
+      below: end,
+      newestFirst: true,
+      max: pieceEventsMax,
+      bytesMax: pieceBytesMax,
+    });
+    for (const event of piece) {
+      const line = isStillToCome(event, heard) ? undefined : toHistoryLine(event.json);
+      full = line !== undefined && !add(line);
+      if (full) break;
+    }
+    end = piece.at(-1)?.id ?? 0;
   }
-  return lines.join('\n\n');
+  return { text: join(lines), hasSteps: lines.some(({ isStep }) => isStep) };
 }

@@ -4,7 +4,7 @@ import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk'
 import type { Database } from '../db/transaction.ts';
 import { readEvents } from '../events/store.ts';
 import { type FetchedImage, toPrompt, type UserMessage } from './acp/prompt.ts';
-import { readHistory } from './history.ts';
+import { type History, readHistory } from './history.ts';
 import type { UserEvent } from './inbox.ts';
 import type { ClaimedConversation } from './store.ts';
 
@@ -41,9 +41,14 @@ function quote(content: unknown): string {
   return typeof content === 'string' ? content.replaceAll(/^/gm, '> ') : '';
 }
 
-function historyText(history: string): string {
-  if (history === '') return '';
-  return `This is how the conversation went so far:\n\n<history>\n${history}\n</history>`;
+/** The files may be others, on another machine or after a replay. */
+const afterSteps =
+  'Go on from there, and do not do again what was done. Look at how the files are before you rely on them.';
+
+function historyText({ text, hasSteps }: History): string {
+  if (text === '') return '';
+  const history = `This is how the conversation went so far:\n\n<history>\n${text}\n</history>`;
+  return hasSteps ? `${history}\n\n${afterSteps}` : history;
 }
 
 export function createPrompts(options: PromptsOptions) {

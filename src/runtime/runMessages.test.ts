@@ -7,7 +7,7 @@ import { noBubblewrap, temporaryFolder } from '../../test/support/cells.ts';
 import { createPlace } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
-import { shell } from '../../test/support/runTalk.ts';
+import { shell, statesOf } from '../../test/support/runTalk.ts';
 import { until } from '../../test/support/until.ts';
 
 const pixel =
@@ -68,8 +68,42 @@ describe('the messages of a run', () => {
       `You said: ${begun('User: say replayed\n\nYou: replayed')}\ngo on`,
     ]);
   });
+
+  it('hold the steps of what was replayed, which are not to be done again', async (t) => {
+    const { create, turns } = await startRuns({}, t);
+    const id = await create('go on', { replay_json: JSON.stringify(replayedSteps) });
+    const history = 'User: Mend it.\n\nYou ran: npm test\nIt gave (exit code 1): 1 failed\nYou edited: a.ts';
+    assert.deepEqual(await turns(id, 1), [`You said: ${begun(history)}\n\n${afterSteps}\ngo on`]);
+  });
+
+  it('wait for the user where all was replayed, and then come with it', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create(undefined, { replay_json: JSON.stringify(replayedSteps) });
+    await runs.reaches(id, 'RUNNING');
+    const waits = await until('it waits', async () => {
+      const states = statesOf(await runs.events(id));
+      return states.at(-1) === 'awaiting_user_input' && states;
+    });
+    assert.deepEqual(waits, ['loading', 'awaiting_user_input']);
+    await runs.say(id, 'now go on');
+    const [said = ''] = await runs.turns(id, 1);
+    assert.match(said, /User: Mend it\..*You edited: a\.ts\n<\/history>.*now go on$/s);
+  });
 });
 
+const replayedSteps = [
+  { source: 'user', action: 'message', args: { content: 'Mend it.' } },
+  { source: 'agent', action: 'run', args: { command: 'npm test' } },
+  {
+    source: 'agent',
+    observation: 'run',
+    content: '1 failed',
+    extras: { metadata: { exit_code: 1 } },
+  },
+  { source: 'agent', action: 'edit', args: { path: 'a.ts' } },
+];
+const afterSteps =
+  'Go on from there, and do not do again what was done. Look at how the files are before you rely on them.';
 const begun = (history: string) =>
   `This is how the conversation went so far:\n\n<history>\n${history}\n</history>`;
 const brief =
