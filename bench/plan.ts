@@ -39,6 +39,16 @@ export interface Plan {
     readonly crowd: number;
     readonly takeovers: number;
   };
+  readonly gateway: {
+    /** Sizes of a request, for one connection; the first also for the streams. */
+    readonly bodyBytes: readonly number[];
+    readonly warmups: number;
+    readonly requests: number;
+    readonly streams: number;
+    readonly rounds: number;
+    readonly pieces: number;
+    readonly everyMs: number;
+  };
   readonly append: { readonly connections: number; readonly rounds: number };
   readonly list: {
     readonly rounds: number;
@@ -70,6 +80,15 @@ export const fullPlan: Plan = {
     messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
   },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
+  gateway: {
+    bodyBytes: [2_000, 200_000],
+    warmups: 300,
+    requests: 1_500,
+    streams: 100,
+    rounds: 3,
+    pieces: 200,
+    everyMs: 20,
+  },
   append: { connections: 64, rounds: 6 },
   list: { rounds: 6, pages: 1_000, searches: 10 },
 };
@@ -94,6 +113,15 @@ export const quickPlan: Plan = {
     messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
   },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
+  gateway: {
+    bodyBytes: [2_000, 200_000],
+    warmups: 50,
+    requests: 200,
+    streams: 100,
+    rounds: 1,
+    pieces: 100,
+    everyMs: 20,
+  },
   append: { connections: 64, rounds: 2 },
   list: { rounds: 2, pages: 200, searches: 2 },
 };

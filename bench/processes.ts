@@ -24,6 +24,11 @@ export function cpuUs(pid: number): number {
   }
 }
 
+/** A clock that all processes of the machine share, and that nobody sets. */
+export function sharedMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** Files and connections that a process may have open: Node takes all that it may have by itself. */
 export function openFilesMax(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { hard?: unknown } } };

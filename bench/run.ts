@@ -5,6 +5,7 @@ import { startPostgres } from '../test/support/postgresServer.ts';
 import { measureAppend } from './append.ts';
 import { createFilledOnce, type FilledOnce } from './filled.ts';
 import { measureFlatness } from './flatness.ts';
+import { measureGateway } from './gateway.ts';
 import { measureConversations, measureSettings } from './http.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
 import { measureList } from './list.ts';
@@ -32,6 +33,7 @@ const parts: readonly Part[] = [
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
+  { name: 'gateway', needsPostgres: false, measure: measureGateway },
 ];
 
 /** Promised as well, and proven elsewhere. */

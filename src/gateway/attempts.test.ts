@@ -122,7 +122,7 @@ describe('a provider in trouble', () => {
 });
 
 describe('the limits under requests at the same time', () => {
-  const crowd = 20;
+  const crowd = 100;
 
   it('let exactly the allowed number pass', async (t) => {
     const { ask, model, limits, meter } = await withScript(t, [{ slow: {}, times: crowd }, { say: words }], {

@@ -13,7 +13,8 @@ import {
 import { Refusal } from './attempts.ts';
 import type { GatewayTimes } from './times.ts';
 
-const openMax = 64;
+/** As many as a bridge has, so that none waits for another to end. */
+const openMax = 256;
 
 export interface ModelRequest {
   readonly url: URL;

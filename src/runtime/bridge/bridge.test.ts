@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { connect, createServer, Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { connectRaw } from '../../../test/support/rawHttp.ts';
 import { until } from '../../../test/support/until.ts';
@@ -118,6 +118,22 @@ describe('the bridge', () => {
     await connectRaw(t, port, 'GET /').closed;
     release();
     assert.equal(listener.listening, false);
+  });
+
+  it('sends each piece at once, on connections of a listener from elsewhere, too', async (t) => {
+    const { bridge } = await listen(t);
+    const listener = createServer();
+    const release = bridge.take(listener);
+    t.after(release);
+    await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+    const { mock } = t.mock.method(Socket.prototype, 'setNoDelay');
+    const client = connect((listener.address() as { port: number }).port, '127.0.0.1');
+    t.after(() => client.destroy());
+    await until('it is told not to wait', () => mock.callCount() > 0);
+    assert.deepEqual(
+      mock.calls.map((call) => call.arguments),
+      [[true]],
+    );
   });
 
   it('closes all connections, busy ones too, wherever they came from', async (t) => {
