@@ -51,19 +51,35 @@ export interface McpServerOptions {
   readonly lingers?: boolean;
 }
 
-interface Message {
-  readonly id?: number;
+export interface McpMessage {
+  readonly id?: number | string;
   readonly method: string;
-  readonly params?: { readonly protocolVersion?: string; readonly cursor?: string };
+  readonly params?: {
+    readonly protocolVersion?: string;
+    readonly cursor?: string;
+    /** Of the tool to call. */
+    readonly name?: string;
+    readonly arguments?: unknown;
+  };
 }
 
-async function readMessage(request: IncomingMessage): Promise<Message> {
+export interface McpServer extends Listening {
+  /** What clients sent after they were let in, in order. */
+  readonly messages: readonly McpMessage[];
+}
+
+async function readMessage(request: IncomingMessage): Promise<McpMessage> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString()) as Message;
+  return JSON.parse(Buffer.concat(chunks).toString()) as McpMessage;
 }
 
-function answer({ id, method, params }: Message, options: McpServerOptions): object | undefined {
+/** What calls of that tool are answered with. */
+export function toolAnswer(name: string | undefined): string {
+  return `an answer of ${name}`;
+}
+
+function answer({ id, method, params }: McpMessage, options: McpServerOptions): object | undefined {
   const { tools = ['search', 'fetch'], pageSize = tools.length, offersTools = true } = options;
   const from = Number(params?.cursor ?? 0);
   const more = from + pageSize < tools.length ? { nextCursor: String(from + pageSize) } : {};
@@ -77,6 +93,7 @@ function answer({ id, method, params }: Message, options: McpServerOptions): obj
       tools: tools.slice(from, from + pageSize).map((name) => ({ name, inputSchema: { type: 'object' } })),
       ...more,
     },
+    'tools/call': { content: [{ type: 'text', text: toolAnswer(params?.name) }] },
   };
   if (id === undefined) return undefined;
   const result = results[method];
@@ -89,8 +106,9 @@ function sendEvent(response: ServerResponse, event: string, data: string): void 
 }
 
 /** Starts one of the given form. Its URL is where clients begin. */
-export async function startMcpServer(t: After, options: McpServerOptions): Promise<Listening> {
+export async function startMcpServer(t: After, options: McpServerOptions): Promise<McpServer> {
   let stream: ServerResponse | undefined;
+  const messages: McpMessage[] = [];
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (options.key !== undefined && request.headers.authorization !== `Bearer ${options.key}`) {
@@ -99,7 +117,9 @@ export async function startMcpServer(t: After, options: McpServerOptions): Promi
       stream = response.writeHead(200, { 'content-type': 'text/event-stream' });
       sendEvent(response, 'endpoint', '/messages');
     } else if (request.method === 'POST') {
-      const reply = answer(await readMessage(request), options);
+      const message = await readMessage(request);
+      messages.push(message);
+      const reply = answer(message, options);
       if (reply === undefined) response.writeHead(202).end();
       else if (options.form === 'json')
         response
@@ -118,7 +138,7 @@ export async function startMcpServer(t: After, options: McpServerOptions): Promi
   }
 
   const listening = await listenOnLoopback(t, (request, response) => void handle(request, response));
-  return { ...listening, url: `${listening.url}/${options.form === 'sse' ? 'sse' : 'mcp'}` };
+  return { ...listening, messages, url: `${listening.url}/${options.form === 'sse' ? 'sse' : 'mcp'}` };
 }
 
 /** What answers, but is no MCP server. */
