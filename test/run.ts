@@ -25,6 +25,8 @@ const groups: Readonly<Record<string, Group>> = {
     minutesMax: 6,
   },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 5 },
+  // Not part of `npm test`: they install what others make, and take as long as that.
+  agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };
 
 const [name = '', ...files] = process.argv.slice(2);

@@ -7,6 +7,7 @@ import { describeOptions } from '../../src/config.ts';
 import { statuses } from '../../src/http/errors.ts';
 import { readModels } from '../../src/models/catalogue.ts';
 import { loadProfiles, readProfiles } from '../../src/runtime/agents/profiles.ts';
+import { versions } from '../agents/versions.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
@@ -55,6 +56,11 @@ describe('docs/agents.md', () => {
     for (const { id, install } of loadProfiles())
       if (install !== undefined)
         assert.match(page, new RegExp(`^\\| \`${id}\` \\| \`${install.split(' ').at(-1)}\``, 'm'));
+  });
+
+  it('tells of the versions that the test of real agents installs', () => {
+    for (const [id, version] of Object.entries(versions))
+      assert.match(page, new RegExp(`^\\| \`${id}\` \\| ${RegExp.escape(version)} \\|`, 'm'));
   });
 });
 

@@ -287,8 +287,30 @@ describe('the events of a turn', () => {
     const update = call({ title: 'docs_find', kind: 'other', status: 'completed' });
     const [plain] = turn([update]);
     assert.equal(plain?.['action'], 'call_tool');
-    const [known] = turn([update], { mcpServers: ['docs'] });
-    assert.deepEqual(known?.['args'], { name: 'docs/find', arguments: {}, thought: '' });
+    const titles = ['docs_find', 'find (docs MCP Server)', 'find (docs MCP Server): {"word":"x"}'];
+    for (const title of titles) {
+      const [known] = turn([{ ...update, title }], { mcpServers: ['docs'] });
+      assert.deepEqual(known?.['args'], { name: 'docs/find', arguments: {}, thought: '' });
+    }
+    const [other] = turn([{ ...update, title: 'find (other MCP Server)' }], { mcpServers: ['docs'] });
+    assert.equal(other?.['action'], 'call_tool');
+  });
+
+  it('takes back what was told of a call where a later list of contents is empty', () => {
+    const begun = call({ kind: 'execute', status: 'in_progress', content: output('[in /workspace]') });
+    const [, kept] = turn([begun, change({ status: 'completed' })]);
+    assert.equal(contentOf(kept), '[in /workspace]');
+    const [, emptied] = turn([begun, change({ status: 'completed', content: [] })]);
+    assert.equal(contentOf(emptied), '');
+  });
+
+  it('knows a new file where the agent calls the old one empty but says that it was added', () => {
+    const diff = { type: 'diff', path: '/w/a', oldText: '', newText: 'x' };
+    const existed = (more: object) => {
+      const [, edited] = turn([call({ kind: 'edit', status: 'completed', content: [{ ...diff, ...more }] })]);
+      return extraOf(edited, 'prev_exist');
+    };
+    assert.deepEqual([existed({}), existed({ _meta: { kind: 'add' } })], [true, false]);
   });
 
   it('tells usage again in a later turn only where it has changed', () => {

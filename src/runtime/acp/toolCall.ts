@@ -70,6 +70,8 @@ function outputOf({ content, rawOutput }: Params): string | undefined {
   const blocks = listOf(content).filter(({ type }) => type === 'content');
   if (blocks.length > 0) return blocks.map((block) => textOfBlock(block['content'])).join('\n');
   if (typeof rawOutput === 'string') return rawOutput;
+  // An empty list takes back what was told before.
+  if (Array.isArray(content) && content.length === 0 && rawOutput == null) return '';
   return textMember(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
 }
 
@@ -94,7 +96,8 @@ function diffOf({ content }: Params): Pick<ToolCall, 'diff' | 'existed' | 'path'
   );
   return {
     diff: described.filter((text) => text !== '').join('\n'),
-    existed: typeof first['oldText'] === 'string',
+    // Some tell of a new file as of one that was empty, and say so beside it.
+    existed: typeof first['oldText'] === 'string' && textMember(first['_meta'], 'kind') !== 'add',
     path: first['path'] as string,
   };
 }
@@ -154,10 +157,12 @@ function commandOf({ input, title }: ToolCall): string {
   return typeof command === 'string' ? command : title.replaceAll('`', '');
 }
 
-/** Agents write it in different ways: `mcp__server__tool`, `server/tool`, `server_tool`. */
+/** Agents write it in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP Server)`. */
 function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | undefined {
   const [, first, rest] = /^(?:mcp__|Tool: |mcp\.)([\w.-]+?)(?:__|\/|\.)([\w./-]+)$/.exec(name) ?? [];
   if (first !== undefined) return mask(`${first}/${rest}`);
+  const [, tool, of] = /^([\w.-]+) \((.+) MCP Server\)/.exec(name) ?? [];
+  if (of !== undefined && mcpServers.includes(of)) return mask(`${of}/${tool}`);
   const server = mcpServers.find((one) => name.startsWith(`${one}_`) && /^[\w-]+$/.test(name));
   return server === undefined ? undefined : mask(`${server}/${name.slice(server.length + 1)}`);
 }

@@ -1,5 +1,6 @@
 // OpenAI's responses.
 import type { Answer } from './script.ts';
+import type { Tool } from './tools.ts';
 import {
   type Json,
   type ModelProtocol,
@@ -18,13 +19,26 @@ const usage = {
   total_tokens: scriptedUsage.input + scriptedUsage.output,
 };
 
+/** Tools can be kept in namespaces. No name has a slash, so that one stands between the two here. */
+function toolsOf(tools: unknown, namespace = ''): Tool[] {
+  return objects(tools).flatMap(({ type, name, parameters, tools: kept }) => {
+    if (type === 'namespace') return toolsOf(kept, `${name}/`);
+    return type === 'function' ? [{ name: `${namespace}${name}`, schema: parameters }] : [];
+  });
+}
+
+function calledName(name: string): Json {
+  const [first = '', second] = name.split('/');
+  return second === undefined ? { name } : { namespace: first, name: second };
+}
+
 function itemOf(answer: Answer): Json {
   if (answer.call === undefined) {
     const content = [{ type: 'output_text', text: answer.text, annotations: [] }];
     return { type: 'message', id: 'msg_scripted', role: 'assistant', status: 'completed', content };
   }
   const { id, name, input } = answer.call;
-  const call = { call_id: id, name, arguments: JSON.stringify(input) };
+  const call = { call_id: id, ...calledName(name), arguments: JSON.stringify(input) };
   return { type: 'function_call', id: `fc_${id}`, status: 'completed', ...call };
 }
 
@@ -63,9 +77,7 @@ export const openaiResponses: ModelProtocol = {
     return {
       model: String(model),
       stream: stream === true,
-      tools: objects(tools)
-        .filter(({ type }) => type === 'function')
-        .map(({ name, parameters }) => ({ name: String(name), schema: parameters })),
+      tools: toolsOf(tools),
       results: items.filter(isResult).map(({ output }) => textOf(output)),
       said: messages.filter(isSaid).map(({ content }) => textOf(content)),
       told: [

@@ -94,6 +94,15 @@ describe('the scripted model', () => {
     assert.deepEqual(events.at(-1).response.output, output);
   });
 
+  it('calls a tool in a namespace of responses by both names', async (t) => {
+    const { ask } = await serve(t, [{ call: { tool: 'look_up', input: { word: 'x' } } }]);
+    const kept = [{ type: 'function', name: 'look_up', parameters: {} }];
+    const tools = [{ type: 'namespace', name: 'mcp__docs', tools: kept }];
+    const { output }: { output: object[] } = await ask('/v1/responses', { model: 'm', tools, input: 'go' });
+    const { namespace, name } = output[0] as { namespace: string; name: string };
+    assert.deepEqual([namespace, name], ['mcp__docs', 'look_up']);
+  });
+
   it('speaks messages', async (t) => {
     const { ask, stream } = await serve(t);
     const tools = [{ name: 'Write', input_schema: writeSchema }];
