@@ -43,7 +43,7 @@ describe('a conversation with a real agent', { skip: noBubblewrap }, () => {
         assert.ok(versions[id] === undefined, missing);
         return t.skip(missing);
       }
-      const seen = await drive(t, id, protocol);
+      const seen = await drive(t, id, protocol === 'any' ? 'anthropic' : protocol);
       const outcomes = outcomesOf(seen);
       rows.push({ agent: id, version: choice.found.version ?? ownVersion, outcomes });
 

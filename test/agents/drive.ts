@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Protocol } from '../../src/runtime/agents/profiles.ts';
+import type { Protocol } from '../../src/modelProtocols.ts';
 import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
 import {
   createScriptedModel,

@@ -28,7 +28,7 @@ describe('the preloaded fetch', () => {
     assert.equal(run(''), 'used');
     const settings = join(temporaryFolder(t), 'a "b" c');
     cpSync(settingsFolder, settings, { recursive: true });
-    const values = { model: '', token: '', base: '', origin: '', home: '', settings };
+    const values = { model: '', token: '', base: '', origin: '', home: '', condense: '', settings };
     const options = fillText('--require={settings:quoted}/nodeFetch.cjs', values);
     assert.equal(run(options), 'asked undefined');
   });
