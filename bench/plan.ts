@@ -39,6 +39,8 @@ export interface Plan {
     readonly crowd: number;
     readonly takeovers: number;
   };
+  /** Of the built-in agent, with each model API. */
+  readonly agent: { readonly starts: number };
   readonly gateway: {
     /** Sizes of a request, for one connection; the first also for the streams. */
     readonly bodyBytes: readonly number[];
@@ -80,6 +82,7 @@ export const fullPlan: Plan = {
     messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
   },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
+  agent: { starts: 10 },
   gateway: {
     bodyBytes: [2_000, 200_000],
     warmups: 300,
@@ -113,6 +116,7 @@ export const quickPlan: Plan = {
     messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
   },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
+  agent: { starts: 2 },
   gateway: {
     bodyBytes: [2_000, 200_000],
     warmups: 50,

@@ -2,6 +2,7 @@
 // its progress on standard error. Loopback only, bounded in time, and nothing is left behind.
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../test/support/postgresServer.ts';
+import { measureAgent } from './agent.ts';
 import { measureAppend } from './append.ts';
 import { createFilledOnce, type FilledOnce } from './filled.ts';
 import { measureFlatness } from './flatness.ts';
@@ -33,6 +34,7 @@ const parts: readonly Part[] = [
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
+  { name: 'agent', needsPostgres: false, measure: measureAgent },
   { name: 'gateway', needsPostgres: false, measure: measureGateway },
 ];
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CurrentModel, currentModelPath } from '../../../gateway/current.ts';
-import { protocolBases } from '../../../modelProtocols.ts';
+import { type Protocol, protocolBases } from '../../../modelProtocols.ts';
 import { mib } from '../../../schema.ts';
 import { anthropic } from './anthropic.ts';
 import { deliver, refuse, sendJson, streamDelivery, wholeDelivery } from './delivery.ts';
@@ -49,33 +49,38 @@ async function readBody(request: IncomingMessage): Promise<Json | undefined> {
   }
 }
 
-const current: Omit<CurrentModel, 'name'> = {
-  protocol: 'openai-chat',
-  base: protocolBases['openai-chat'],
-  fault: null,
-  context: null,
-  max_output: null,
-};
+function currentModel(name: string, protocol: Protocol): CurrentModel {
+  const base = protocolBases[protocol];
+  return { name, protocol, base, fault: null, context: null, max_output: null };
+}
 
 /** What agents ask beside the work: how much a text is, and which models there are. */
-function aside(response: ServerResponse, path: string, name: string): void {
+function aside(response: ServerResponse, path: string, current: CurrentModel): void {
   const { input } = scriptedUsage;
   if (/count_?tokens$/i.test(path)) sendJson(response, 200, { input_tokens: input, totalTokens: input });
   else if (/\/models$/.test(path)) sendJson(response, 200, { object: 'list', data: [], models: [] });
-  else if (path === currentModelPath) sendJson(response, 200, { name, ...current });
+  else if (path === currentModelPath) sendJson(response, 200, current);
   else refuse(response, 404, 'The scripted model knows no such path.');
+}
+
+interface ModelOptions {
+  readonly requestsMax?: number;
+  /** What it says it is, to agents that ask. */
+  readonly name?: string;
+  readonly protocol?: Protocol;
 }
 
 export function createScriptedModel(
   script: readonly Step[],
-  { requestsMax = usualRequestsMax, name = 'scripted' } = {},
+  { requestsMax = usualRequestsMax, name = 'scripted', protocol: spoken = 'openai-chat' }: ModelOptions = {},
 ): ScriptedModel {
   const exchanges: Exchange[] = [];
   const { work, meet } = splitScript(script);
 
   async function reply(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const protocol = protocols.find((candidate) => candidate.path.test(path));
-    if (protocol === undefined || request.method !== 'POST') return aside(response, path, name);
+    if (protocol === undefined || request.method !== 'POST')
+      return aside(response, path, currentModel(name, spoken));
     if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent asks without end.');
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 400, 'The body is not a JSON object, or too large.');
