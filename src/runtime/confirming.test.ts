@@ -71,13 +71,13 @@ for (const kind of databaseKinds) {
 
     it('is closed when the service ends, told as expired, and the agent can ask again', async (t) => {
       const place = await createPlace(kind);
-      t.after(() => place.remove());
       const first = await startAsking(t, { place });
       const id = await first.create('remember this\nask execute deploy');
       const asked = await question(first, id);
       await first.service.stop();
 
       const second = await startAsking(t, { place });
+      t.after(() => place.remove());
       await second.turns(id, 2);
       const late = await confirm(second, id, { decision: 'allow', question: asked.id });
       assert.equal(late.status, 409);

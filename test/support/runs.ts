@@ -114,7 +114,6 @@ export async function startRuns(
   if (!(process.env['PATH'] ?? '').split(delimiter).includes(fakeAgentPath()))
     process.env['PATH'] = `${fakeAgentPath()}${delimiter}${process.env['PATH']}`;
   const place = options.place ?? (await createPlace(options.kind ?? 'sqlite'));
-  if (options.place === undefined) t.after(() => place.remove());
   if (!existsSync(join(place.dataDir, 'agents.json'))) writeAgents(place.dataDir, options.flags);
   const service = await startService(
     {
@@ -124,6 +123,8 @@ export async function startRuns(
     },
     t,
   );
+  // Hooks run in the order in which they are set: the service has to be gone first.
+  if (options.place === undefined) t.after(() => place.remove());
   await service.ask('/api/settings', { json: { agent: 'fake', ...options.settings } });
   return { service, ...createRunsClient(service.ask) };
 }
