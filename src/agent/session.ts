@@ -41,8 +41,11 @@ function loadParts() {
   return loading;
 }
 
+const remedy =
+  'Settings are changed with PATCH /api/settings, or on the machine of the service: `./parley settings set llm_model anthropic/claude-sonnet-4-5` and `./parley settings set llm_api_key < key.txt`. Then send your message again.';
+
 async function sayFault(fault: string, client: Client): Promise<StopReason> {
-  const text = `I cannot start: ${fault}\n\nSend your message again when that is done.`;
+  const text = `I cannot start: ${fault}\n\n${remedy}`;
   await client.tell({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
   return 'end_turn';
 }

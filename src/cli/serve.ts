@@ -45,6 +45,17 @@ function apiOnly({ databaseKind }: App): string {
   return `It answers requests and runs nothing: conversations wait until ${who}.`;
 }
 
+/** On the first start: what the agent needs before it can work. */
+function modelHint({ dataDir }: Config): string[] {
+  const shown = shownFile(dataDir);
+  const parley = shown === './data' ? './parley' : `PARLEY_DATA_DIR=${shown} ./parley`;
+  return [
+    '  A model for its agent, whose key is read from a file:',
+    `    ${parley} settings set llm_model anthropic/claude-sonnet-4-5`,
+    `    ${parley} settings set llm_api_key < key.txt`,
+  ];
+}
+
 export function banner(app: App, config: Config): string {
   if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;
@@ -75,6 +86,7 @@ export function banner(app: App, config: Config): string {
     '  A conversation:',
     `    curl ${address}/api/conversations -H "X-Session-API-Key: ${key}" \\`,
     `      -H "Content-Type: application/json" -d '{"initial_user_msg": "Hello"}'`,
+    ...(made === undefined ? [] : modelHint(config)),
     '',
     `  Reference: ${address}/docs    Stop: Ctrl-C`,
     '',
