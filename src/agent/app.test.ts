@@ -94,6 +94,35 @@ describe('the built-in agent', () => {
     assert.match(bench.model.exchanges[0]?.asked.told ?? '', /what is this\?\[image\]/);
   });
 
+  it('says that there is an image where its model is known to see none', async (t) => {
+    const bench = await startAgentBench(t, { script: [{ say: 'Nothing.' }], current: { images: false } });
+    await bench.open();
+    await bench.prompt([{ type: 'image', data: 'AAAA', mimeType: 'image/png' }]);
+    assert.match(bench.model.exchanges[0]?.asked.told ?? '', /an image, which you cannot see/);
+  });
+
+  for (const [protocol, seen] of [
+    ['openai-chat', true],
+    ['gemini', true],
+    ['anthropic', false],
+  ] as const)
+    it(`looks at an image file in ${protocol}${seen ? '' : ', or hears that it cannot'}`, async (t) => {
+      const script = [{ call: { tool: 'read_file', input: { path: 'a.png' } } }, { say: 'ok' }];
+      const current = { protocol, base: protocolBases[protocol], images: seen };
+      const bench = await startAgentBench(t, { script, current });
+      const pixel =
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+      writeFileSync(join(bench.cwd, 'a.png'), Buffer.from(pixel, 'base64'));
+      await bench.open();
+      await bench.prompt('go');
+      const { asked } = bench.model.exchanges[1] ?? {};
+      assert.match(
+        asked?.told ?? '',
+        seen ? /that your tools gave:\[image\]/ : /images, which you cannot see/,
+      );
+      assert.doesNotMatch(asked?.results.join() ?? '', /iVBOR/);
+    });
+
   it('gives a title to a conversation that begins with more than a few words', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'Sure.' }, { say: 'Again.' }] });
     await bench.open();

@@ -21,8 +21,8 @@ function charsOf(message: ModelMessage): number {
 
 /** Whether it is time, by the count of the provider or, without one, by length. */
 export function isTooLong(tokens: number | undefined, { model, journal }: TurnNeeds): boolean {
-  const chars = journal.messages.reduce((sum, message) => sum + charsOf(message), 0);
-  return (tokens ?? chars / charsPerToken) > model.contextTokens * fullShare;
+  const guessed = () => journal.messages.reduce((sum, one) => sum + charsOf(one), 0) / charsPerToken;
+  return (tokens ?? guessed()) > model.contextTokens * fullShare;
 }
 
 function partText(part: Exclude<ModelMessage['content'], string>[number]): string {

@@ -9,6 +9,8 @@ export interface Model {
   readonly language: LanguageModel;
   readonly contextTokens: number;
   readonly outputTokensMax: number | undefined;
+  /** Unless it is known not to. */
+  readonly seesImages: boolean;
 }
 
 interface Place {
@@ -65,11 +67,12 @@ async function askForModel({ gateway, token }: AgentConfig): Promise<CurrentMode
 
 /** The user's model as it is now, or the sentence that says why there is none. */
 export async function findModel(config: AgentConfig): Promise<Model | { readonly fault: string }> {
-  const { name, protocol, base, fault, context, max_output } = await askForModel(config);
+  const { name, protocol, base, fault, context, max_output, images } = await askForModel(config);
   if (fault !== null) return { fault };
   return {
     language: await loads[protocol]({ name, base: config.gateway + base, token: config.token }),
     contextTokens: context ?? contextTokensUsual,
     outputTokensMax: max_output ?? outputTokensUsual[protocol],
+    seesImages: images ?? true,
   };
 }

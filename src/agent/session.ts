@@ -102,7 +102,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers }: Opened): Sess
       client = to;
       turn = new AbortController();
       const { calledFor } = await knowledge;
-      return work(model, toMessage(blocks, calledFor), to, turn.signal);
+      return work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, turn.signal);
     },
     cancel: () => turn?.abort(),
     close: async () => {

@@ -4,7 +4,7 @@ import type { ToolResultPart } from 'ai';
 import type { Client, Leave } from './client.ts';
 import type { Journal } from './journal.ts';
 import type { WantedCall } from './step.ts';
-import type { FileChange, Tool, ToolResult, ToolUse } from './tools/tool.ts';
+import type { FileChange, Tool, ToolImage, ToolResult, ToolUse } from './tools/tool.ts';
 
 /** Output while a tool runs is told no more often. */
 const outputEveryMs = 250;
@@ -35,17 +35,10 @@ function contentOf({ text, image, change }: ToolResult): ToolCallContent[] {
   ];
 }
 
-function toOutput({ text, image, failed }: ToolResult): ToolResultPart['output'] {
-  if (failed === true) return { type: 'error-text', value: text };
-  if (image === undefined) return { type: 'text', value: text };
-  const data = { type: 'data', data: image.data } as const;
-  return {
-    type: 'content',
-    value: [
-      { type: 'text', text },
-      { type: 'file', data, mediaType: image.mimeType },
-    ],
-  };
+/** The text alone: not every API takes images there, and some would read the letters of one. */
+function toOutput({ text, failed }: ToolResult): ToolResultPart['output'] {
+  const value = text === '' ? '(no output)' : text;
+  return failed === true ? { type: 'error-text', value } : { type: 'text', value };
 }
 
 /** Tells the newest output now and then. What is returned tells nothing more. */
@@ -114,8 +107,8 @@ export function createToolCalls(needs: CallNeeds) {
     }
   }
 
-  /** Never throws: whatever goes wrong is a result that the model reads. */
-  return async function doCall(call: WantedCall): Promise<void> {
+  /** Never throws: whatever goes wrong is a result that the model reads. Returns the image that it is to see, too. */
+  return async function doCall(call: WantedCall): Promise<ToolImage | undefined> {
     const { id, name, input } = call;
     const tool = tools.find((one) => one.name === name);
     const fault = tool === undefined ? `There is no tool ${name}.` : tool.check(input);
@@ -134,5 +127,6 @@ export function createToolCalls(needs: CallNeeds) {
       ...(fault === undefined ? {} : { title: name }),
       ...(exitCode === undefined ? {} : { rawOutput: { exit_code: exitCode } }),
     });
+    return result.image;
   };
 }

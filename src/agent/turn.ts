@@ -9,7 +9,8 @@ import type { Model } from './model.ts';
 import { StepError } from './modelErrors.ts';
 import { type Step, takeStep } from './step.ts';
 import { createToolCalls } from './toolCalls.ts';
-import type { Tool } from './tools/tool.ts';
+import type { Tool, ToolImage } from './tools/tool.ts';
+import { imagePart } from './userMessage.ts';
 
 export interface TurnNeeds {
   readonly config: AgentConfig;
@@ -22,6 +23,9 @@ export interface TurnNeeds {
   readonly signal: AbortSignal;
   readonly allowed: Set<string>;
 }
+
+/** A model that does not come to an end by then is in a circle. */
+const stepsMax = 1_000;
 
 const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> = {
   length: 'max_tokens',
@@ -40,20 +44,30 @@ async function nextStep(needs: TurnNeeds): Promise<Step> {
   }
 }
 
+/** What tools have to show comes after their results, where all APIs take images. */
+function shownImages(images: readonly ToolImage[], { seesImages }: Model): ModelMessage {
+  if (!seesImages) return { role: 'user', content: '[Your tools gave images, which you cannot see.]' };
+  const parts = images.map(({ data, mimeType }) => imagePart(data, mimeType));
+  return { role: 'user', content: [{ type: 'text', text: 'The images that your tools gave:' }, ...parts] };
+}
+
 async function work(needs: TurnNeeds): Promise<StopReason> {
   const { config, model, journal, client, signal } = needs;
   const doCall = createToolCalls(needs);
-  for (;;) {
+  for (let steps = 0; steps < stepsMax; steps++) {
     const step = await nextStep(needs);
     for (const message of step.messages) journal.addMessage(message);
     if (step.tokens !== undefined)
       await client.tell({ sessionUpdate: 'usage_update', used: step.tokens, size: model.contextTokens });
-    for (const call of step.calls) await doCall(call);
+    const images: ToolImage[] = [];
+    for (const call of step.calls) images.push(...[(await doCall(call)) ?? []].flat());
+    if (images.length > 0) journal.addMessage(shownImages(images, model));
     signal.throwIfAborted();
     if (step.calls.length === 0 && step.finishReason !== 'tool-calls')
       return stopReasons[step.finishReason] ?? 'end_turn';
     if (config.condenses && isTooLong(step.tokens, needs)) await condense(needs);
   }
+  return 'max_turn_requests';
 }
 
 /** Rejects with StepError where the model cannot be asked, and the user was not told why. */

@@ -6,12 +6,18 @@ type Part = TextPart | FilePart;
 
 const text = (value: string): Part => ({ type: 'text', text: value });
 
-function toPart(block: ContentBlock): Part {
+export function imagePart(data: string, mediaType: string): FilePart {
+  return { type: 'file', data: { type: 'data', data }, mediaType };
+}
+
+function toPart(block: ContentBlock, seesImages: boolean): Part {
   switch (block.type) {
     case 'text':
       return text(block.text);
     case 'image':
-      return { type: 'file', data: { type: 'data', data: block.data }, mediaType: block.mimeType };
+      return seesImages
+        ? imagePart(block.data, block.mimeType)
+        : text('[The user sent an image, which you cannot see.]');
     case 'resource_link':
       return text(`[${block.description ?? 'A link'}: ${block.uri}]`);
     case 'resource':
@@ -21,12 +27,17 @@ function toPart(block: ContentBlock): Part {
   }
 }
 
-/** `calledFor`: what the repository has to say to such words. */
+interface MessageOptions {
+  /** What the repository has to say to such words. */
+  readonly calledFor: (words: string) => readonly string[];
+  readonly seesImages: boolean;
+}
+
 export function toMessage(
   blocks: readonly ContentBlock[],
-  calledFor: (words: string) => readonly string[],
+  { calledFor, seesImages }: MessageOptions,
 ): ModelMessage {
-  const parts = blocks.map(toPart);
+  const parts = blocks.map((block) => toPart(block, seesImages));
   const words = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
   const known = calledFor(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
   return { role: 'user', content: [...parts, ...known] };

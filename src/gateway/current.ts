@@ -19,5 +19,7 @@ export const CurrentModel = Type.Object({
   /** Tokens that it takes in, and gives out at once; null where that is not known. */
   context: Tokens,
   max_output: Tokens,
+  /** Whether it sees images; null where that is not known. */
+  images: Type.Union([Type.Boolean(), Type.Null()]),
 });
 export type CurrentModel = Static<typeof CurrentModel>;

@@ -167,7 +167,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   function describe(): CurrentModel {
     const { model, baseUrl } = target;
     const protocol = nativeProtocol(model, baseUrl);
-    const { context = null, max_output = null } = models.find(model ?? '') ?? {};
+    const { context = null, max_output = null, images = null } = models.find(model ?? '') ?? {};
     return {
       name: plainModelName(model),
       protocol,
@@ -175,6 +175,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       fault: faultOf(protocol),
       context,
       max_output,
+      images,
     };
   }
 

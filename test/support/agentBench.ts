@@ -65,6 +65,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
     fault: null,
     context: null,
     max_output: null,
+    images: null,
     ...options.current,
   };
   const gateway = await serve(t, model, () => current);

@@ -51,7 +51,7 @@ async function readBody(request: IncomingMessage): Promise<Json | undefined> {
 
 function currentModel(name: string, protocol: Protocol): CurrentModel {
   const base = protocolBases[protocol];
-  return { name, protocol, base, fault: null, context: null, max_output: null };
+  return { name, protocol, base, fault: null, context: null, max_output: null, images: null };
 }
 
 /** What agents ask beside the work: how much a text is, and which models there are. */
