@@ -75,6 +75,15 @@ describe('the built-in agent', () => {
     assert.equal(bench.model.exchanges.length, 1);
   });
 
+  it('ends its turn when it is cancelled before it has begun to ask', async (t) => {
+    const bench = await startAgentBench(t, { script: [{ run: 'touch begun' }, { say: 'no' }] });
+    await bench.open();
+    const turn = bench.prompt('go');
+    await bench.cancel();
+    assert.equal(await turn, 'cancelled');
+    assert.ok(!existsSync(join(bench.cwd, 'begun')));
+  });
+
   it('remembers what was said in earlier turns', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'One.' }, { say: 'Two.' }] });
     await bench.open();

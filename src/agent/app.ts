@@ -17,7 +17,12 @@ interface AppOptions {
   readonly home: string;
   /** For what the agent starts. */
   readonly env: NodeJS.ProcessEnv;
+  /** Before a model whose answer broke off is asked again; a shorter one, for tests. */
+  readonly askAgainMs?: number;
 }
+
+/** Of JSON-RPC. What stands beside it is read by the user. */
+const internalError = -32_603;
 
 const offer = {
   protocolVersion: PROTOCOL_VERSION,
@@ -30,7 +35,7 @@ const offer = {
   },
 };
 
-export function createAgentApp({ config, home, env }: AppOptions): {
+export function createAgentApp({ config, home, env, askAgainMs }: AppOptions): {
   readonly app: AgentApp;
   close(): Promise<void>;
 } {
@@ -53,6 +58,7 @@ export function createAgentApp({ config, home, env }: AppOptions): {
     env,
     cwd,
     mcpServers,
+    ...(askAgainMs === undefined ? {} : { askAgainMs }),
   });
 
   const app = agent({ name: identity.name })
@@ -74,7 +80,7 @@ export function createAgentApp({ config, home, env }: AppOptions): {
       } catch (error) {
         throw error instanceof RequestError
           ? error
-          : RequestError.internalError(undefined, (error as Error).message);
+          : new RequestError(internalError, (error as Error).message);
       }
     })
     .onNotification(methods.agent.session.cancel, ({ params }) => sessions.get(params.sessionId)?.cancel());

@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startAgentBench, temporary } from '../../test/support/agentBench.ts';
 import { createJournal, resumeJournal } from './journal.ts';
 
 const id = '00000000-0000-4000-8000-000000000000';
+const fileIn = (home: string) => join(home, '.parley-agent/sessions', `${id}.jsonl`);
 const call = (toolCallId: string) =>
   ({ type: 'tool-call', toolCallId, toolName: 'bash', input: { command: 'x' } }) as const;
 const result = (toolCallId: string, value: string) =>
@@ -65,6 +75,66 @@ describe('the journal of a session', () => {
       again?.messages.map(({ role }) => role),
       ['user', 'assistant'],
     );
+  });
+
+  it('goes on behind a line that was cut off in the middle of a character', (t) => {
+    const home = temporary(t);
+    const journal = createJournal(home, id);
+    journal.addMessage({ role: 'user', content: 'größer' });
+    journal.close();
+    appendFileSync(fileIn(home), Buffer.from('{"message":{"role":"user","content":"größer').subarray(0, -3));
+    for (const content of ['b', 'c']) {
+      const resumed = resumeJournal(home, id);
+      resumed?.addMessage({ role: 'user', content });
+      resumed?.close();
+    }
+    const lines = readFileSync(fileIn(home), 'utf8').trimEnd().split('\n');
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).message.content),
+      ['größer', 'b', 'c'],
+    );
+  });
+
+  const message = '{"message":{"role":"user","content":"go"}}\n';
+  const strange: Readonly<Record<string, (file: string) => void>> = {
+    empty: (file) => writeFileSync(file, ''),
+    'a line that was cut off, and no more': (file) => writeFileSync(file, '{"mess'),
+    garbage: (file) => writeFileSync(file, `${message}\0\xff garbage\n${message}`),
+    'other JSON': (file) => writeFileSync(file, `${message}null\n`),
+    'a message of nobody': (file) => writeFileSync(file, `${message}{"message":{"role":"king"}}\n`),
+    'a result of nothing': (file) => writeFileSync(file, `${message}{"result":{}}\n`),
+    'a folder': (file) => {
+      rmSync(file);
+      mkdirSync(file);
+    },
+    'a link': (file) => {
+      writeFileSync(`${file}.real`, message);
+      rmSync(file);
+      symlinkSync(`${file}.real`, file);
+    },
+    'a pipe': (file) => {
+      rmSync(file);
+      execFileSync('mkfifo', [file]);
+    },
+  };
+  for (const [what, put] of Object.entries(strange))
+    it(`is not gone on with where there is ${what} in its place`, (t) => {
+      const home = temporary(t);
+      createJournal(home, id).close();
+      put(fileIn(home));
+      assert.equal(resumeJournal(home, id), undefined);
+    });
+
+  it('is begun where something else lies in the place of its folder', (t) => {
+    const home = temporary(t);
+    const elsewhere = temporary(t);
+    writeFileSync(join(home, '.parley-agent'), 'no folder');
+    createJournal(home, id).close();
+    rmSync(join(home, '.parley-agent/sessions'), { recursive: true });
+    symlinkSync(elsewhere, join(home, '.parley-agent/sessions'));
+    assert.equal(resumeJournal(home, id), undefined);
+    createJournal(home, id).close();
+    assert.deepEqual(readdirSync(elsewhere), []);
   });
 
   it('knows no session of another home, nor a path for one', (t) => {

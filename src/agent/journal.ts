@@ -1,8 +1,19 @@
 // What a session has said and done, line by line in a file of the home: each step is written before the next begins, so
 // that a session whose program was killed goes on where it was.
-import { closeSync, existsSync, fdatasyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
+import { mib } from '../schema.ts';
 
 type Entry =
   | { readonly message: ModelMessage }
@@ -24,6 +35,8 @@ export interface Journal {
 }
 
 const sessionId = /^[0-9a-f-]{36}$/;
+/** A longer one is not gone on with. */
+const bytesMax = 256 * mib;
 
 function fileOf(home: string, id: string): string {
   return join(home, '.parley-agent', 'sessions', `${id}.jsonl`);
@@ -38,13 +51,43 @@ function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessag
   return [...messages.slice(0, -1), { role: 'tool', content: [...last.content, entry.result] }];
 }
 
-/** A line that was cut off when its writer died is passed over. */
-function parseLine(line: string): Entry[] {
+type Members = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+const roles: readonly unknown[] = ['user', 'assistant', 'tool'];
+
+function isMessage(value: unknown): boolean {
+  if (!isObject(value) || !roles.includes(value['role'])) return false;
+  const { content } = value;
+  return typeof content === 'string' || (Array.isArray(content) && content.every(isObject));
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isObject(value)) return false;
+  const { message, began, result, condensed, kept } = value;
+  if (message !== undefined) return isMessage(message);
+  if (condensed !== undefined) return isMessage(condensed) && Number.isSafeInteger(kept);
+  if (result !== undefined)
+    return isObject(result) && typeof result['toolCallId'] === 'string' && isObject(result['output']);
+  return typeof began === 'string';
+}
+
+function parseLine(line: string): unknown {
   try {
-    return [JSON.parse(line) as Entry];
+    return JSON.parse(line);
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** Undefined where anything else has written to it, too: a model that reads half of a session is refused for ever. */
+function readEntries(file: string): Entry[] | undefined {
+  const text = readFileSync(file, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  // What was cut off when its writer died must not become a part of the next line.
+  if (whole.length < text.length) truncateSync(file, Buffer.byteLength(whole));
+  const entries = whole.split('\n').slice(0, -1).map(parseLine);
+  return entries.every(isEntry) ? entries : undefined;
 }
 
 /** Calls of the last message whose results are missing. */
@@ -90,23 +133,37 @@ function open(file: string, entries: readonly Entry[]): Journal {
   };
 }
 
+/** Whatever is no folder where one should be goes. */
+function ensureFolder(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  rmSync(folder, { force: true });
+  mkdirSync(folder, { mode: 0o700 });
+}
+
 export function createJournal(home: string, id: string): Journal {
   const file = fileOf(home, id);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  ensureFolder(dirname(dirname(file)));
+  ensureFolder(dirname(file));
   return open(file, []);
 }
 
-/** Undefined where there is none. Calls that were under way get a result that says so. */
+/** What lies there may be anything, for commands of the model can reach it, too. */
+function isOurs(file: string): boolean {
+  try {
+    const stats = lstatSync(file);
+    return stats.isFile() && stats.size <= bytesMax;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Undefined where there is none, or nothing in it that a model can go on with. Calls that were under way get a result
+ * that says so.
+ */
 export function resumeJournal(home: string, id: string): Journal | undefined {
   const file = fileOf(home, id);
-  if (!sessionId.test(id) || !existsSync(file)) return undefined;
-  const text = readFileSync(file, 'utf8');
-  const lines = text.split('\n');
-  if (lines.at(-1) !== '') {
-    // What is written next must not become a part of the line that was cut off.
-    const handle = openSync(file, 'a');
-    writeSync(handle, '\n');
-    closeSync(handle);
-  }
-  return open(file, lines.filter((line) => line !== '').flatMap(parseLine));
+  if (!sessionId.test(id) || !isOurs(file)) return undefined;
+  const entries = readEntries(file);
+  return entries === undefined || entries.length === 0 ? undefined : open(file, entries);
 }

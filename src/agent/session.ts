@@ -18,6 +18,7 @@ interface SessionOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly mcpServers: readonly McpServer[];
+  readonly askAgainMs?: number;
 }
 
 export interface Session {
@@ -55,7 +56,7 @@ interface Opened extends SessionOptions {
   readonly journal: Journal;
 }
 
-function open({ id, journal, config, home, cwd, env, mcpServers }: Opened): Session {
+function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: Opened): Session {
   const parts = loadParts();
   const allowed = new Set<string>();
   let client: Client | undefined;
@@ -91,18 +92,21 @@ function open({ id, journal, config, home, cwd, env, mcpServers }: Opened): Sess
     const { always } = await knowledge;
     const system = systemPrompt({ cwd, instructions: await readInstructions(home), knowledge: always });
     const tools = [...toolbox.tools, ...remoteTools];
-    return takeTurn({ config, model, system, cwd, journal, tools, client: to, signal, allowed }, said);
+    const needs = { config, model, system, cwd, journal, tools, client: to, signal, allowed, askAgainMs };
+    return takeTurn(needs, said);
   }
 
   return {
     id,
     prompt: async (blocks, to) => {
+      client = to;
+      // Before all else: it may be cancelled at any time.
+      turn = new AbortController();
+      const { signal } = turn;
       const model = await findModel(config);
       if ('fault' in model) return sayFault(model.fault, to);
-      client = to;
-      turn = new AbortController();
       const { calledFor } = await knowledge;
-      return work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, turn.signal);
+      return work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, signal);
     },
     cancel: () => turn?.abort(),
     close: async () => {

@@ -8,7 +8,7 @@ import type { Tool } from './tools/tool.ts';
 
 /** The gateway tries again what fails before an answer begins; here, answers that were broken off. */
 const attemptsMax = 4;
-const firstPauseMs = 1_000;
+const askAgainUsualMs = 1_000;
 
 export interface StepNeeds {
   readonly model: Model;
@@ -17,6 +17,8 @@ export interface StepNeeds {
   readonly tools: readonly Tool[];
   readonly client: Client;
   readonly signal: AbortSignal;
+  /** Before the second attempt; longer before each further one. */
+  readonly askAgainMs?: number | undefined;
 }
 
 export interface WantedCall {
@@ -82,21 +84,23 @@ async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
     } else if (part.type === 'error') throw part.error;
   }
   signal.throwIfAborted();
-  return { messages: await result.responseMessages, calls, finishReason, tokens };
+  const said = (await result.responseMessages).filter(({ content }) => content.length > 0);
+  return { messages: said, calls, finishReason, tokens };
 }
 
 /** Throws the signal's reason, or StepError. */
 export async function takeStep(needs: StepNeeds): Promise<Step> {
   const toolSet = toToolSet(needs.tools);
+  const { askAgainMs = askAgainUsualMs } = needs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await request(needs, toolSet);
     } catch (error) {
       if (needs.signal.aborted) throw needs.signal.reason;
-      if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error);
+      if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error, attempt);
       const content = words('The answer of the model broke off. Asking again.');
       await needs.client.tell({ sessionUpdate: 'agent_thought_chunk', content });
-      await pause(firstPauseMs * 2 ** (attempt - 1), undefined, { signal: needs.signal });
+      await pause(askAgainMs * 2 ** (attempt - 1), undefined, { signal: needs.signal });
     }
   }
 }

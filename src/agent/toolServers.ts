@@ -2,6 +2,7 @@
 // from the others.
 import type { McpServer } from '@agentclientprotocol/sdk';
 import type { MCPClient } from '@ai-sdk/mcp';
+import { mib } from '../schema.ts';
 import { identity } from './identity.ts';
 import type { Tool, ToolImage, ToolResult } from './tools/tool.ts';
 
@@ -10,6 +11,8 @@ const callMs = 10 * 60_000;
 const toolsMax = 200;
 const pagesMax = 20;
 const resultCharsMax = 60_000;
+/** In base64. */
+const imageCharsMax = 4 * mib;
 /** What all providers allow for the name of a tool. */
 const nameCharsMax = 64;
 
@@ -100,8 +103,11 @@ function partText(part: ContentPart): string {
   return part.type === 'image' ? '[an image]' : JSON.stringify(part);
 }
 
+/** The first that is not too large. */
 function imageOf(parts: readonly ContentPart[]): ToolImage | undefined {
-  const image = parts.find(({ type }) => type === 'image');
+  const image = parts.find(
+    ({ type, data }) => type === 'image' && typeof data === 'string' && data.length <= imageCharsMax,
+  );
   return image && { mimeType: String(image['mimeType']), data: String(image['data']) };
 }
 

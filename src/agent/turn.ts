@@ -22,6 +22,7 @@ export interface TurnNeeds {
   readonly client: Client;
   readonly signal: AbortSignal;
   readonly allowed: Set<string>;
+  readonly askAgainMs?: number | undefined;
 }
 
 /** A model that does not come to an end by then is in a circle. */
@@ -31,6 +32,9 @@ const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> =
   length: 'max_tokens',
   'content-filter': 'refusal',
 };
+
+/** Answers in a row that want something done which is not to be understood: it is in a circle then. */
+const misunderstoodMax = 8;
 
 async function nextStep(needs: TurnNeeds): Promise<Step> {
   const { config, journal } = needs;
@@ -51,20 +55,33 @@ function shownImages(images: readonly ToolImage[], { seesImages }: Model): Model
   return { role: 'user', content: [{ type: 'text', text: 'The images that your tools gave:' }, ...parts] };
 }
 
+/** Wants something done that could not be understood; the model has been told why. */
+function isMisunderstood({ messages, calls, finishReason }: Step): boolean {
+  return calls.length === 0 && finishReason !== 'length' && messages.some(({ role }) => role === 'tool');
+}
+
+async function tell({ client, model }: TurnNeeds, { messages, tokens }: Step): Promise<void> {
+  if (tokens !== undefined)
+    await client.tell({ sessionUpdate: 'usage_update', used: tokens, size: model.contextTokens });
+  const content = { type: 'text', text: 'The model ended its answer without a word.' } as const;
+  if (messages.length === 0) await client.tell({ sessionUpdate: 'agent_thought_chunk', content });
+}
+
 async function work(needs: TurnNeeds): Promise<StopReason> {
-  const { config, model, journal, client, signal } = needs;
+  const { config, journal, signal } = needs;
   const doCall = createToolCalls(needs);
-  for (let steps = 0; steps < stepsMax; steps++) {
+  let misunderstood = 0;
+  for (let steps = 0; steps < stepsMax && misunderstood < misunderstoodMax; steps++) {
     const step = await nextStep(needs);
     for (const message of step.messages) journal.addMessage(message);
-    if (step.tokens !== undefined)
-      await client.tell({ sessionUpdate: 'usage_update', used: step.tokens, size: model.contextTokens });
+    await tell(needs, step);
     const images: ToolImage[] = [];
     for (const call of step.calls) images.push(...[(await doCall(call)) ?? []].flat());
-    if (images.length > 0) journal.addMessage(shownImages(images, model));
+    if (images.length > 0) journal.addMessage(shownImages(images, needs.model));
     signal.throwIfAborted();
-    if (step.calls.length === 0 && step.finishReason !== 'tool-calls')
-      return stopReasons[step.finishReason] ?? 'end_turn';
+    const isOdd = isMisunderstood(step);
+    if (step.calls.length === 0 && !isOdd) return stopReasons[step.finishReason] ?? 'end_turn';
+    misunderstood = isOdd ? misunderstood + 1 : 0;
     if (config.condenses && isTooLong(step.tokens, needs)) await condense(needs);
   }
   return 'max_turn_requests';

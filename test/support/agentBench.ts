@@ -73,6 +73,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
     config: { gateway, token: 'run-token', condenses },
     home,
     env: process.env,
+    askAgainMs: 2,
   });
   const toAgent = new TransformStream<Uint8Array, Uint8Array>();
   const toClient = new TransformStream<Uint8Array, Uint8Array>();

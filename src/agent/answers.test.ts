@@ -1,0 +1,182 @@
+// Answers of a model that are odd, broken or large, and what becomes of the turn.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type AgentBenchOptions, startAgentBench } from '../../test/support/agentBench.ts';
+import {
+  calling,
+  createRawModel,
+  cutOff,
+  lines,
+  type RawAnswer,
+  type RawBody,
+  refusing,
+  run,
+  saying,
+  stream,
+} from '../../test/support/rawModel.ts';
+
+async function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
+  const model = createRawModel(answers);
+  const bench = await startAgentBench(t, { ...more, model });
+  await bench.open();
+  return { ...bench, bodies: model.bodies };
+}
+
+const results = ({ messages }: RawBody): string[] =>
+  messages.filter(({ role }: RawBody) => role === 'tool').map(({ content }: RawBody) => content);
+
+const thoughts = ({ updates }: Pick<Awaited<ReturnType<typeof start>>, 'updates'>): string =>
+  updates
+    .map((update) =>
+      update.sessionUpdate === 'agent_thought_chunk' && update.content.type === 'text'
+        ? update.content.text
+        : '',
+    )
+    .join('|');
+
+const log = ({ cwd }: { readonly cwd: string }) => readFileSync(join(cwd, 'log'), 'utf8');
+
+const half = [{ role: 'assistant', content: 'The answer is ' }, { content: 'forty' }];
+const callDelta = (more: object) => ({
+  tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'bash', ...more } }],
+});
+
+describe('an answer that breaks off', () => {
+  it('is asked for again, and its calls are done once', async (t) => {
+    const once = cutOff([callDelta({ arguments: '{"command":"echo x >>log"}' })]);
+    const bench = await start(t, [once, calling([run('echo x >>log')]), saying('Done.')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.equal(log(bench), 'x\n');
+    assert.equal(bench.ended().length, 1);
+    assert.match(thoughts(bench), /broke off\. Asking again/);
+  });
+
+  it('leaves nothing of itself in what the model reads later', async (t) => {
+    const bench = await start(t, [cutOff(half), saying('The answer is 42.'), saying('Yes.')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.ok(bench.said().endsWith('The answer is 42.'));
+    await bench.prompt('sure?');
+    const said = bench.bodies[2].messages.filter(({ role }: RawBody) => role === 'assistant');
+    assert.deepEqual(
+      said.map(({ content }: RawBody) => content),
+      ['The answer is 42.'],
+    );
+  });
+
+  const always: Readonly<Record<string, RawAnswer>> = {
+    'is cut off': cutOff(half),
+    'has no end': stream(half, null),
+    'is garbage': lines('data: {"choices":[{"delta":', 'data: nonsense'),
+    'tells of an error': lines('data: {"error":{"message":"the engine is on fire"}}'),
+    'is a page': (response) => response.end('<html>Welcome to the portal</html>'),
+  };
+  for (const [name, answer] of Object.entries(always))
+    it(`ends the turn with a sentence where it always ${name}, and the next message is taken`, async (t) => {
+      const bench = await start(t, [answer, answer, answer, answer, saying('Here I am.')]);
+      await assert.rejects(bench.prompt('go'), (error: Error) => {
+        assert.match(error.message, /^The model's answer could not be read, in 4 attempts/);
+        return true;
+      });
+      assert.equal(bench.bodies.length, 4);
+      assert.equal(await bench.prompt('and now?'), 'end_turn');
+      assert.ok(bench.said().endsWith('Here I am.'));
+    });
+
+  it('tells what the provider said of it', async (t) => {
+    const bench = await start(t, [lines('data: {"error":{"message":"the engine is on fire"}}')]);
+    await assert.rejects(bench.prompt('go'), /the engine is on fire/);
+  });
+});
+
+describe('a request that the provider refuses', () => {
+  it('is told with its words, and asked once', async (t) => {
+    const bench = await start(t, [refusing(400, 'tools.3: no such thing'), saying('Better.')]);
+    await assert.rejects(
+      bench.prompt('go'),
+      /^RequestError: The model refused the request \(400\): tools\.3/,
+    );
+    assert.equal(bench.bodies.length, 1);
+    assert.equal(await bench.prompt('again'), 'end_turn');
+  });
+});
+
+describe('an odd answer', () => {
+  it('without content ends the turn, is told of, and does no harm to what follows', async (t) => {
+    for (const empty of [stream([{ role: 'assistant' }]), saying(''), stream([], 'stop')]) {
+      const bench = await start(t, [empty, saying('Here.')]);
+      assert.equal(await bench.prompt('go'), 'end_turn');
+      assert.match(thoughts(bench), /without a word/);
+      await bench.prompt('again');
+      const roles = bench.bodies[1].messages.map(({ role }: RawBody) => role);
+      assert.deepEqual(roles, ['system', 'user', 'user']);
+    }
+  });
+
+  it('that says it has calls, and has none, ends the turn', async (t) => {
+    const bench = await start(t, [saying('Well.', 'tool_calls')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.equal(bench.bodies.length, 1);
+  });
+
+  it('that became too long ends the turn for that reason', async (t) => {
+    const bench = await start(t, [saying('And so on and', 'length')]);
+    assert.equal(await bench.prompt('go'), 'max_tokens');
+  });
+
+  it('with a call whose input is no JSON, or no tool, is answered, and the model tries again', async (t) => {
+    const bad = [
+      { name: 'bash', arguments: '{"command": "echo' },
+      { name: 'no_such_tool', arguments: '{}' },
+      { name: 'bash', arguments: '{"cmd":"x"}' },
+    ];
+    for (const call of bad)
+      for (const reason of ['tool_calls', 'stop']) {
+        const bench = await start(t, [calling([call], reason), saying('Sorry.')]);
+        assert.equal(await bench.prompt('go'), 'end_turn');
+        assert.equal(bench.bodies.length, 2, `${call.arguments} ${reason}`);
+        const [told] = results(bench.bodies[1]);
+        assert.ok(told, call.name);
+        assert.ok(bench.said().endsWith('Sorry.'));
+      }
+  });
+
+  it('with good and bad calls has each answered once, in one place', async (t) => {
+    const calls = [run('echo a >>log'), { name: 'bash', arguments: '{' }, run('echo b >>log')];
+    const bench = await start(t, [calling(calls), saying('Ok.')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.equal(log(bench), 'a\nb\n');
+    assert.equal(results(bench.bodies[1]).length, 3);
+    const ids = bench.bodies[1].messages.flatMap(({ tool_call_id: id }: RawBody) => id ?? []);
+    assert.equal(new Set(ids).size, 3);
+  });
+
+  it('with thirty calls has all of them done, in order', async (t) => {
+    const many = Array.from({ length: 30 }, (_, i) => run(`echo ${i} >>log`));
+    const bench = await start(t, [calling(many), saying('Ok.')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.equal(log(bench), many.map((_, i) => `${i}\n`).join(''));
+    assert.equal(results(bench.bodies[1]).length, 30);
+  });
+
+  it('of two million characters is said whole', async (t) => {
+    const long = Array.from({ length: 200 }, () => ({ content: 'x'.repeat(10_000) }));
+    const bench = await start(t, [stream(long)]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    assert.equal(bench.said().length, 2_000_000);
+  });
+
+  it('whose command writes five megabytes gives the model their ends', async (t) => {
+    const bench = await start(t, [calling([run('yes | head -c 5000000')]), saying('Much.')]);
+    assert.equal(await bench.prompt('go'), 'end_turn');
+    const [told = ''] = results(bench.bodies[1]);
+    assert.ok(told.length > 1_000 && told.length < 100_000, String(told.length));
+  });
+
+  it('that is never understood is not asked for without end', async (t) => {
+    const bench = await start(t, [calling([{ name: 'no_such_tool', arguments: '{}' }])]);
+    assert.equal(await bench.prompt('go'), 'max_turn_requests');
+    assert.ok(!existsSync(join(bench.cwd, 'log')));
+  });
+});
