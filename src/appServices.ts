@@ -8,6 +8,7 @@ import { createWaitingBound } from './conversations/waiting.ts';
 import type { Database } from './db/transaction.ts';
 import { createHub } from './events/hub.ts';
 import { createEvents } from './events/service.ts';
+import type { GatewayTimes } from './gateway/times.ts';
 import { createRateLimiter } from './http/rates.ts';
 import { createIds } from './ids.ts';
 import { createKeys } from './keys/service.ts';
@@ -37,6 +38,7 @@ const allBusy = 'All workers are busy: it starts as soon as one is free.';
 export interface AppTimes {
   readonly worker?: Partial<RuntimeTimes>;
   readonly sweep?: SweepTimes;
+  readonly gateway?: Partial<GatewayTimes>;
 }
 
 /** Called in reverse order. */
@@ -119,6 +121,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     nextId: createIds(),
     onBackgroundError,
     times: times.worker,
+    gatewayTimes: times.gateway,
   });
   const worker = config.role === 'api' ? undefined : startWork(database, runtime, closers, onBackgroundError);
   const conversations = createConversations({

@@ -74,7 +74,7 @@ export interface GatewayOptions extends Target {
 
 export interface Gateway {
   readonly handle: BridgeHandler;
-  /** From now on requests go to this model. */
+  /** With a message of the user: requests go to this model now, and what was told of the last one is told again. */
   aim(target: Target): void;
   close(): void;
 }
@@ -275,6 +275,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     handle,
     aim: (next) => {
       target = next;
+      lastNotice = '';
     },
     close: connections.close,
   };

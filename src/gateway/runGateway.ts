@@ -10,6 +10,7 @@ import { addUsage } from '../usage/store.ts';
 import { createGateway, type Gateway, type Target } from './handler.ts';
 import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './meter.ts';
 import type { ModelHosts } from './providers.ts';
+import type { GatewayTimes } from './times.ts';
 
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;
@@ -36,6 +37,8 @@ interface RunGatewayOptions {
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;
   readonly onBackgroundError: (error: Error) => void;
+  /** Shorter ones, for tests. */
+  readonly times?: Partial<GatewayTimes>;
 }
 
 export interface RunGateway extends Pick<Gateway, 'handle'> {

@@ -7,6 +7,7 @@ import type { ConversationName } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { createRunGateway } from '../gateway/runGateway.ts';
+import type { GatewayTimes } from '../gateway/times.ts';
 import type { Models } from '../models/catalogue.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import { limitLookups } from '../outgoing/lookupGate.ts';
@@ -53,6 +54,7 @@ interface RuntimeOptions {
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<RuntimeTimes> | undefined;
+  readonly gatewayTimes?: Partial<GatewayTimes> | undefined;
 }
 
 export type Runtime = ReturnType<typeof createRuntime>;
@@ -120,6 +122,7 @@ export function createRuntime(options: RuntimeOptions) {
           onNotice,
           onLimit,
           onBackgroundError,
+          ...(options.gatewayTimes && { times: options.gatewayTimes }),
         }),
       fetchImage: createImageFetch(
         createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),

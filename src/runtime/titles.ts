@@ -2,6 +2,7 @@
 import { titleOf } from '../conversations/request.ts';
 import type { Database } from '../db/transaction.ts';
 import { renameConversation } from '../lifecycle/store.ts';
+import { userTopic } from '../topics.ts';
 import type { SessionUpdate } from './acp/update.ts';
 import type { UserEvent } from './inbox.ts';
 import type { ClaimedConversation } from './store.ts';
@@ -41,7 +42,10 @@ export function createTitles({ database, conversation, mask, onError }: TitlesOp
         sessionUpdate === 'session_info_update' && typeof told === 'string' ? tidy(mask(told)) : '';
       if (title === '') return;
       const at = new Date().toISOString();
-      database.run(renameConversation, { userId, id, title, instead: [...ours], at }).catch(onError);
+      database
+        .run(renameConversation, { userId, id, title, instead: [...ours], at })
+        .then(() => database.ring([userTopic(userId)]))
+        .catch(onError);
       ours.push(title);
     },
   };

@@ -1,0 +1,90 @@
+// The limits of the settings, and the titles, with the built-in agent.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { startBuiltin } from '../../test/support/builtinRuns.ts';
+import type { Runs } from '../../test/support/runs.ts';
+import { openStream } from '../../test/support/stream.ts';
+import { until } from '../../test/support/until.ts';
+
+/** Long enough for a title. */
+const long = 'Please write one line after the other to the file that is named log.';
+const line = { run: 'echo x >>log' };
+const titleOf = async ({ info }: Runs, id: string) =>
+  ((await info(id)) as unknown as { title: string }).title;
+
+describe('max_iterations with the built-in agent', () => {
+  it('stops it at that very request, titles not counted, and the next message goes on', async (t) => {
+    const script = [line, line, line, line, { say: 'Done.' }];
+    const runs = await startBuiltin(t, script, { settings: { max_iterations: 3 } });
+    const id = await runs.create(long);
+    const { stop_reason: reason } = await runs.reaches(id, 'STOPPED');
+    assert.equal(reason?.code, 'max_iterations');
+    assert.equal(await runs.file(id, 'log'), 'x\nx\nx\n');
+    const isTitle = ({ asked }: { asked: { tools: readonly unknown[] } }) => asked.tools.length === 0;
+    assert.equal(runs.model.exchanges.filter((one) => !isTitle(one)).length, 3);
+    assert.equal(runs.model.exchanges.filter(isTitle).length, 1);
+    assert.equal(await titleOf(runs, id), 'Scripted');
+
+    await runs.say(id, 'Go on.');
+    await runs.reaches(id, 'RUNNING');
+    assert.deepEqual(await runs.turns(id, 2), ['Done.']);
+    assert.equal(await runs.file(id, 'log'), 'x\nx\nx\nx\n');
+  });
+
+  it('leaves a message alone that needs just as many', async (t) => {
+    const runs = await startBuiltin(t, [line, { say: 'Done.' }, line, { say: 'Again.' }], {
+      settings: { max_iterations: 2 },
+    });
+    const id = await runs.create('go');
+    assert.deepEqual(await runs.turns(id, 1), ['Done.']);
+    await runs.say(id, 'again');
+    assert.deepEqual(await runs.turns(id, 2), ['Done.', 'Again.']);
+  });
+});
+
+describe('max_budget_per_task with the built-in agent', () => {
+  it('stops it with the first request past it, and again until it is raised', async (t) => {
+    const script = [line, line, { say: 'Done.' }];
+    const runs = await startBuiltin(t, script, { settings: { max_budget_per_task: 0.000001 } });
+    const id = await runs.create('go');
+    assert.equal((await runs.reaches(id, 'STOPPED')).stop_reason?.code, 'max_budget');
+    assert.equal(await runs.file(id, 'log'), 'x\n');
+    assert.equal(runs.model.exchanges.length, 1);
+    await runs.service.ask('/api/settings', { json: { max_budget_per_task: 5 } });
+    await runs.say(id, 'Go on.');
+    await runs.reaches(id, 'RUNNING');
+    assert.deepEqual(await runs.turns(id, 2), ['Done.']);
+    assert.equal(await runs.file(id, 'log'), 'x\nx\n');
+  });
+});
+
+describe('a title of the built-in agent', () => {
+  const firstTitleAfter = async (t: TestContext, change?: string) => {
+    // The answer to the work comes late enough for a title meanwhile.
+    const runs = await startBuiltin(t, [{ slow: { firstMs: 300 } }, line, { say: 'Done.' }]);
+    const { service } = runs;
+    const stream = await openStream(service.url, '/api/events/stream', { key: service.key });
+    t.after(() => stream.cut());
+    const id = await runs.create(long);
+    if (change !== undefined)
+      await service.ask(`/api/conversations/${id}`, { method: 'PATCH', json: { title: change } });
+    await runs.turns(id, 1);
+    return { runs, id, stream };
+  };
+
+  it('takes the place of the one that was made of the message, and is a change that is told', async (t) => {
+    const { runs, id, stream } = await firstTitleAfter(t);
+    await until('it has the title', async () => (await titleOf(runs, id)) === 'Scripted');
+    await until('it is told', () =>
+      stream.frames().some(({ data }) => data.includes(id) && data.includes('"Scripted"')),
+    );
+  });
+
+  it('does not take the place of one that a person gave', async (t) => {
+    const { runs, id } = await firstTitleAfter(t, 'Mine');
+    await until('it was asked for', () => runs.model.exchanges.length === 3);
+    await runs.say(id, 'And now this, please, which is a message that is long enough, too.');
+    await runs.turns(id, 2);
+    assert.equal(await titleOf(runs, id), 'Mine');
+  });
+});
