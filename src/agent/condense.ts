@@ -1,28 +1,25 @@
 // Long histories become short ones: the oldest messages give way to notes that the model itself takes of them.
-import { generateText, type ModelMessage } from 'ai';
-import { providerOptions } from './model.ts';
-import type { TurnNeeds } from './turn.ts';
+import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
+import { asideHeader } from '../gateway/current.ts';
+import type { Client } from './client.ts';
+import { tokensOf, tokensOfAll } from './history.ts';
+import type { Journal } from './journal.ts';
+import { type Model, providerOptions } from './model.ts';
 
 /** Of what the model can take in: from there on it is condensed. */
 const fullShare = 0.75;
-/** Of what the model can take in: so much of the newest is left as it is. */
+/** Of what the model can take in, or of all where that is less: so much of the newest is left as it is. */
 const keptShare = 0.2;
+/** By so much a history has to grow before it is condensed again, so that nothing turns in a circle. */
+const growth = 1.3;
 const charsPerToken = 4;
 const partCharsMax = 4_000;
-const firstMessageCharsMax = 20_000;
-/** What marks a request that is none of the work; see the gateway. */
-export const asideHeaders = { 'x-parley-aside': '1' };
+const messageCharsMax = 20_000;
 
 const order = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
 
-function charsOf(message: ModelMessage): number {
-  return JSON.stringify(message.content).length;
-}
-
-/** Whether it is time, by the count of the provider or, without one, by length. */
-export function isTooLong(tokens: number | undefined, { model, journal }: TurnNeeds): boolean {
-  const guessed = () => journal.messages.reduce((sum, one) => sum + charsOf(one), 0) / charsPerToken;
-  return (tokens ?? guessed()) > model.contextTokens * fullShare;
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function partText(part: Exclude<ModelMessage['content'], string>[number]): string {
@@ -38,10 +35,6 @@ function partText(part: Exclude<ModelMessage['content'], string>[number]): strin
   }
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const half = Math.floor(charsMax / 2);
@@ -53,62 +46,128 @@ function render({ role, content }: ModelMessage): string {
   return `${role}: ${parts.map((part) => cut(part, partCharsMax)).join('\n')}`;
 }
 
-/** The newest that fit; they begin with what somebody said, for a result alone has no call that it belongs to. */
-function countKept(messages: readonly ModelMessage[], charsMax: number): number {
-  let chars = 0;
-  let kept = 0;
-  for (let n = 1; n < messages.length; n++) {
-    const message = messages[messages.length - n] as ModelMessage;
-    chars += charsOf(message);
-    if (chars > charsMax) break;
-    if (message.role !== 'tool') kept = n;
+/** Where the newest begins that stays: never among results, for a result alone has no call that it belongs to. */
+function findSeam(messages: readonly ModelMessage[], tokensMax: number): number {
+  let tokens = 0;
+  let seam = messages.length;
+  for (let at = messages.length - 1; at > 0; at--) {
+    const message = messages[at] as ModelMessage;
+    tokens += tokensOf(message);
+    // The newest answer, with what came of it, stays however long it is.
+    if (tokens > tokensMax && seam < messages.length) break;
+    if (message.role !== 'tool') seam = at;
   }
-  return kept;
+  return seam;
+}
+
+function shorten(part: ToolResultPart, charsMax: number): ToolResultPart {
+  const { output } = part;
+  if (output.type !== 'text' && output.type !== 'error-text') return part;
+  return { ...part, output: { ...output, value: cut(output.value, charsMax) } };
+}
+
+/** What stays, with results that are too long for it cut. */
+function shortened(messages: readonly ModelMessage[], tokensMax: number): ModelMessage[] {
+  if (tokensOfAll(messages) <= tokensMax) return [...messages];
+  const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).length;
+  const charsMax = Math.floor((tokensMax * charsPerToken) / Math.max(1, results));
+  return messages.map((message) =>
+    message.role !== 'tool'
+      ? message
+      : {
+          ...message,
+          content: message.content.map((part) =>
+            part.type === 'tool-result' ? shorten(part, charsMax) : part,
+          ),
+        },
+  );
 }
 
 /** What was said first of all; it stands in the notes of an earlier time, where there are some. */
 function firstMessageOf(first: ModelMessage | undefined): string {
   if (first?.role !== 'user') return '';
   const [, begun] = /<first_message>\n(.*?)\n<\/first_message>/s.exec(textOf(first.content)) ?? [];
-  return begun ?? cut(render(first), firstMessageCharsMax);
+  return begun ?? cut(render(first), messageCharsMax);
 }
 
-function summaryOf(first: ModelMessage | undefined, notes: string): ModelMessage {
-  const begun = firstMessageOf(first);
+/** The newest of the user that does not stay. */
+function lastMessageOf(old: readonly ModelMessage[]): string {
+  const last = old.slice(1).findLast(({ role }) => role === 'user');
+  return last === undefined
+    ? ''
+    : `\n\n<latest_message>\n${cut(render(last), messageCharsMax)}\n</latest_message>`;
+}
+
+function summaryOf(old: readonly ModelMessage[], notes: string): ModelMessage {
+  const first = `<first_message>\n${firstMessageOf(old[0])}\n</first_message>`;
   return {
     role: 'user',
-    content: `The conversation so far was long, and these notes stand for its beginning.\n\n<first_message>\n${begun}\n</first_message>\n\n<notes>\n${notes}\n</notes>`,
+    content: `The conversation so far was long, and these notes stand for its beginning.\n\n${first}${lastMessageOf(old)}\n\n<notes>\n${notes}\n</notes>`,
   };
 }
 
-/** False where it cannot be: there is too little of it, or the model does not answer. */
-export async function condense(needs: TurnNeeds): Promise<boolean> {
-  const { journal, client, model, signal } = needs;
-  const { messages } = journal;
-  const contextChars = model.contextTokens * charsPerToken;
-  const kept = countKept(messages, contextChars * keptShare);
-  const old = messages.slice(0, messages.length - kept);
-  if (old.length < 2) return false;
-  const history = cut(old.map(render).join('\n\n'), contextChars * fullShare * fullShare);
-  try {
-    const { text } = await generateText({
-      model: model.language,
-      prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
-      maxRetries: 0,
-      abortSignal: signal,
-      headers: asideHeaders,
-      providerOptions,
-    });
-    if (text.trim() === '') return false;
-    journal.condense(summaryOf(old[0], text), kept);
-    const content = {
-      type: 'text',
-      text: 'The conversation became long. I go on with notes of its beginning.',
-    } as const;
-    await client.tell({ sessionUpdate: 'agent_thought_chunk', content });
-    return true;
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return false;
+interface CondenseNeeds {
+  readonly model: Model;
+  readonly journal: Journal;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+}
+
+async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMessage[]): Promise<string> {
+  const charsMax = model.contextTokens * charsPerToken * fullShare * fullShare;
+  const history = cut(old.map(render).join('\n\n'), charsMax);
+  const { text } = await generateText({
+    model: model.language,
+    prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
+    maxRetries: 0,
+    abortSignal: signal,
+    headers: asideHeader,
+    providerOptions,
+  });
+  return text.trim();
+}
+
+export interface Condenser {
+  /** Where it is time, by the count of the provider or, without one, by a guess. */
+  condenseIfLong(needs: CondenseNeeds, tokens: number | undefined): Promise<void>;
+  /** False where it cannot be: there is too little of it, or the model does not answer. */
+  condense(needs: CondenseNeeds): Promise<boolean>;
+}
+
+/** One for each session: it remembers when it last did so. */
+export function createCondenser(): Condenser {
+  let notBefore = 0;
+
+  async function condense(needs: CondenseNeeds): Promise<boolean> {
+    const { journal, client, model, signal } = needs;
+    const { messages } = journal;
+    // A provider may take less than is known of it.
+    const tokensMax = Math.min(model.contextTokens, tokensOfAll(messages)) * keptShare;
+    const seam = findSeam(messages, tokensMax);
+    const old = messages.slice(0, seam);
+    if (old.length < 2) return false;
+    try {
+      const notes = await takeNotes(needs, old);
+      if (notes !== '')
+        journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
+      const text = 'The conversation became long. I go on with notes of its beginning.';
+      if (notes !== '')
+        await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+      return notes !== '';
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return false;
+    } finally {
+      notBefore = tokensOfAll(journal.messages) * growth;
+    }
   }
+
+  return {
+    condense,
+    condenseIfLong: async (needs, tokens) => {
+      const guessed = tokensOfAll(needs.journal.messages);
+      const isLong = (tokens ?? guessed) > needs.model.contextTokens * fullShare;
+      if (isLong && guessed >= notBefore) await condense(needs);
+    },
+  };
 }

@@ -147,7 +147,7 @@ describe('the journal of a session', () => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     for (const content of ['1', '2', '3']) journal.addMessage({ role: 'user', content });
-    journal.condense({ role: 'user', content: 'notes' }, 1);
+    journal.replace([{ role: 'user', content: 'notes' }, ...journal.messages.slice(2)]);
     journal.close();
     const resumed = resumeJournal(home, id);
     t.after(() => resumed?.close());

@@ -3,12 +3,16 @@
 import {
   closeSync,
   fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
   lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,8 +24,8 @@ type Entry =
   /** A call of a tool from here on may have done something. */
   | { readonly began: string }
   | { readonly result: ToolResultPart }
-  /** The oldest messages gave way to this one; so many of the newest are left. */
-  | { readonly condensed: ModelMessage; readonly kept: number };
+  /** What was there gave way to these. */
+  | { readonly replaced: readonly ModelMessage[] };
 
 export interface Journal {
   /** As the model is to read them. */
@@ -30,7 +34,10 @@ export interface Journal {
   /** Before a call has any effect. */
   begin(callId: string): void;
   addResult(result: ToolResultPart): void;
-  condense(summary: ModelMessage, kept: number): void;
+  /** Puts these in the place of all that was there. */
+  replace(messages: readonly ModelMessage[]): void;
+  /** Calls that were left without a result get one that says so. */
+  settle(): void;
   close(): void;
 }
 
@@ -44,7 +51,7 @@ function fileOf(home: string, id: string): string {
 
 function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessage[] {
   if ('message' in entry) return [...messages, entry.message];
-  if ('condensed' in entry) return [entry.condensed, ...messages.slice(messages.length - entry.kept)];
+  if ('replaced' in entry) return [...entry.replaced];
   if ('began' in entry) return [...messages];
   const last = messages.at(-1);
   if (last?.role !== 'tool') return [...messages, { role: 'tool', content: [entry.result] }];
@@ -64,9 +71,9 @@ function isMessage(value: unknown): boolean {
 
 function isEntry(value: unknown): value is Entry {
   if (!isObject(value)) return false;
-  const { message, began, result, condensed, kept } = value;
+  const { message, began, result, replaced } = value;
   if (message !== undefined) return isMessage(message);
-  if (condensed !== undefined) return isMessage(condensed) && Number.isSafeInteger(kept);
+  if (replaced !== undefined) return Array.isArray(replaced) && replaced.every(isMessage);
   if (result !== undefined)
     return isObject(result) && typeof result['toolCallId'] === 'string' && isObject(result['output']);
   return typeof began === 'string';
@@ -106,21 +113,51 @@ const outcomes = {
   notBegun: 'You were interrupted before this was begun. Nothing of it was done.',
 };
 
+/** All of it, or nothing: the disk may be full. */
+function append(handle: number, text: string): void {
+  const bytes = Buffer.from(text);
+  const { size } = fstatSync(handle);
+  try {
+    let written = 0;
+    while (written < bytes.length) written += writeSync(handle, bytes, written);
+    fdatasyncSync(handle);
+  } catch (error) {
+    ftruncateSync(handle, size);
+    throw error;
+  }
+}
+
+const lineOf = (entry: Entry) => `${JSON.stringify(entry)}\n`;
+
 function open(file: string, entries: readonly Entry[]): Journal {
-  const handle = openSync(file, 'a', 0o600);
+  let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
 
   function add(entry: Entry): void {
-    writeSync(handle, `${JSON.stringify(entry)}\n`);
-    fdatasyncSync(handle);
+    append(handle, lineOf(entry));
     messages = withEntry(messages, entry);
+    if ('began' in entry) begun.add(entry.began);
   }
 
-  for (const { toolCallId, toolName } of openCalls(messages)) {
-    const value = begun.has(toolCallId) ? outcomes.unknown : outcomes.notBegun;
-    add({ result: { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } } });
+  /** In a file of its own: what it stands for is not read again. */
+  function replace(replaced: readonly ModelMessage[]): void {
+    const fresh = `${file}.new`;
+    writeFileSync(fresh, lineOf({ replaced }), { mode: 0o600, flush: true });
+    renameSync(fresh, file);
+    closeSync(handle);
+    handle = openSync(file, 'a', 0o600);
+    messages = [...replaced];
   }
+
+  function settle(): void {
+    for (const { toolCallId, toolName } of openCalls(messages)) {
+      const value = begun.has(toolCallId) ? outcomes.unknown : outcomes.notBegun;
+      add({ result: { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value } } });
+    }
+  }
+
+  settle();
   return {
     get messages() {
       return messages;
@@ -128,7 +165,8 @@ function open(file: string, entries: readonly Entry[]): Journal {
     addMessage: (message) => add({ message }),
     begin: (began) => add({ began }),
     addResult: (result) => add({ result }),
-    condense: (condensed, kept) => add({ condensed, kept }),
+    replace,
+    settle,
     close: () => closeSync(handle),
   };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { temporary } from '../../test/support/agentBench.ts';
@@ -46,6 +46,21 @@ describe('what a repository tells agents', () => {
       assert.match(calledFor('start it in DOCKER please').join(), /Use rootless mode/);
       assert.deepEqual(calledFor('docker again'), []);
     }
+  });
+
+  it('is not read from what is no file', async (t) => {
+    for (const target of ['/dev/zero', '/dev/stdin', '/proc/self']) {
+      const folder = temporary(t);
+      symlinkSync(target, join(folder, 'AGENTS.md'));
+      assert.equal((await readKnowledge(folder)).always, '', target);
+    }
+  });
+
+  it('has a bound for all of it together', async (t) => {
+    const files = Array.from({ length: 10 }, (_, i) => [microagent(`${i}.md`), 'y'.repeat(20_000)]);
+    const { always } = await readKnowledge(repository(t, Object.fromEntries(files)));
+    assert.ok(always.length < 70_000);
+    assert.match(always, /the rest is left out/);
   });
 
   it('is cut where it is too long', async (t) => {

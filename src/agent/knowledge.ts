@@ -1,11 +1,14 @@
 // What a repository tells agents: AGENTS.md, and the microagents of .openhands/microagents, which are there always or
 // where the user's message holds one of their words.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kib } from '../schema.ts';
+import { readStart, withFile } from './tools/fileText.ts';
 
 const fileBytesMax = 32 * kib;
 const filesMax = 50;
+/** Of all files that always hold, together. */
+const allCharsMax = 64 * kib;
 const standing = ['AGENTS.md', '.openhands_instructions'] as const;
 const microagentsFolder = '.openhands/microagents';
 
@@ -23,13 +26,15 @@ export interface Knowledge {
   calledFor(message: string): string[];
 }
 
+/** What is no file is passed over: a link may lead to anything. */
 async function readText(file: string): Promise<string | undefined> {
   try {
-    const { size } = await stat(file);
-    const text = await readFile(file, 'utf8');
-    return size <= fileBytesMax
-      ? text
-      : `${text.slice(0, fileBytesMax)}\n… the rest of this file is left out.`;
+    return await withFile(file, 'Reading', async (open) => {
+      if (!(await open.stat()).isFile()) return undefined;
+      const bytes = await readStart(open, fileBytesMax + 1);
+      const text = bytes.toString('utf8', 0, fileBytesMax);
+      return bytes.length <= fileBytesMax ? text : `${text}\n… the rest of this file is left out.`;
+    });
   } catch {
     return undefined;
   }
@@ -71,11 +76,13 @@ export async function readKnowledge(cwd: string): Promise<Knowledge> {
   const microagents = await readMicroagents(cwd);
   const isAlways = ({ triggers }: Microagent) => triggers.length === 0;
   const told = new Set<Microagent>();
+  const always = [
+    ...standing.flatMap((name, i) => (texts[i] ? [section(name, texts[i])] : [])),
+    ...microagents.filter(isAlways).map(({ name, text }) => section(`${microagentsFolder}/${name}`, text)),
+  ].join('\n\n');
   return {
-    always: [
-      ...standing.flatMap((name, i) => (texts[i] ? [section(name, texts[i])] : [])),
-      ...microagents.filter(isAlways).map(({ name, text }) => section(`${microagentsFolder}/${name}`, text)),
-    ].join('\n\n'),
+    always:
+      always.length <= allCharsMax ? always : `${always.slice(0, allCharsMax)}\n… the rest is left out.`,
     calledFor: (message) => {
       const words = message.toLowerCase();
       const called = microagents.filter(

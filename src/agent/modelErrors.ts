@@ -2,25 +2,30 @@
 import { APICallError } from 'ai';
 
 const statusOfLimit = 402;
-const statusOfTooLong = 400;
+const statusOfTooLarge = 413;
+/** A provider in trouble says so in the middle of a stream, too, where the gateway cannot ask again. */
+const passingStatuses: readonly number[] = [408, 409, 429];
 const wordsMax = 500;
 
 /** The turn cannot go on. `isKnown`: the gateway has told the user why already. */
 export class StepError extends Error {
   readonly isKnown: boolean;
   readonly isTooLong: boolean;
+  /** The provider takes something in the request for wrong. */
+  readonly isRefused: boolean;
 
-  constructor(message: string, { isKnown = false, isTooLong = false } = {}) {
+  constructor(message: string, { isKnown = false, isTooLong = false, isRefused = false } = {}) {
     super(message);
     this.name = 'StepError';
     this.isKnown = isKnown;
     this.isTooLong = isTooLong;
+    this.isRefused = isRefused;
   }
 }
 
 /** Providers have no common word for it. */
 const tooLong =
-  /context.{0,20}(length|window)|too (long|many tokens)|maximum.{0,20}tokens|exceeds.{0,40}tokens/i;
+  /context.{0,20}(length|window|limit|size)|too (long|large|many tokens)|maximum.{0,20}tokens|exceed.{0,40}(tokens|context)|reduce the length/i;
 
 /** What a provider tells in the middle of a stream is any value. */
 function messageOf(error: unknown): string {
@@ -30,12 +35,18 @@ function messageOf(error: unknown): string {
 
 /** The provider has said no; undefined where an answer had begun, or none came. */
 function refusalOf(error: unknown): APICallError | undefined {
-  const isRefusal = APICallError.isInstance(error) && (error.statusCode ?? 200) !== 200;
-  return isRefusal ? error : undefined;
+  if (!APICallError.isInstance(error)) return undefined;
+  const { statusCode = 200 } = error;
+  const isPassingStatus = statusCode === 200 || statusCode >= 500 || passingStatuses.includes(statusCode);
+  return isPassingStatus ? undefined : error;
 }
 
+/** Of the libraries, which name what cannot be sent at all, or of ours. */
 function isBug(error: unknown): boolean {
-  return error instanceof TypeError && !/fetch failed|terminated|network/i.test(error.message);
+  if (error instanceof TypeError) return !/fetch failed|terminated|network/i.test(error.message);
+  return (
+    error instanceof Error && /^AI_(Invalid(Prompt|Argument)|Unsupported|MissingToolResult)/.test(error.name)
+  );
 }
 
 /** The connection broke, or an answer could not be read to its end: another request may do better. */
@@ -52,8 +63,10 @@ export function toStepError(error: unknown, attempts: number): Error {
       isTooLong: tooLong.test(words),
     });
   const { statusCode, responseBody = '' } = refusal;
+  const isTooLong = statusCode === statusOfTooLarge || tooLong.test(`${words} ${responseBody}`);
   return new StepError(`The model refused the request (${statusCode}): ${words}`, {
     isKnown: statusCode === statusOfLimit,
-    isTooLong: statusCode === statusOfTooLong && tooLong.test(`${words} ${responseBody}`),
+    isTooLong: isTooLong && statusCode !== statusOfLimit,
+    isRefused: statusCode !== statusOfLimit,
   });
 }

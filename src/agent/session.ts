@@ -10,7 +10,7 @@ import { findModel, type Model } from './model.ts';
 import { readInstructions, systemPrompt } from './system.ts';
 import { openToolServers, type ToolServers } from './toolServers.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
-import { toMessage, wordsOf } from './userMessage.ts';
+import { lastWordsOf, toMessage } from './userMessage.ts';
 
 interface SessionOptions {
   readonly config: AgentConfig;
@@ -32,10 +32,13 @@ export interface Session {
 
 /** What is large is loaded while the service still prepares its first message. */
 function loadParts() {
-  const loading = Promise.all([import('./turn.ts'), import('./title.ts')]).then((parts) => ({
-    takeTurn: parts[0].takeTurn,
-    findTitle: parts[1].findTitle,
-  }));
+  const loading = Promise.all([import('./turn.ts'), import('./title.ts'), import('./condense.ts')]).then(
+    ([{ takeTurn }, { findTitle }, { createCondenser }]) => ({
+      takeTurn,
+      findTitle,
+      condenser: createCondenser(),
+    }),
+  );
   loading.catch(() => {
     // Whoever needs them hears of it.
   });
@@ -59,6 +62,7 @@ interface Opened extends SessionOptions {
 function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: Opened): Session {
   const parts = loadParts();
   const allowed = new Set<string>();
+  let faultsTold = false;
   let client: Client | undefined;
   const toolbox: Toolbox = createToolbox({
     env,
@@ -83,16 +87,28 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
     to: Client,
     signal: AbortSignal,
   ): Promise<StopReason> {
-    const { takeTurn } = await parts;
+    const { takeTurn, condenser } = await parts;
     const { tools: remoteTools, faults } = await servers;
-    const isFirst = journal.messages.length === 0;
-    for (const text of isFirst ? faults : [])
+    for (const text of faultsTold ? [] : faults)
       await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
-    if (isFirst) void giveTitle(model, wordsOf(said), to, signal);
+    faultsTold = true;
+    if (journal.messages.length === 0) void giveTitle(model, lastWordsOf(said), to, signal);
     const { always } = await knowledge;
     const system = systemPrompt({ cwd, instructions: await readInstructions(home), knowledge: always });
     const tools = [...toolbox.tools, ...remoteTools];
-    const needs = { config, model, system, cwd, journal, tools, client: to, signal, allowed, askAgainMs };
+    const needs = {
+      config,
+      model,
+      system,
+      cwd,
+      journal,
+      tools,
+      client: to,
+      signal,
+      allowed,
+      condenser,
+      askAgainMs,
+    };
     return takeTurn(needs, said);
   }
 
@@ -103,10 +119,15 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
       // Before all else: it may be cancelled at any time.
       turn = new AbortController();
       const { signal } = turn;
-      const model = await findModel(config);
-      if ('fault' in model) return sayFault(model.fault, to);
-      const { calledFor } = await knowledge;
-      return work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, signal);
+      try {
+        const model = await findModel(config, signal);
+        if ('fault' in model) return await sayFault(model.fault, to);
+        const { calledFor } = await knowledge;
+        return await work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, signal);
+      } catch (error) {
+        if (signal.aborted) return 'cancelled';
+        throw error;
+      }
     },
     cancel: () => turn?.abort(),
     close: async () => {

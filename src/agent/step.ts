@@ -1,7 +1,9 @@
 // One request to the model: what it says is passed on as it comes, and what it wants done is returned.
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type FinishReason, jsonSchema, type ModelMessage, streamText, type ToolSet } from 'ai';
 import type { Client } from './client.ts';
+import { fitFor, tokensOfAll } from './history.ts';
 import { type Model, providerOptions, rememberUpToHere } from './model.ts';
 import { isPassing, toStepError } from './modelErrors.ts';
 import type { Tool } from './tools/tool.ts';
@@ -9,6 +11,11 @@ import type { Tool } from './tools/tool.ts';
 /** The gateway tries again what fails before an answer begins; here, answers that were broken off. */
 const attemptsMax = 4;
 const askAgainUsualMs = 1_000;
+const outputTokensMin = 4_096;
+/** Of what the model can take in: guesses are not exact. */
+const spareShare = 0.95;
+/** Ends of answers that did not come to theirs. */
+const broken: readonly FinishReason[] = ['error', 'interrupted'];
 
 export interface StepNeeds {
   readonly model: Model;
@@ -52,43 +59,90 @@ function withMark(messages: readonly ModelMessage[]): ModelMessage[] {
 
 const words = (text: string) => ({ type: 'text', text }) as const;
 
+const idChars = 9;
+
+/** Of a form that every provider takes, should the user change the model. */
+function newCallId(): string {
+  return randomBytes(idChars)
+    .toString('base64')
+    .replaceAll(/[^A-Za-z0-9]/g, 'x')
+    .slice(0, idChars);
+}
+
+/** The same call has the same id in what was said, and in results of calls that could not be understood. */
+function createCallIds() {
+  const ids = new Map<string, string>();
+  const idOf = (theirs: string) => {
+    const known = ids.get(theirs) ?? newCallId();
+    ids.set(theirs, known);
+    return known;
+  };
+  const rename = <Part extends { readonly type: string }>(part: Part): Part =>
+    'toolCallId' in part ? { ...part, toolCallId: idOf(String(part.toolCallId)) } : part;
+  const renamed = (message: ModelMessage): ModelMessage =>
+    typeof message.content === 'string'
+      ? message
+      : ({ ...message, content: message.content.map(rename) } as ModelMessage);
+  return { idOf, renamed };
+}
+
+/** The turn was stopped in the middle of an answer, of which the user has read this much. */
+export class StepStopped extends Error {
+  readonly said: string;
+
+  constructor(said: string) {
+    super('stopped');
+    this.said = said;
+  }
+}
+
+/** So long an answer may be, with what was said before. */
+function outputTokensFor({ model: { outputTokensMax, contextTokens }, messages }: StepNeeds) {
+  if (outputTokensMax === undefined) return {};
+  const left = contextTokens * spareShare - tokensOfAll(messages);
+  return { maxOutputTokens: Math.max(outputTokensMin, Math.min(outputTokensMax, Math.floor(left))) };
+}
+
 async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
-  const { system, messages, client, signal } = needs;
-  const { language, outputTokensMax } = needs.model;
+  const { system, client, signal, model } = needs;
   const result = streamText({
-    model: language,
+    model: model.language,
     instructions: { role: 'system', content: system, providerOptions: rememberUpToHere },
-    messages: withMark(messages),
+    messages: withMark(fitFor(needs.messages, model)),
     tools: toolSet,
     maxRetries: 0,
     abortSignal: signal,
     providerOptions,
-    ...(outputTokensMax === undefined ? {} : { maxOutputTokens: outputTokensMax }),
+    ...outputTokensFor(needs),
     onError: () => {
       // It is in the stream, too.
     },
   });
+  const { idOf, renamed } = createCallIds();
   const calls: WantedCall[] = [];
+  let said = '';
   let finishReason: FinishReason = 'other';
   let tokens: number | undefined;
   for await (const part of result.stream) {
-    if (part.type === 'text-delta')
+    if (part.type === 'text-delta') {
+      said += part.text;
       await client.tell({ sessionUpdate: 'agent_message_chunk', content: words(part.text) });
-    else if (part.type === 'reasoning-delta')
+    } else if (part.type === 'reasoning-delta')
       await client.tell({ sessionUpdate: 'agent_thought_chunk', content: words(part.text) });
     else if (part.type === 'tool-call' && part.invalid !== true)
-      calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
+      calls.push({ id: idOf(part.toolCallId), name: part.toolName, input: part.input });
     else if (part.type === 'finish-step') {
       finishReason = part.finishReason;
       tokens = part.usage.totalTokens;
-    } else if (part.type === 'error') throw part.error;
+    } else if (part.type === 'error' && !signal.aborted) throw part.error;
   }
-  signal.throwIfAborted();
-  const said = (await result.responseMessages).filter(({ content }) => content.length > 0);
-  return { messages: said, calls, finishReason, tokens };
+  if (signal.aborted) throw new StepStopped(said);
+  if (broken.includes(finishReason)) throw new Error('the answer has no end');
+  const messages = (await result.responseMessages).filter(({ content }) => content.length > 0);
+  return { messages: messages.map(renamed), calls, finishReason, tokens };
 }
 
-/** Throws the signal's reason, or StepError. */
+/** Throws StepStopped, StepError, or what is a bug. */
 export async function takeStep(needs: StepNeeds): Promise<Step> {
   const toolSet = toToolSet(needs.tools);
   const { askAgainMs = askAgainUsualMs } = needs;
@@ -96,7 +150,7 @@ export async function takeStep(needs: StepNeeds): Promise<Step> {
     try {
       return await request(needs, toolSet);
     } catch (error) {
-      if (needs.signal.aborted) throw needs.signal.reason;
+      if (needs.signal.aborted) throw error instanceof StepStopped ? error : new StepStopped('');
       if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error, attempt);
       const content = words('The answer of the model broke off. Asking again.');
       await needs.client.tell({ sessionUpdate: 'agent_thought_chunk', content });

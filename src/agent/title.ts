@@ -1,6 +1,6 @@
 // A title for a conversation, by the model, from the first message.
 import { generateText } from 'ai';
-import { asideHeaders } from './condense.ts';
+import { asideHeader } from '../gateway/current.ts';
 import { type Model, providerOptions } from './model.ts';
 
 const messageCharsMax = 4_000;
@@ -30,7 +30,7 @@ export async function findTitle(
       prompt: `${order}\n\n<message>\n${message.slice(0, messageCharsMax)}\n</message>`,
       maxRetries: 0,
       abortSignal: signal,
-      headers: asideHeaders,
+      headers: asideHeader,
       providerOptions,
     });
     return tidy(text) || undefined;

@@ -2,17 +2,18 @@
 // from the others.
 import type { McpServer } from '@agentclientprotocol/sdk';
 import type { MCPClient } from '@ai-sdk/mcp';
-import { mib } from '../schema.ts';
 import { identity } from './identity.ts';
+import { decodeImage } from './tools/images.ts';
 import type { Tool, ToolImage, ToolResult } from './tools/tool.ts';
 
 const startMs = 30_000;
 const callMs = 10 * 60_000;
 const toolsMax = 200;
+/** Of all servers together: providers take no more than 128 in all. */
+const allToolsMax = 100;
+const descriptionCharsMax = 4_000;
 const pagesMax = 20;
 const resultCharsMax = 60_000;
-/** In base64. */
-const imageCharsMax = 4 * mib;
 /** What all providers allow for the name of a tool. */
 const nameCharsMax = 64;
 
@@ -103,12 +104,13 @@ function partText(part: ContentPart): string {
   return part.type === 'image' ? '[an image]' : JSON.stringify(part);
 }
 
-/** The first that is not too large. */
+/** The first that models can be shown. */
 function imageOf(parts: readonly ContentPart[]): ToolImage | undefined {
-  const image = parts.find(
-    ({ type, data }) => type === 'image' && typeof data === 'string' && data.length <= imageCharsMax,
-  );
-  return image && { mimeType: String(image['mimeType']), data: String(image['data']) };
+  for (const { type, data } of parts) {
+    const image = type === 'image' && typeof data === 'string' ? decodeImage(data) : undefined;
+    if (image !== undefined) return image;
+  }
+  return undefined;
 }
 
 function cut(text: string): string {
@@ -136,8 +138,9 @@ function toResult(result: CallResult): ToolResult {
 function toTool(client: MCPClient, { name, description, inputSchema }: Definition, ownName: string): Tool {
   return {
     name: ownName,
-    description: description ?? '',
-    input: inputSchema,
+    description: (description ?? '').slice(0, descriptionCharsMax),
+    // Some providers refuse an object without properties.
+    input: { ...inputSchema, type: 'object', properties: inputSchema.properties ?? {} },
     // Its server checks it.
     check: () => undefined,
     kind: 'other',
@@ -171,8 +174,13 @@ export async function openToolServers(options: ServersOptions): Promise<ToolServ
       }
     }),
   );
+  const tools = opened.flat();
+  if (tools.length > allToolsMax)
+    faults.push(
+      `The tool servers have ${tools.length} tools, of which the first ${allToolsMax} can be used: ${tools[allToolsMax]?.name} and those after it are left out.`,
+    );
   return {
-    tools: opened.flat(),
+    tools: tools.slice(0, allToolsMax),
     faults,
     close: async () => {
       await Promise.allSettled(clients.map((client) => client.close()));

@@ -2,12 +2,13 @@
 import type { StopReason } from '@agentclientprotocol/sdk';
 import type { ModelMessage } from 'ai';
 import type { Client } from './client.ts';
-import { condense, isTooLong } from './condense.ts';
+import type { Condenser } from './condense.ts';
 import type { AgentConfig } from './config.ts';
+import { hasImages, withoutImages } from './history.ts';
 import type { Journal } from './journal.ts';
 import type { Model } from './model.ts';
 import { StepError } from './modelErrors.ts';
-import { type Step, takeStep } from './step.ts';
+import { type Step, StepStopped, takeStep } from './step.ts';
 import { createToolCalls } from './toolCalls.ts';
 import type { Tool, ToolImage } from './tools/tool.ts';
 import { imagePart } from './userMessage.ts';
@@ -22,6 +23,7 @@ export interface TurnNeeds {
   readonly client: Client;
   readonly signal: AbortSignal;
   readonly allowed: Set<string>;
+  readonly condenser: Condenser;
   readonly askAgainMs?: number | undefined;
 }
 
@@ -36,14 +38,23 @@ const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> =
 /** Answers in a row that want something done which is not to be understood: it is in a circle then. */
 const misunderstoodMax = 8;
 
+/** Takes out of the history what the provider did not like about it. False where there is nothing to take out. */
+async function mend(error: unknown, needs: TurnNeeds): Promise<boolean> {
+  if (!(error instanceof StepError)) return false;
+  const { config, journal, condenser } = needs;
+  if (error.isTooLong && config.condenses) return condenser.condense(needs);
+  if (!error.isRefused || !hasImages(journal.messages)) return false;
+  // A file may only look like an image.
+  journal.replace(withoutImages(journal.messages));
+  return true;
+}
+
 async function nextStep(needs: TurnNeeds): Promise<Step> {
-  const { config, journal } = needs;
-  const ask = () => takeStep({ ...needs, messages: journal.messages });
+  const ask = () => takeStep({ ...needs, messages: needs.journal.messages });
   try {
     return await ask();
   } catch (error) {
-    const mayShorten = error instanceof StepError && error.isTooLong && config.condenses;
-    if (!mayShorten || !(await condense(needs))) throw error;
+    if (!(await mend(error, needs))) throw error;
     return ask();
   }
 }
@@ -68,7 +79,7 @@ async function tell({ client, model }: TurnNeeds, { messages, tokens }: Step): P
 }
 
 async function work(needs: TurnNeeds): Promise<StopReason> {
-  const { config, journal, signal } = needs;
+  const { config, journal, signal, condenser } = needs;
   const doCall = createToolCalls(needs);
   let misunderstood = 0;
   for (let steps = 0; steps < stepsMax && misunderstood < misunderstoodMax; steps++) {
@@ -82,18 +93,22 @@ async function work(needs: TurnNeeds): Promise<StopReason> {
     const isOdd = isMisunderstood(step);
     if (step.calls.length === 0 && !isOdd) return stopReasons[step.finishReason] ?? 'end_turn';
     misunderstood = isOdd ? misunderstood + 1 : 0;
-    if (config.condenses && isTooLong(step.tokens, needs)) await condense(needs);
+    if (config.condenses) await condenser.condenseIfLong(needs, step.tokens);
   }
   return 'max_turn_requests';
 }
 
-/** Rejects with StepError where the model cannot be asked, and the user was not told why. */
+/** Rejects where the model cannot be asked, and the user was not told why. */
 export async function takeTurn(needs: TurnNeeds, said: ModelMessage): Promise<StopReason> {
   const { journal, signal } = needs;
+  journal.settle();
   journal.addMessage(said);
   try {
     return await work(needs);
   } catch (error) {
+    // The user has read it, and may speak of it.
+    if (error instanceof StepStopped && error.said !== '')
+      journal.addMessage({ role: 'assistant', content: `${error.said}\n[The user stopped you here.]` });
     if (signal.aborted) return 'cancelled';
     if (error instanceof StepError && error.isKnown) return 'end_turn';
     throw error;

@@ -4,6 +4,8 @@ import type { FilePart, ModelMessage, TextPart } from 'ai';
 
 type Part = TextPart | FilePart;
 
+const known = 'The repository tells agents this of it:';
+
 const text = (value: string): Part => ({ type: 'text', text: value });
 
 export function imagePart(data: string, mediaType: string): FilePart {
@@ -39,12 +41,13 @@ export function toMessage(
 ): ModelMessage {
   const parts = blocks.map((block) => toPart(block, seesImages));
   const words = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  const known = calledFor(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
-  return { role: 'user', content: [...parts, ...known] };
+  const told = calledFor(words).map((one) => text(`${known}\n\n${one}`));
+  return { role: 'user', content: [...parts, ...told] };
 }
 
-/** The text of a message, without what is none. */
-export function wordsOf({ content }: ModelMessage): string {
+/** What the user said last in a message: before it may stand what the service had to say. */
+export function lastWordsOf({ content }: ModelMessage): string {
   if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const texts = content.map((part) => (part.type === 'text' ? part.text : ''));
+  return texts.findLast((one) => one !== '' && !one.startsWith(known)) ?? '';
 }

@@ -6,6 +6,9 @@ import { protocols } from '../modelProtocols.ts';
 /** Under the place of the gateway. */
 export const currentModelPath = '/current';
 
+/** Marks a request that is none of the work, such as for a title; see the meter. */
+export const asideHeader = { 'x-parley-aside': '1' } as const;
+
 const Tokens = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 
 export const CurrentModel = Type.Object({

@@ -1,4 +1,5 @@
 // Shows the model a file: numbered lines within bounds, the listing of a folder, or a picture.
+
 import type { Stats } from 'node:fs';
 import { type FileHandle, opendir } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
@@ -15,6 +16,7 @@ import {
   sniffBytes,
   withFile,
 } from './fileText.ts';
+import { imageBytesMax, imageType } from './images.ts';
 import { firstChars } from './output.ts';
 import { defineTool, type Tool, type ToolResult, type ToolUse } from './tool.ts';
 
@@ -25,7 +27,6 @@ const shownCharsMax = 50_000;
 /** Of a file that is searched for a far line. */
 const scannedBytesMax = 100_000_000;
 const pieceBytes = 64_000;
-const imageBytesMax = 3_000_000;
 const entriesMax = 500;
 /** Read before they are sorted and cut. */
 const entriesReadMax = 20_000;
@@ -43,14 +44,6 @@ type ReadInput = Static<typeof ReadInput>;
 
 const description = `Reads a file: its lines with their numbers, a tab between. Long files are given in parts (at most \
 ${shownCharsMax} characters at once): go on with offset. Shows images (png, jpeg, gif, webp), and lists a folder.`;
-
-function imageType(start: Buffer): string | undefined {
-  const text = start.toString('latin1', 0, 12);
-  if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (/^GIF8[79]a/.test(text)) return 'image/gif';
-  return /^RIFF.{4}WEBP/s.test(text) ? 'image/webp' : undefined;
-}
 
 async function listFolder(path: string, shown: string): Promise<ToolResult> {
   const names: string[] = [];
