@@ -1,6 +1,7 @@
 // Runs one group of tests beside a real PostgreSQL: `node test/run.ts fast [file…]`. The exit code is theirs.
 import { spawn } from 'node:child_process';
 import { startPostgres } from './support/postgresServer.ts';
+import { prepareProgram } from './support/program.ts';
 
 interface Group {
   readonly files: readonly string[];
@@ -33,6 +34,7 @@ const [name = '', ...files] = process.argv.slice(2);
 const group = groups[name];
 if (group === undefined) throw new Error(`say one of ${Object.keys(groups).join(', ')}`);
 
+await prepareProgram();
 const postgres = await startPostgres({ fsync: false });
 const reporter = new URL('./support/reporter.ts', import.meta.url).href;
 const { flags, minutesMax } = group;

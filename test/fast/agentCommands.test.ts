@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { longSleep, sleeps } from '../support/cells.ts';
+import { mainFile } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
-const main = resolve(import.meta.dirname, '../../src/main.ts');
 const modelAgent = resolve(import.meta.dirname, '../support/modelAgent.ts');
 
 const env = {
@@ -49,7 +49,7 @@ describe('parley agents', () => {
   });
 
   function parley(words: readonly string[]) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'agents', ...words], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [mainFile, 'agents', ...words], {
       env: environment(),
       encoding: 'utf8',
     });
@@ -103,7 +103,7 @@ describe('parley agents', () => {
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     it(`test leaves nothing behind where it is interrupted by ${signal}, exit code 1`, async (t) => {
-      const child = spawn(process.execPath, [main, 'agents', 'test', 'silent'], { env: environment() });
+      const child = spawn(process.execPath, [mainFile, 'agents', 'test', 'silent'], { env: environment() });
       t.after(() => child.kill('SIGKILL'));
       let stdout = '';
       child.stdout.setEncoding('utf8').on('data', (piece: string) => {

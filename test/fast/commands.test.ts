@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createPlace, type Place } from '../support/databases.ts';
+import { mainFile } from '../support/program.ts';
 import { startService, type TestService } from '../support/service.ts';
-
-const main = resolve(import.meta.dirname, '../../src/main.ts');
 
 describe('parley settings, audit and secrets', () => {
   let place: Place;
@@ -23,7 +22,7 @@ describe('parley settings, audit and secrets', () => {
 
   function parley(words: readonly string[], input = '') {
     const env = { PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir };
-    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...words], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [mainFile, ...words], {
       env,
       input,
       encoding: 'utf8',

@@ -1,15 +1,13 @@
 // `parley webhooks`, as a person runs it beside a running service and on a stopped one.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createPlace, databaseKinds } from '../support/databases.ts';
+import { mainFile } from '../support/program.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-
-const main = resolve(import.meta.dirname, '../../src/main.ts');
 
 async function createBench(kind: DatabaseKind, t: TestContext) {
   const place = await createPlace(kind);
@@ -36,8 +34,11 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
         PARLEY_DATA_DIR: place.dataDir,
         ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
       };
-      const child = execFile(process.execPath, [main, 'webhooks', ...words], { env }, (_, stdout, stderr) =>
-        done({ code: child.exitCode ?? 1, stdout, stderr }),
+      const child = execFile(
+        process.execPath,
+        [mainFile, 'webhooks', ...words],
+        { env },
+        (_, stdout, stderr) => done({ code: child.exitCode ?? 1, stdout, stderr }),
       );
     });
   return { place, receiver, service, id, secret, parley };

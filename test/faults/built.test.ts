@@ -13,7 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createSite, projectDir } from '../support/process.ts';
+import { createSite } from '../support/process.ts';
+import { projectDir } from '../support/program.ts';
 import { git, newConversationFolder, putFiles } from '../support/workspace.ts';
 
 const build = () => execFileSync(process.execPath, ['build.ts'], { cwd: projectDir, timeout: 60_000 });
@@ -26,7 +27,7 @@ describe('the built program', { timeout: 60_000 }, () => {
       readFileSync(join(projectDir, 'dist/workspaces/inside/look.js'), 'utf8'),
       /(?:from|import) ?"\./,
     );
-    const site = await createSite('sqlite', t, { main: 'dist/main.js' });
+    const site = await createSite('sqlite', t, { main: join(projectDir, 'dist/main.js') });
     const service = await site.serve();
     const made = await service.ask('/api/conversations', { json: { initial_user_msg: 'built' } });
     assert.equal(made.status, 200, made.text);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { createSite, projectDir } from '../support/process.ts';
+import { createSite } from '../support/process.ts';
+import { mainFile } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 describe('files that were left open for the service', { timeout: 60_000 }, () => {
@@ -10,7 +11,7 @@ describe('files that were left open for the service', { timeout: 60_000 }, () =>
   }, async (t) => {
     const site = await createSite('sqlite', t);
     // A high number: those below 16 Node itself keeps from what it starts.
-    const start = `exec 200<"$1"; exec "$2" ${projectDir}/src/main.ts serve`;
+    const start = `exec 200<"$1"; exec "$2" ${mainFile} serve`;
     const args = ['-c', start, 'bash', site.place.dataDir, process.execPath];
     const service = site.spawn('bash', args, site.environment());
     await until('it listens', () => service.listeningUrl());

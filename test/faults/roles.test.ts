@@ -4,6 +4,7 @@ import pg from 'pg';
 import { isRunning } from '../../src/runtime/sandbox/processes.ts';
 import { withPostgres } from '../support/databases.ts';
 import { createSite } from '../support/process.ts';
+import { mainFile } from '../support/program.ts';
 import { filesOf } from '../support/runs.ts';
 import { ask } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
@@ -40,7 +41,7 @@ for (const rings of [true, false])
     timeout: 60_000,
   }, () => {
     it('share conversations: created, told and stopped in the one, run in the other', async (t) => {
-      const { site, serve } = await createWorkerSite('postgres', t, 'src/main.ts');
+      const { site, serve } = await createWorkerSite('postgres', t, mainFile);
       const url = site.place.databaseUrl ?? '';
       if (!rings) await silence(url);
       const countRings = await hearRings(url, t);

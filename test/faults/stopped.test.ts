@@ -5,7 +5,8 @@ import { type Connection, openConnection } from '../support/connection.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { holdCommits } from '../support/faults.ts';
 import { storedTitles } from '../support/inspect.ts';
-import { createSite, projectDir, untilListening } from '../support/process.ts';
+import { createSite, untilListening } from '../support/process.ts';
+import { projectDir } from '../support/program.ts';
 import { until, watch } from '../support/until.ts';
 
 /** Less than the ten seconds after which the service cuts what is still open. */

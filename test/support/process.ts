@@ -3,13 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createPlace, type Place } from './databases.ts';
+import { mainFile, projectDir } from './program.ts';
 import { type Answer, type Ask, ask } from './service.ts';
 import { until } from './until.ts';
 
-export const projectDir = fileURLToPath(new URL('../..', import.meta.url));
 /** Halves the time of a start. Keyed by content, so that it may outlive a run. */
 const compileCacheDir = join(projectDir, 'node_modules/.cache/parley-test');
 const faultsUrl = new URL('./sqliteFaults.ts', import.meta.url).href;
@@ -143,9 +142,8 @@ export async function untilListening(program: Program): Promise<string> {
 export async function createSite(
   kind: DatabaseKind,
   t: { after(fn: () => Promise<void>): void },
-  { main = 'src/main.ts' } = {},
+  { main = mainFile } = {},
 ): Promise<Site> {
-  const mainFile = join(projectDir, main);
   const place = await createPlace(kind);
   const dirs: string[] = [];
   const started: ReturnType<typeof startProgram>[] = [];
@@ -186,7 +184,7 @@ export async function createSite(
   }
 
   function startServe(options: ProgramOptions) {
-    return start(process.execPath, [mainFile, 'serve', ...(options.flags ?? [])], environment(options));
+    return start(process.execPath, [main, 'serve', ...(options.flags ?? [])], environment(options));
   }
 
   return {
@@ -197,7 +195,7 @@ export async function createSite(
     createDir,
     spawn: (command, args, env) => start(command, args, env),
     begin: (options = {}) => startServe(options),
-    run: (args, options = {}) => start(process.execPath, [mainFile, ...args], environment(options)).ended(),
+    run: (args, options = {}) => start(process.execPath, [main, ...args], environment(options)).ended(),
     serve: async (options = {}) => {
       const program = startServe(options);
       const url = await untilListening(program);

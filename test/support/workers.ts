@@ -2,6 +2,7 @@
 import { delimiter } from 'node:path';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createSite, type Service, type Site } from './process.ts';
+import { quickMainFile } from './program.ts';
 import { createRunsClient, fakeAgentPath, type Runs, writeAgents } from './runs.ts';
 
 export interface WorkerService extends Service, Omit<Runs, 'service'> {
@@ -17,7 +18,7 @@ export interface WorkerSite {
 export async function createWorkerSite(
   kind: DatabaseKind,
   t: { after(fn: () => Promise<void>): void },
-  main = 'test/support/quickMain.ts',
+  main = quickMainFile,
 ): Promise<WorkerSite> {
   const site = await createSite(kind, t, { main });
   writeAgents(site.place.dataDir);

@@ -1,0 +1,55 @@
+// Puts the service in few files, for a thousand small ones take longer to find than to run.
+import { cpSync, rmSync } from 'node:fs';
+import type { BuildOptions } from 'esbuild';
+
+/** Loaded when they are needed, if ever. */
+const lazy = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
+/** Read as they are. */
+const plain = [
+  'models/models.json',
+  'runtime/agents/profiles.json',
+  'runtime/agents/settings',
+  'runtime/sandbox/etc',
+  'workspaces/inside/emptyRepository',
+];
+
+async function load() {
+  try {
+    return await import('esbuild');
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    return undefined;
+  }
+}
+
+/** False where it cannot be: it was installed without what only developers need. `out` is beside `src`. */
+export async function buildService(out: string, mains: readonly string[] = []): Promise<boolean> {
+  const common = {
+    outdir: out,
+    outbase: 'src',
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node26',
+    external: lazy,
+    logLevel: 'warning',
+    // What was written for CommonJS asks for Node's modules this way.
+    banner: {
+      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+  } satisfies BuildOptions;
+  rmSync(out, { recursive: true, force: true });
+  const esbuild = await load();
+  if (esbuild === undefined) return false;
+  const entryPoints = ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'];
+  await esbuild.build({ ...common, entryPoints, splitting: true });
+  for (const main of mains) await esbuild.build({ ...common, entryPoints: [main], outbase: 'test/support' });
+  // Each in one file: it is all that can be read where they run.
+  const inside = ['src/runtime/bridge/inside.ts', 'src/workspaces/inside/look.ts'];
+  await esbuild.build({ ...common, entryPoints: inside });
+  // With its libraries, for what is beside a program is not always there where it runs.
+  const agent = ['src/agent/main.ts'];
+  await esbuild.build({ ...common, entryPoints: agent, external: [], splitting: true, minify: true });
+  for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
+  return true;
+}
