@@ -31,6 +31,7 @@ export interface Journal {
   begin(callId: string): void;
   addResult(result: ToolResultPart): void;
   condense(summary: ModelMessage, kept: number): void;
+  /** What comes later is not written. */
   close(): void;
 }
 
@@ -110,8 +111,10 @@ function open(file: string, entries: readonly Entry[]): Journal {
   const handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
+  let isOpen = true;
 
   function add(entry: Entry): void {
+    if (!isOpen) return;
     writeSync(handle, `${JSON.stringify(entry)}\n`);
     fdatasyncSync(handle);
     messages = withEntry(messages, entry);
@@ -129,7 +132,10 @@ function open(file: string, entries: readonly Entry[]): Journal {
     begin: (began) => add({ began }),
     addResult: (result) => add({ result }),
     condense: (condensed, kept) => add({ condensed, kept }),
-    close: () => closeSync(handle),
+    close: () => {
+      if (isOpen) closeSync(handle);
+      isOpen = false;
+    },
   };
 }
 
