@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,6 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startAgentBench, temporary } from '../../test/support/agentBench.ts';
+import { until } from '../../test/support/until.ts';
 import { createJournal, resumeJournal } from './journal.ts';
 
 const id = '00000000-0000-4000-8000-000000000000';
@@ -176,6 +178,19 @@ describe('a session whose agent was killed', () => {
     assert.equal(second.said(), 'Still here.');
     assert.equal(readFileSync(join(first.cwd, 'log'), 'utf8'), 'once\ntwice\n');
     assert.equal(first.model.exchanges.at(-1)?.asked.results.length, 2);
+  });
+
+  it('reads of a call that its end cut off that its outcome is unknown', async (t) => {
+    const script = [{ run: 'touch begun; sleep 60' }, { say: 'Hm.' }];
+    const first = await startAgentBench(t, { script });
+    await first.open();
+    first.prompt('go').catch(() => {});
+    await until('the command runs', async () => existsSync(join(first.cwd, 'begun')));
+    await first.close();
+    const second = await startAgentBench(t, { model: first.model, home: first.home, cwd: first.cwd });
+    await second.resume(first.sessionId());
+    await second.prompt('and?');
+    assert.match(first.model.exchanges.at(-1)?.asked.results[0] ?? '', /outcome is unknown/);
   });
 
   it('is refused where the home does not know it, so that a new one is opened', async (t) => {

@@ -38,6 +38,7 @@ export interface Journal {
   replace(messages: readonly ModelMessage[]): void;
   /** Calls that were left without a result get one that says so. */
   settle(): void;
+  /** What comes later is not written. */
   close(): void;
 }
 
@@ -133,8 +134,10 @@ function open(file: string, entries: readonly Entry[]): Journal {
   let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
+  let isOpen = true;
 
   function add(entry: Entry): void {
+    if (!isOpen) return;
     append(handle, lineOf(entry));
     messages = withEntry(messages, entry);
     if ('began' in entry) begun.add(entry.began);
@@ -142,6 +145,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
 
   /** In a file of its own: what it stands for is not read again. */
   function replace(replaced: readonly ModelMessage[]): void {
+    if (!isOpen) return;
     const fresh = `${file}.new`;
     writeFileSync(fresh, lineOf({ replaced }), { mode: 0o600, flush: true });
     renameSync(fresh, file);
@@ -167,7 +171,10 @@ function open(file: string, entries: readonly Entry[]): Journal {
     addResult: (result) => add({ result }),
     replace,
     settle,
-    close: () => closeSync(handle),
+    close: () => {
+      if (isOpen) closeSync(handle);
+      isOpen = false;
+    },
   };
 }
 

@@ -131,10 +131,11 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
     },
     cancel: () => turn?.abort(),
     close: async () => {
+      // First: what ends now was stopped by nobody, and the next agent must not read that it was.
+      journal.close();
       turn?.abort();
       await toolbox.close();
       await (await servers).close();
-      journal.close();
     },
   };
 }

@@ -82,7 +82,9 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     onPermission: confirming.onPermission,
     onNotice: (sentence) => void recorder.add([notice(sentence)]),
   });
-  signal.addEventListener('abort', () => void agent.cancel(), { once: true });
+  // Whoever goes on with it elsewhere must not read that its user had stopped it.
+  const cancelOnStop = () => signal.reason === 'stop' && void agent.cancel();
+  signal.addEventListener('abort', cancelOnStop, { once: true });
 
   const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, place) : null;
   const session = await openRunSession(agent, { place, inputs, mode, resume });

@@ -43,10 +43,12 @@ async function sendSlowly(
   { headers, pieces }: Delivery,
   { firstMs = 0, betweenMs = 0 }: { readonly firstMs?: number; readonly betweenMs?: number },
 ): Promise<void> {
-  await sleep(firstMs);
+  // Whoever is still to be answered has a connection, which is what keeps the program alive.
+  const wait = (ms: number) => sleep(ms, undefined, { ref: false });
+  await wait(firstMs);
   response.writeHead(200, headers);
   for (const [i, piece] of pieces.entries()) {
-    if (i > 0) await sleep(betweenMs);
+    if (i > 0) await wait(betweenMs);
     if (response.destroyed) return;
     response.write(piece);
   }
