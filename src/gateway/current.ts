@@ -6,6 +6,9 @@ import { protocols } from '../modelProtocols.ts';
 /** Under the place of the gateway. */
 export const currentModelPath = '/current';
 
+/** With the value 1 an agent says by it that a request is beside the work, such as for a title. */
+export const asideHeader = 'x-parley-aside';
+
 const Tokens = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 
 export const CurrentModel = Type.Object({
