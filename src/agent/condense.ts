@@ -121,7 +121,7 @@ async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMe
     prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
     maxRetries: 0,
     abortSignal: signal,
-    headers: asideHeader,
+    headers: { [asideHeader]: '1' },
     providerOptions,
   });
   return text.trim();

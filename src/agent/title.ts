@@ -30,7 +30,7 @@ export async function findTitle(
       prompt: `${order}\n\n<message>\n${message.slice(0, messageCharsMax)}\n</message>`,
       maxRetries: 0,
       abortSignal: signal,
-      headers: asideHeader,
+      headers: { [asideHeader]: '1' },
       providerOptions,
     });
     return tidy(text) || undefined;

@@ -2,12 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutgoingError } from '../outgoing/errors.ts';
+import { Refusal } from './refusal.ts';
 import type { GatewayTimes } from './times.ts';
 
 const attemptsMax = 5;
-
-/** A request that cannot be answered; its sentence is for the user. */
-export class Refusal extends Error {}
 
 interface Attempts {
   readonly send: () => Promise<IncomingMessage>;

@@ -10,7 +10,7 @@ import {
   type Lookup,
   lookUp,
 } from '../outgoing/resolve.ts';
-import { Refusal } from './attempts.ts';
+import { Refusal } from './refusal.ts';
 import type { GatewayTimes } from './times.ts';
 
 /** As many as a bridge has, so that none waits for another to end. */
@@ -22,6 +22,8 @@ export interface ModelRequest {
   readonly body: Buffer;
   readonly rule: AddressRule;
   readonly signal: AbortSignal;
+  /** Told when all of it is on its way, and to which address. */
+  readonly onSent?: (address: string) => void;
 }
 
 export interface Connections {
@@ -57,7 +59,7 @@ export function createConnections(
     return made;
   }
 
-  function send({ url, headers, body, rule, signal }: ModelRequest): Promise<IncomingMessage> {
+  function send({ url, headers, body, rule, signal, onSent }: ModelRequest): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) =>
         reject(error instanceof Refusal ? error : toOutgoingError(error, connectMs));
@@ -91,6 +93,7 @@ export function createConnections(
         clearTimeout(answering);
         resolve(response);
       });
+      request.once('finish', () => onSent?.(request.socket?.remoteAddress ?? ''));
       request.end(body);
     });
   }

@@ -6,8 +6,8 @@ import { protocols } from '../modelProtocols.ts';
 /** Under the place of the gateway. */
 export const currentModelPath = '/current';
 
-/** Marks a request that is none of the work, such as for a title; see the meter. */
-export const asideHeader = { 'x-parley-aside': '1' } as const;
+/** With the value 1 an agent says by it that a request is beside the work, such as for a title. */
+export const asideHeader = 'x-parley-aside';
 
 const Tokens = Type.Union([Type.Integer({ minimum: 1 }), Type.Null()]);
 

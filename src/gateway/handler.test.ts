@@ -199,6 +199,24 @@ describe('the gateway', () => {
     await until('it is counted', () => meter.take().output > 0);
   });
 
+  it('passes the words of a provider on as they are where the key is empty', async (t) => {
+    const { ask } = await withProvider(t, (_, response) => void response.writeHead(400).end('no'), {
+      key: '',
+    });
+    assert.equal(await (await ask()).text(), 'no');
+  });
+
+  it('refuses what reaches into the account of the user, 400, says why, and does not send it', async (t) => {
+    const { ask, notices, meter, provider } = await withProvider(t, fine);
+    const file = { type: 'file', file: { file_id: 'file-1' } };
+    const answer = await ask({}, { messages: [{ role: 'user', content: [file] }] });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), /does not pass file_id on/);
+    assert.equal(notices.length, 1);
+    assert.equal(provider.requests.length, 0);
+    assert.equal(meter.take().requests, 0);
+  });
+
   it('takes nothing but model requests, 404, and no body that is none, 402', async (t) => {
     const { url } = await openGateway(t, {});
     for (const path of ['/openai/v1/files', '/other', '/openai/v1/chat/completions/../files'])

@@ -7,9 +7,10 @@ import type { ClaimedConversation } from '../runtime/store.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { UsageColumns } from '../usage/shape.ts';
 import { addUsage } from '../usage/store.ts';
-import { createGateway, type Gateway, type Target } from './handler.ts';
+import { createGateway, type Gateway } from './handler.ts';
 import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './meter.ts';
 import type { ModelHosts } from './providers.ts';
+import type { Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
 
 const storeEveryMs = 2_000;
@@ -46,7 +47,7 @@ export interface RunGateway extends Pick<Gateway, 'handle'> {
   beginTurn(): Promise<void>;
   /** Its usage is stored soon. */
   endTurn(): void;
-  /** Stores what was counted; nothing is open then. */
+  /** Ends what is under way, and stores what was counted; nothing is open then. */
   close(): Promise<void>;
 }
 
@@ -102,12 +103,12 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
         // The one that was known before is better than none.
         onBackgroundError(error as Error);
       }
-      gateway.aim(toTarget(known));
+      gateway.beginTurn(toTarget(known));
       meter.beginTurn(toLimits(known));
     },
     endTurn: () => void stores.run(),
     close: async () => {
-      gateway.close();
+      await gateway.close();
       await stores.stop();
       await stores.run();
     },

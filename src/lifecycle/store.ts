@@ -202,21 +202,23 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
   return { key: held.key, status: 'STARTING', changed: true };
 });
 
+/** Gives a held conversation another title. */
+export function* retitle(q: Queries, held: Held, title: string, at: string): Steps<void> {
+  if (title === held.title) return;
+  yield* rows(
+    q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
+  );
+  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reasonOf(held), at));
+}
+
 interface Rename extends ConversationName, Moment {
   readonly title: string;
-  /** Only where it still has one of these titles. */
-  readonly instead?: readonly string[];
 }
 
 export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
   const held = yield* hold(q, input);
   if (held === undefined) return false;
-  const { title, instead, at } = input;
-  if (title === held.title || instead?.includes(held.title) === false) return true;
-  yield* rows(
-    q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
-  );
-  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reasonOf(held), at));
+  yield* retitle(q, held, input.title, input.at);
   return true;
 });
 

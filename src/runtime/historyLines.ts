@@ -1,4 +1,5 @@
 // What one event of a log was, as a line of a history: what was said, whole, and what was done, in short.
+import { type Members, membersOf } from './members.ts';
 
 export interface HistoryLine {
   readonly text: string;
@@ -7,12 +8,6 @@ export interface HistoryLine {
 }
 
 const stepCharsMax = 400;
-
-type Members = Readonly<Record<string, unknown>>;
-
-function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null ? (value as Members) : {};
-}
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 

@@ -68,7 +68,8 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   };
   const confirming = createConfirming({ policy, recorder, mapper });
   const mask = scene.masking.text;
-  const titles = createTitles({ database, conversation, mask, onError: parts.onBackgroundError });
+  const { onBackgroundError: onError } = parts;
+  const titles = createTitles({ database, conversation, runId: scene.runId, mask, onError });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
   const agent = await startAgent({
     place,

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, moveTo, noRun, tellEvents } from '../lifecycle/store.ts';
+import { type Held, heldColumns, moveTo, noRun, retitle, tellEvents } from '../lifecycle/store.ts';
 
 interface Claim {
   readonly runId: string;
@@ -245,6 +245,29 @@ export const recordRun = write('runtime.record', function* (q, record: RunRecord
   return held.next_event;
 });
 
+interface RunTitle extends Run {
+  readonly title: string;
+  /** Only where it still has one of these. */
+  readonly instead: readonly string[];
+  readonly at: string;
+}
+
+/** Gives the conversation of a run another title. False: it no longer has it, or somebody has given it a title. */
+export const titleRun = write('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
+  const { key, runId, title, instead, at } = input;
+  const held = (yield* one(
+    q.build
+      .updateTable('conversations')
+      .set((e) => ({ next_event: e.ref('next_event') }))
+      .where('key', '=', key)
+      .where('run_id', '=', runId)
+      .returning([...heldColumns]),
+  )) as Held | undefined;
+  if (held === undefined || !instead.includes(held.title)) return false;
+  yield* retitle(q, held, title, at);
+  return true;
+});
+
 export interface RunLook {
   readonly key: number;
   readonly run_id: string | null;
@@ -275,4 +298,4 @@ export const releaseRun = write('runtime.release', function* (q, { key, runId }:
   return released !== undefined;
 });
 
-export const runtimeTransactions = [claimConversation, renewRun, recordRun, lookAtRuns, releaseRun];
+export const runtimeTransactions = [claimConversation, renewRun, recordRun, titleRun, lookAtRuns, releaseRun];

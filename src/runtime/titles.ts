@@ -1,17 +1,20 @@
 // Titles that agents find for conversations. One that a person has given stays.
 import { titleOf } from '../conversations/request.ts';
 import type { Database } from '../db/transaction.ts';
-import { renameConversation } from '../lifecycle/store.ts';
+import { wakeable } from '../repeat.ts';
 import { userTopic } from '../topics.ts';
 import type { SessionUpdate } from './acp/update.ts';
 import type { UserEvent } from './inbox.ts';
-import type { ClaimedConversation } from './store.ts';
+import { type ClaimedConversation, titleRun } from './store.ts';
 
 const titleCharsMax = 200;
+/** Of one run, which is many messages long: those that an agent finds after them are passed over. */
+const renamesMax = 20;
 
 interface TitlesOptions {
   readonly database: Database;
   readonly conversation: ClaimedConversation;
+  readonly runId: string;
   readonly mask: (text: string) => string;
   readonly onError: (error: Error) => void;
 }
@@ -28,25 +31,39 @@ function tidy(title: string): string {
   return Array.from(line.trim()).slice(0, titleCharsMax).join('').trim();
 }
 
-export function createTitles({ database, conversation, mask, onError }: TitlesOptions): Titles {
-  const { user_id: userId, id } = conversation;
-  const unnamed = titleOf('', id);
+/** One is given at a time: of those that come meanwhile, the newest. */
+export function createTitles(options: TitlesOptions): Titles {
+  const { database, conversation, runId, mask, onError } = options;
+  const { key, user_id: userId, id } = conversation;
   /** Those that nobody has chosen. */
-  const ours = [unnamed];
+  const ours = [titleOf('', id)];
+  let hasHeard = false;
+  let found: string | undefined;
+  let renamesLeft = renamesMax;
+
+  const renames = wakeable(async () => {
+    const title = found;
+    found = undefined;
+    if (title === undefined || renamesLeft === 0) return;
+    renamesLeft -= 1;
+    const instead = [...ours];
+    ours.push(title);
+    const at = new Date().toISOString();
+    if (await database.run(titleRun, { key, runId, title, instead, at })) database.ring([userTopic(userId)]);
+  }, onError);
+
   return {
     hear: ({ args }) => {
-      if (ours.length === 1 && typeof args['content'] === 'string') ours.push(titleOf(args['content'], id));
+      if (hasHeard || typeof args['content'] !== 'string') return;
+      hasHeard = true;
+      ours.push(titleOf(args['content'], id));
     },
     take: ({ sessionUpdate, title: told }) => {
       const title =
         sessionUpdate === 'session_info_update' && typeof told === 'string' ? tidy(mask(told)) : '';
-      if (title === '') return;
-      const at = new Date().toISOString();
-      database
-        .run(renameConversation, { userId, id, title, instead: [...ours], at })
-        .then(() => database.ring([userTopic(userId)]))
-        .catch(onError);
-      ours.push(title);
+      if (title === '' || title === (found ?? ours.at(-1))) return;
+      found = title;
+      renames.wake();
     },
   };
 }

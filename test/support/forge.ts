@@ -55,8 +55,8 @@ const github: Dialect = {
   toWire: ({ number, branch, base }, origin) => ({
     number,
     html_url: `${origin}/team/app/pull/${number}`,
-    head: { ref: branch },
-    base: { ref: base },
+    head: { ref: branch, repo: { full_name: 'team/app' } },
+    base: { ref: base, repo: { full_name: 'team/app' } },
   }),
   list: (items) => items,
   matches: ({ branch, base }, query) =>

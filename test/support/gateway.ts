@@ -14,6 +14,8 @@ export interface GatewayScene {
   readonly notices: string[];
   readonly limits: ModelLimit[];
   readonly meter: ReturnType<typeof createMeter>;
+  /** The user says something, and the settings are as before. */
+  beginTurn(): void;
 }
 
 export type SceneOptions = Partial<GatewayOptions> & { limits?: Limits };
@@ -26,22 +28,24 @@ export async function openGateway(t: TestContext, more: SceneOptions): Promise<G
     spentNanos: 0,
     onLimit: (l) => limits.push(l),
   });
+  const target = { model: 'openai/gpt-4o', baseUrl: null, key: modelKey, ...more };
   const gateway = createGateway({
-    model: 'openai/gpt-4o',
-    baseUrl: null,
     modelHosts: {},
     models: loadModels(),
-    key: modelKey,
     meter,
     allowPrivate: () => false,
     onNotice: (sentence) => notices.push(sentence),
-    ...more,
+    ...target,
   });
   t.after(gateway.close);
   const server = await listenOnLoopback(t, (request, response) => {
     Promise.resolve(gateway.handle(request, response, request.url ?? '')).catch(() => response.destroy());
   });
-  return { url: server.url, notices, limits, meter };
+  const beginTurn = () => {
+    gateway.beginTurn(target);
+    meter.beginTurn();
+  };
+  return { url: server.url, notices, limits, meter, beginTurn };
 }
 
 export function post(url: string, path: string, body: unknown, headers = {}): Promise<Response> {

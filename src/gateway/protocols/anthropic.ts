@@ -1,5 +1,15 @@
 // Messages, Anthropic's API. A stream tells what came in at its beginning, and what went out as it goes.
 import { countOf, isObject, type Json, type ModelProtocol, type Tokens } from './protocol.ts';
+import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
+
+const rules: RequestRules = {
+  // A container is that of tools which run there; faster or nearer answers have prices of their own.
+  dropped: [...droppedEverywhere, 'container', 'speed', 'inference_geo'],
+  refused: ['mcp_servers', 'file_id'],
+  within: ['messages', 'system', 'content', 'source'],
+  keepTool: keepTypes(/^(custom$|bash_|text_editor_|memory_|computer_|tool_search_tool_)/),
+  choices: ['tool_choice'],
+};
 
 function usageOf(part: Json): Json {
   const message = isObject(part['message']) ? part['message'] : part;
@@ -17,7 +27,7 @@ export const anthropic: ModelProtocol = {
     if (/^\/v1\/messages\/count_tokens(\?|$)/.test(path)) return { kind: 'count', suffix: path };
     return undefined;
   },
-  prepare: ({ suffix }, body, model) => ({ suffix, body: { ...body, model } }),
+  prepare: ({ suffix }, body, model) => ({ suffix, body: { ...applyRules(body, rules), model } }),
   read: (part, before): Tokens => {
     const usage = usageOf(part);
     return {

@@ -1,5 +1,23 @@
 // generateContent, Google's API. The model is named in the path, and may hold slashes.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+import { applyRules, droppedEverywhere, type RequestRules } from './rules.ts';
+
+/** Google takes every name in either form. */
+const bothForms = (...names: readonly string[]) =>
+  names.flatMap((name) => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]);
+
+const functions = bothForms('functionDeclarations');
+
+const rules: RequestRules = {
+  dropped: [...droppedEverywhere, 'serviceTier', 'store'],
+  refused: bothForms('cachedContent', 'fileData'),
+  within: bothForms('contents', 'systemInstruction', 'parts', 'functionResponse', 'generateContentRequest'),
+  keepTool: (tool) => {
+    const kept = Object.entries(tool).filter(([name]) => functions.includes(name));
+    return kept.length === 0 ? undefined : Object.fromEntries(kept);
+  },
+  choices: bothForms('toolConfig'),
+};
 
 const pathForm =
   /^\/(v1|v1beta)\/models\/([^?]+?):(generateContent|streamGenerateContent|countTokens)(\?.*)?$/;
@@ -16,7 +34,10 @@ export const gemini: ModelProtocol = {
     const parameters = new URLSearchParams(query);
     parameters.delete('key');
     const rest = parameters.size === 0 ? '' : `?${parameters}`;
-    return { suffix: `/${version}/models/${encodeURIComponent(model)}:${method}${rest}`, body };
+    return {
+      suffix: `/${version}/models/${encodeURIComponent(model)}:${method}${rest}`,
+      body: applyRules(body, rules),
+    };
   },
   read: ({ usageMetadata: usage }, before) => {
     if (!isObject(usage)) return before;

@@ -1,5 +1,14 @@
 // Chat completions, as OpenAI has them and most others offer them, too.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
+
+const rules: RequestRules = {
+  dropped: [...droppedEverywhere, 'store', 'n', 'web_search_options', 'search_parameters'],
+  refused: ['file_id', 'cached_content'],
+  within: ['messages', 'content', 'file', 'extra_body', 'google'],
+  keepTool: keepTypes(/^(function|custom)$/),
+  choices: ['tool_choice'],
+};
 
 export const openaiChat: ModelProtocol = {
   match: (path) => (/^\/chat\/completions(\?|$)/.test(path) ? { kind: 'answer', suffix: path } : undefined),
@@ -7,7 +16,7 @@ export const openaiChat: ModelProtocol = {
     const asked = isObject(body['stream_options']) ? body['stream_options'] : {};
     // Only who asks is told at the end of a stream what it took.
     const options = body['stream'] === true ? { stream_options: { ...asked, include_usage: true } } : {};
-    return { suffix, body: { ...body, model, ...options } };
+    return { suffix, body: { ...applyRules(body, rules), model, ...options } };
   },
   read: ({ usage }, before) => {
     if (!isObject(usage)) return before;

@@ -1,9 +1,22 @@
 // Responses, OpenAI's newer API.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
+
+const rules: RequestRules = {
+  dropped: [...droppedEverywhere, 'background'],
+  // The last two are those of tool servers that the provider asks.
+  refused: ['previous_response_id', 'conversation', 'prompt', 'file_id', 'server_url', 'connector_id'],
+  within: ['input', 'content', 'output', 'tools'],
+  keepTool: keepTypes(/^(function|custom|namespace|local_shell|apply_patch|tool_search)$/),
+  choices: ['tool_choice'],
+};
 
 export const openaiResponses: ModelProtocol = {
   match: (path) => (/^\/responses(\?|$)/.test(path) ? { kind: 'answer', suffix: path } : undefined),
-  prepare: ({ suffix }, body, model) => ({ suffix, body: { ...body, model } }),
+  prepare: ({ suffix }, body, model) => ({
+    suffix,
+    body: { ...applyRules(body, rules), model, store: false },
+  }),
   read: (part, before) => {
     const response = isObject(part['response']) ? part['response'] : part;
     const { usage } = response;

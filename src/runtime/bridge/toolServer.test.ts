@@ -21,8 +21,12 @@ const throwing: Tool = {
   },
 };
 
-async function start(t: TestContext, tools: readonly Tool[] = [echo, failing, throwing]) {
-  const parley = createToolServer({ name: 'parley', tools, bodies: createBodies() });
+async function start(
+  t: TestContext,
+  tools: readonly Tool[] = [echo, failing, throwing],
+  now = () => performance.now(),
+) {
+  const parley = createToolServer({ name: 'parley', tools, bodies: createBodies(), now });
   const bridge = createBridge({ handlers: { parley } });
   const port = await bridge.listen();
   t.after(() => bridge.close());
@@ -149,5 +153,15 @@ describe('the tool server of the bridge', () => {
     left.abort();
     assert.deepEqual(new Set(await Promise.all(calls)), new Set(['left']));
     await until('all are ended', () => aborted === 8);
+  });
+
+  it('takes sixty calls in a minute, and more in the next', async (t) => {
+    let now = 0;
+    const { call } = await start(t, [echo], () => now);
+    const use = async () => (await call('tools/call', { name: 'echo' })).error?.code;
+    for (let i = 0; i < 60; i++) assert.equal(await use(), undefined);
+    assert.equal(await use(), -32_603);
+    now = 60_000;
+    assert.equal(await use(), undefined);
   });
 });

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mib } from '../../schema.ts';
 import { version } from '../../version.ts';
+import { membersOf } from '../members.ts';
 import type { Bodies } from './bodies.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
 
@@ -28,10 +29,15 @@ interface ToolServerOptions {
   readonly name: string;
   readonly tools: readonly Tool[];
   readonly bodies: Bodies;
+  /** Milliseconds that only grow; another one for tests. */
+  readonly now?: () => number;
 }
 
 const requestBytesMax = mib;
 const callsAtOnceMax = 8;
+/** Each may ask a server of others, with the user's token: it must not be asked without end. */
+const callsPerMinuteMax = 60;
+const minuteMs = 60_000;
 /** Of the protocol, those that know this transport. The first is told to whoever wants another. */
 const protocolVersions = ['2025-06-18', '2025-11-25', '2025-03-26'];
 
@@ -50,10 +56,6 @@ interface Message {
 
 const fault = (code: number, message: string): Outcome => ({ error: { code, message } });
 
-function membersOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
 function send(response: ServerResponse, status: number, id: Id, outcome: Outcome): void {
   const text = JSON.stringify({ jsonrpc: '2.0', id, ...outcome });
   response.writeHead(status, { 'content-type': 'application/json' }).end(text);
@@ -67,15 +69,28 @@ function readMessage(body: Buffer): Message | undefined {
   }
 }
 
-export function createToolServer({ name, tools, bodies }: ToolServerOptions): BridgeHandler {
+export function createToolServer(options: ToolServerOptions): BridgeHandler {
+  const { name, tools, bodies, now = () => performance.now() } = options;
   let underWay = 0;
+  let minute = { since: now(), calls: 0 };
+
+  /** Why no further call is taken now. */
+  function crowd(): string | undefined {
+    if (underWay >= callsAtOnceMax) return 'Too many calls are under way; try again.';
+    if (now() - minute.since >= minuteMs) minute = { since: now(), calls: 0 };
+    return minute.calls >= callsPerMinuteMax
+      ? `There were ${callsPerMinuteMax} calls within a minute; wait, and try again.`
+      : undefined;
+  }
 
   async function callTool(params: unknown, signal: AbortSignal): Promise<Outcome> {
     const { name: wanted, arguments: given = {} } = membersOf(params);
     const tool = tools.find((one) => one.name === wanted);
     if (tool === undefined) return fault(codes.params, 'There is no tool of this name.');
-    if (underWay >= callsAtOnceMax) return fault(codes.internal, 'Too many calls are under way; try again.');
+    const refusal = crowd();
+    if (refusal !== undefined) return fault(codes.internal, refusal);
     underWay += 1;
+    minute.calls += 1;
     try {
       const { text, failed = false } = await tool.call(given, signal);
       return { result: { content: [{ type: 'text', text }], isError: failed } };

@@ -1,6 +1,7 @@
 // Bitbucket Cloud.
+
+import { listOf, type Members, membersOf, numberAt, textAt } from '../members.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
-import { listOf, type Members, membersOf, numberAt, textAt } from './members.ts';
 
 function toOpened(request: unknown): Opened {
   return { number: numberAt(request, 'id') ?? 0, url: textAt(request, 'links', 'html', 'href') };

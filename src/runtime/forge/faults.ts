@@ -2,7 +2,7 @@
 // forge's own words only the start is told, and never a token.
 import { mask } from '../../mcp/secrets.ts';
 import { OutgoingError } from '../../outgoing/errors.ts';
-import { membersOf } from './members.ts';
+import { membersOf } from '../members.ts';
 
 export class ForgeFault extends Error {
   constructor(sentence: string) {

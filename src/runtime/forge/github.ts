@@ -1,9 +1,12 @@
 // GitHub, and GitHub Enterprise, which speaks the same.
+
+import { listOf, type Members, membersOf, numberAt, textAt } from '../members.ts';
 import type { AskForge } from './client.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
-import { listOf, type Members, membersOf, numberAt, textAt } from './members.ts';
 
 const perPage = String(commentsPerPage);
+/** More are not looked for: the newest of them are missing then. */
+const reviewPagesMax = 10;
 
 function toOpened(request: unknown): Opened {
   return { number: numberAt(request, 'number') ?? 0, url: textAt(request, 'html_url') };
@@ -30,15 +33,26 @@ async function discussion(ask: AskForge, issue: string, count: number): Promise<
   return (await Promise.all(read)).flatMap(listOf);
 }
 
+/** Of the whole. They come oldest first, and nobody says how many there are: of all pages the last two are kept. */
+async function wholeReviews(ask: AskForge, request: string): Promise<Members[]> {
+  let kept: Members[] = [];
+  for (let page = 1; page <= reviewPagesMax; page++) {
+    const query = { per_page: perPage, page: String(page) };
+    const read = listOf(await ask(`${request}/reviews`, { query }));
+    kept = [...kept.slice(-commentsPerPage), ...read];
+    if (read.length < commentsPerPage) break;
+  }
+  return kept;
+}
+
 /** What reviewers said, of lines and of the whole. */
 async function reviews(ask: AskForge, request: string): Promise<Members[]> {
   const newest = { per_page: perPage, sort: 'created', direction: 'desc' };
-  const read = [
+  const [lines, whole] = await Promise.all([
     ask(`${request}/comments`, { query: newest }),
-    ask(`${request}/reviews`, { query: { per_page: perPage } }),
-  ];
-  const said = (await Promise.all(read)).flatMap(listOf);
-  return said.filter((one) => textAt(one, 'body') !== '');
+    wholeReviews(ask, request),
+  ]);
+  return [...listOf(lines), ...whole].filter((one) => textAt(one, 'body') !== '');
 }
 
 export const createGithub: CreateForge = (ask, path) => {
@@ -48,9 +62,11 @@ export const createGithub: CreateForge = (ask, path) => {
     defaultBranch: async () => textAt(await ask(repository), 'default_branch'),
     findOpen: async (branch, base) => {
       const query = { state: 'open', head: `${owner}:${branch}`, ...(base === undefined ? {} : { base }) };
-      // A head that it does not know is no filter for some servers.
+      // A head that it does not know is no filter for some servers, and forks have the same names of branches.
       const found = listOf(await ask(`${repository}/pulls`, { query })).find(
-        (one) => textAt(one, 'head', 'ref') === branch,
+        (one) =>
+          textAt(one, 'head', 'ref') === branch &&
+          textAt(one, 'head', 'repo', 'full_name') === textAt(one, 'base', 'repo', 'full_name'),
       );
       return found && toOpened(found);
     },

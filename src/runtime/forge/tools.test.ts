@@ -222,6 +222,18 @@ describe('what the tools are given', () => {
     assert.deepEqual([failed, text], [true, 'This run has opened 20 already, and may open no more.']);
     assert.equal(forge.opened.length, 20);
   });
+
+  it('opens at most 20 in a run, also where many are asked for at once', async (t) => {
+    const { open, forge } = await reach(t, 'github');
+    await Promise.all(Array.from({ length: 24 }, (_, i) => open({ ...proposal, branch: `work-${i}` })));
+    assert.equal(forge.opened.length, 20);
+  });
+
+  it('counts none that was refused', async (t) => {
+    const { open } = await reach(t, 'github', { fails: { status: 422, json: { message: 'no commits' } } });
+    for (let i = 0; i < 21; i++)
+      assert.match((await open({ ...proposal, branch: `work-${i}` })).text, /no commits/);
+  });
 });
 
 describe('the place of a forge', () => {

@@ -104,6 +104,7 @@ export function createForgeTools(options: ForgeToolsOptions): readonly Tool[] {
   const askFor = createForgeClient({ ...options, api });
   const forgeFor = (signal: AbortSignal) => forges[remote.provider](askFor(signal), remote.path);
   const request = remote.provider === 'gitlab' ? 'merge request' : 'pull request';
+  /** With those that are being opened. */
   let openedCount = 0;
 
   async function open(given: OpenInput, forge: Forge): Promise<string> {
@@ -119,8 +120,12 @@ export function createForgeTools(options: ForgeToolsOptions): readonly Tool[] {
       throw new ForgeFault(`${branch} cannot be merged into itself. Push your commits to another branch.`);
     if (openedCount >= openedMax)
       throw new ForgeFault(`This run has opened ${openedMax} already, and may open no more.`);
-    const { number, url } = checkOpened(await forge.open({ title: title.trim(), body, branch, base }));
     openedCount += 1;
+    const opened = await forge.open({ title: title.trim(), body, branch, base }).catch((error: unknown) => {
+      openedCount -= 1;
+      throw error;
+    });
+    const { number, url } = checkOpened(opened);
     return `Opened ${request} #${number}: ${url}`;
   }
 

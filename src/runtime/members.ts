@@ -1,4 +1,4 @@
-// Reads answers of other programs' APIs: what is not as it should be is empty, never an error.
+// Reads JSON of others, such as answers of APIs: what is not as it should be is empty, never an error.
 
 export type Members = Readonly<Record<string, unknown>>;
 

@@ -1,0 +1,187 @@
+// One model request: the agent's words, with the user's key, to the user's model, and the answer back, counted.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Protocol } from '../modelProtocols.ts';
+import type { Models } from '../models/catalogue.ts';
+import { classifyAddress } from '../outgoing/addresses.ts';
+import type { AddressRule } from '../outgoing/resolve.ts';
+import type { Bodies } from '../runtime/bridge/bodies.ts';
+import { mib } from '../schema.ts';
+import { attempt } from './attempts.ts';
+import type { Connections, ModelRequest } from './connection.ts';
+import { asideHeader } from './current.ts';
+import type { Meter, ModelLimit } from './meter.ts';
+import type { Notices } from './notices.ts';
+import { type Passed, pass, readError } from './passing.ts';
+import { findPrice, type Price } from './prices.ts';
+import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
+import type { ModelHosts, Upstream } from './providers.ts';
+import { Refusal } from './refusal.ts';
+import { getUpstream, type Target } from './target.ts';
+import type { GatewayTimes } from './times.ts';
+import { createUsageReader, guessTokens } from './usageReader.ts';
+
+const requestBytesMax = 32 * mib;
+const badGateway = 502;
+
+const limitSentences: Readonly<Record<ModelLimit, string>> = {
+  max_iterations: 'The number of model requests that the settings allow for a message is reached. Stop here.',
+  max_budget: 'The budget that the settings allow for this conversation is used up. Stop here.',
+};
+
+/** What the user should know of an answer that did not come to its end. */
+const endSentences: Readonly<Partial<Record<Passed, string>>> = {
+  broken: 'The provider of the model broke off in the middle of an answer.',
+  silent: 'The provider of the model fell silent in the middle of an answer.',
+};
+
+export interface ExchangeParts {
+  readonly modelHosts: ModelHosts;
+  /** By which prices are known. */
+  readonly models: Models;
+  readonly meter: Meter;
+  readonly notices: Notices;
+  readonly bodies: Bodies;
+  readonly times: GatewayTimes;
+  readonly connections: Connections;
+  readonly allowPrivate: () => boolean | Promise<boolean>;
+}
+
+/** A request of an agent, and who is asked. */
+export interface Asked {
+  readonly name: Protocol;
+  readonly protocol: ModelProtocol;
+  readonly call: ModelCall;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target;
+  /** Aborted where nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+export type Exchange = (asked: Asked) => Promise<void>;
+
+function parseBody(body: Buffer): Json {
+  try {
+    const parsed: unknown = JSON.parse(body.toString());
+    if (isObject(parsed)) return parsed;
+  } catch {
+    // As below.
+  }
+  throw new Refusal('The request is not a JSON object.');
+}
+
+/** Whether the agent says that it is beside the work, such as for a title. It is not sent on. */
+const isAside = ({ headers }: IncomingMessage) => headers[asideHeader] === '1';
+
+const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
+
+/** What to answer with: a provider may send a number that is no status. */
+const statusOf = ({ statusCode = 0 }: IncomingMessage) => (statusCode < 300 ? badGateway : statusCode);
+
+function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
+  if (key === undefined) return {};
+  return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
+}
+
+const requestHeaders = [
+  'accept',
+  'anthropic-version',
+  'anthropic-beta',
+  'openai-beta',
+  'user-agent',
+] as const;
+
+function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+  };
+  for (const name of requestHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { ...headers, ...authorize(upstream, key) };
+}
+
+/** Settles when all of it is counted. Rejects with Refusal or OutgoingError where the agent has no answer yet. */
+export function createExchange(parts: ExchangeParts): Exchange {
+  const { modelHosts, models, meter, notices, bodies, times, connections, allowPrivate } = parts;
+
+  async function ruleFor({ namedByOperator }: Upstream): Promise<AddressRule> {
+    return { private: namedByOperator || (await allowPrivate()) };
+  }
+
+  /** A server of the user's own at a private address is billed by nobody. */
+  function priceAt(upstream: Upstream, address: string | undefined): Price {
+    const isFree = upstream.custom && classifyAddress(address ?? '') === 'private';
+    const price = findPrice(models, upstream.name, isFree);
+    if (price.note !== undefined) notices.tellOnce(price.note);
+    return price;
+  }
+
+  /** The request for the user's model, once the meter allows it. */
+  async function admit({ protocol, call, request, response }: Asked, model: string) {
+    const raw = await bodies.read(request, response, requestBytesMax);
+    if ('status' in raw) throw new Refusal(raw.sentence, { status: raw.status, untold: true });
+    const { suffix, body } = protocol.prepare(call, parseBody(raw), model);
+    const limit = call.kind === 'answer' ? meter.admit({ aside: isAside(request) }) : undefined;
+    if (limit !== undefined) throw new Refusal(limitSentences[limit], { untold: true });
+    return { suffix, body: Buffer.from(JSON.stringify(body)), bytes: raw.length };
+  }
+
+  /** The head of the answer. One that has the whole request may bill it, whether somebody waits for its answer or not. */
+  async function send(message: ModelRequest, onLeft: (address: string) => void): Promise<IncomingMessage> {
+    const { signal } = message;
+    let unanswered: string | undefined;
+    const sendOnce = async () => {
+      unanswered = undefined;
+      const answer = await connections.send({ ...message, onSent: (address) => (unanswered = address) });
+      unanswered = undefined;
+      return answer;
+    };
+    try {
+      const onRetry = (sentence: string) => notices.tell(sentence, false);
+      return await attempt({ send: sendOnce, signal, times, onRetry });
+    } catch (error) {
+      if (signal.aborted && unanswered !== undefined) onLeft(unanswered);
+      throw error;
+    }
+  }
+
+  /** The words of a provider may quote the key. */
+  async function refuse(answer: IncomingMessage, { response, target: { key } }: Asked): Promise<void> {
+    const status = statusOf(answer);
+    const said = await readError(answer, times);
+    if (status === 401 || status === 403)
+      throw new Refusal(`The provider of the model refuses the key in your settings (${status}).`);
+    notices.tell(`The provider of the model refuses a request (${status}).`, true);
+    response
+      .writeHead(status, { 'content-type': answer.headers['content-type'] ?? 'text/plain' })
+      .end(key ? said.replaceAll(key, '…') : said);
+  }
+
+  return async (asked) => {
+    const { name, protocol, call, request, response, target, signal } = asked;
+    const upstream = getUpstream(target, name, modelHosts);
+    const { suffix, body, bytes } = await admit(asked, upstream.model);
+    const counts = call.kind === 'answer';
+    const message = {
+      url: new URL(upstream.base + suffix),
+      headers: headersOf(request, upstream, target.key),
+      body,
+      rule: await ruleFor(upstream),
+      signal,
+    };
+    const answer = await send(message, (address) => {
+      if (counts) meter.record(guessTokens(bytes), priceAt(upstream, address));
+    });
+    if (!isGood(answer)) return refuse(answer, asked);
+    const price = priceAt(upstream, answer.socket.remoteAddress);
+    const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
+    const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
+    const passed = await pass(answer, response, reader.push, times);
+    if (counts) meter.record(reader.end(passed === 'whole'), price);
+    const sentence = endSentences[passed];
+    if (sentence !== undefined && !signal.aborted) notices.tell(sentence, true);
+  };
+}

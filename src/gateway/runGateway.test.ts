@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { newConversation } from '../../test/support/conversations.ts';
+import { openTestDatabase } from '../../test/support/databases.ts';
+import { hostsAt, modelRequests } from '../../test/support/gateway.ts';
+import { listenOnLoopback } from '../../test/support/mcpServer.ts';
+import { until } from '../../test/support/until.ts';
+import { createConversation } from '../conversations/store.ts';
+import { loadModels } from '../models/catalogue.ts';
+import { createBodies } from '../runtime/bridge/bodies.ts';
+import { claimConversation } from '../runtime/store.ts';
+import { findUsage } from '../usage/store.ts';
+import { ensureUser } from '../users/store.ts';
+import { createRunGateway } from './runGateway.ts';
+
+const [chat] = modelRequests;
+const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
+
+/** A gateway of a claimed conversation, whose provider says so much, and no more. */
+async function openRun(t: TestContext, said: string) {
+  const database = await openTestDatabase('sqlite', t);
+  const { id: userId } = await database.run(ensureUser, 'ada');
+  await database.run(createConversation, newConversation(userId, 'a'));
+  const claim = { runId: 'run', owner: 'here', leaseMs: 60_000, userRunsMax: 0 };
+  const conversation = await database.run(claimConversation, claim);
+  assert.ok(conversation);
+  const provider = await listenOnLoopback(t, (request, response) => {
+    request.resume();
+    if (said !== '') response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said);
+  });
+  const settings = {
+    llm_model: chat.model,
+    llm_base_url: null,
+    max_iterations: null,
+    max_budget_per_task: null,
+  };
+  const model = { settings, key: 'sk-1' };
+  const notices: string[] = [];
+  const gateway = createRunGateway({
+    database,
+    conversation,
+    model,
+    loadModel: async () => model,
+    modelHosts: hostsAt(provider.url),
+    models: loadModels(),
+    allowPrivate: () => false,
+    bodies: createBodies(),
+    onNotice: (sentence) => notices.push(sentence),
+    onLimit: () => {},
+    onBackgroundError: (error) => assert.fail(error),
+  });
+  const server = await listenOnLoopback(t, (request, response) => {
+    void gateway.handle(request, response, request.url ?? '');
+  });
+  const body = JSON.stringify({ ...chat.body, stream: true, pad: 'x'.repeat(4_000) });
+  const ask = (signal: AbortSignal) => fetch(server.url + chat.path, { method: 'POST', body, signal });
+  const usage = () => database.run(findUsage, { userId, id: 'a' });
+  return { gateway, provider, ask, usage, notices };
+}
+
+describe('a gateway that is closed', () => {
+  it('has stored what the answer under way took', async (t) => {
+    const { gateway, ask, usage, notices } = await openRun(t, chunk.repeat(50));
+    const answer = await ask(new AbortController().signal);
+    await answer.body?.getReader().read();
+    await gateway.close();
+    const { model_requests, input_tokens = 0, output_tokens, cost_nanos = 0 } = (await usage()) ?? {};
+    assert.deepEqual([model_requests, output_tokens], [1, 50]);
+    assert.ok(input_tokens > 1_000 && cost_nanos > 0);
+    assert.deepEqual(notices, []);
+  });
+
+  it('has stored what was asked and not answered, as was guessed', async (t) => {
+    const { gateway, provider, ask, usage, notices } = await openRun(t, '');
+    const asked = assert.rejects(ask(new AbortController().signal));
+    await until('it was asked', () => provider.requests.length > 0);
+    await gateway.close();
+    await asked;
+    const { input_tokens = 0, output_tokens, cost_nanos = 0 } = (await usage()) ?? {};
+    assert.ok(input_tokens > 1_000 && cost_nanos > 0);
+    assert.equal(output_tokens, 0);
+    assert.deepEqual(notices, []);
+  });
+});
+
+describe('an agent that leaves before the answer begins', () => {
+  it('is billed for what it has asked', async (t) => {
+    const { gateway, provider, ask, usage } = await openRun(t, '');
+    const left = new AbortController();
+    const asked = assert.rejects(ask(left.signal));
+    await until('it was asked', () => provider.requests.length > 0);
+    left.abort();
+    await asked;
+    await until('nothing is open', async () => (await provider.openConnections()) === 0);
+    await gateway.close();
+    const { input_tokens = 0, cost_nanos = 0 } = (await usage()) ?? {};
+    assert.ok(input_tokens > 1_000 && cost_nanos > 0);
+  });
+});

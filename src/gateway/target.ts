@@ -1,0 +1,50 @@
+// The model of the user's settings: where it is, and what an agent is told of it.
+import { type Protocol, protocolBases } from '../modelProtocols.ts';
+import type { Models } from '../models/catalogue.ts';
+import type { CurrentModel } from './current.ts';
+import { findUpstream, type ModelHosts, nativeProtocol, plainModelName, type Upstream } from './providers.ts';
+import { Refusal } from './refusal.ts';
+
+export interface Target {
+  readonly model: string | null;
+  readonly baseUrl: string | null;
+  readonly key: string | undefined;
+}
+
+/** Throws Refusal where something is missing in the settings. */
+export function getUpstream(
+  { model, baseUrl, key }: Target,
+  protocol: Protocol,
+  modelHosts: ModelHosts,
+): Upstream {
+  const found = findUpstream({ model, baseUrl, protocol, modelHosts });
+  if ('fault' in found) throw new Refusal(found.fault);
+  if (key === undefined && !found.upstream.keyless)
+    throw new Refusal('No key for the model is set. Set llm_api_key in your settings.');
+  return found.upstream;
+}
+
+function faultOf(target: Target, protocol: Protocol, modelHosts: ModelHosts): string | null {
+  try {
+    getUpstream(target, protocol, modelHosts);
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return error.message;
+    throw error;
+  }
+}
+
+export function describeTarget(target: Target, modelHosts: ModelHosts, models: Models): CurrentModel {
+  const { model, baseUrl } = target;
+  const protocol = nativeProtocol(model, baseUrl);
+  const { context = null, max_output = null, images = null } = models.find(model ?? '') ?? {};
+  return {
+    name: plainModelName(model),
+    protocol,
+    base: protocolBases[protocol],
+    fault: faultOf(target, protocol, modelHosts),
+    context,
+    max_output,
+    images,
+  };
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { mib } from '../schema.ts';
+import { openaiChat } from './protocols/openaiChat.ts';
+import { createUsageReader } from './usageReader.ts';
+
+const told = 'data: {"word":"größer","usage":{"prompt_tokens":7,"completion_tokens":9}}\n\n';
+
+function read(isStream: boolean, pieces: readonly Buffer[]) {
+  const reader = createUsageReader({ protocol: openaiChat, isStream, requestBytes: 400 });
+  for (const piece of pieces) reader.push(piece);
+  const { input, output } = reader.end(true);
+  return [input, output];
+}
+
+const inBytes = (text: string) => Array.from(Buffer.from(text), (byte) => Buffer.of(byte));
+
+describe('reading what an answer took', () => {
+  it('is the same however it is cut into pieces', () => {
+    const stream = `: hello\ndata: {}\n\n${told}data: [DONE]`;
+    assert.deepEqual(read(true, [Buffer.from(stream)]), [7, 9]);
+    assert.deepEqual(read(true, inBytes(stream)), [7, 9]);
+    const whole = told.slice('data:'.length);
+    assert.deepEqual(read(false, [Buffer.from(whole)]), [7, 9]);
+    assert.deepEqual(read(false, inBytes(whole)), [7, 9]);
+    assert.deepEqual(read(true, inBytes('data: {}\n\ndata: {}')), [100, 2]);
+  });
+
+  it('passes over a line that is too long, and reads the next', () => {
+    const long = Array.from({ length: 17 }, () => Buffer.alloc(mib / 16, 'x'));
+    assert.deepEqual(read(true, [...long, Buffer.from(`\n${told}`)]), [7, 9]);
+    assert.deepEqual(read(true, [...long, Buffer.from(told)]), [100, 0]);
+  });
+
+  it('looks at each byte of a line once, in however many pieces it comes', (t) => {
+    let looked = 0;
+    const { split } = String.prototype;
+    t.mock.method(String.prototype, 'split', function (this: string, ...args: Parameters<typeof split>) {
+      looked += this.length;
+      return split.apply(this, args);
+    });
+    const pieces = Array.from({ length: 2_000 }, () => Buffer.alloc(16, 'x'));
+    read(true, [...pieces, Buffer.from('\n')]);
+    assert.ok(looked <= 2 * 16 * 2_000, String(looked));
+  });
+});
