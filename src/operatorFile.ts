@@ -1,6 +1,6 @@
 // Files of JSON that an operator writes: checked when the service starts, and refused with the name of the file and the
 // place of the fault, never with what is there.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { Static, TSchema } from 'typebox';
 import { RefusalError } from './errors.ts';
 import { mib } from './schema.ts';
@@ -11,8 +11,13 @@ const fileBytesMax = mib;
 /** Undefined where there is none. Throws RefusalError, in which `what` names its content, where it cannot be read. */
 export function readOperatorFile(file: string, what: string): string | undefined {
   try {
+    const found = statSync(file);
+    // A pipe would be waited for, and a large file held, before anybody could say so.
+    if (!found.isFile()) throw new RefusalError(`The ${what} in ${file} cannot be read: it is no file.`);
+    if (found.size > fileBytesMax) throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
     return readFileSync(file, 'utf8');
   } catch (error) {
+    if (error instanceof RefusalError) throw error;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new RefusalError(`The ${what} in ${file} cannot be read: ${(error as Error).message}.`);
   }
@@ -33,8 +38,6 @@ export function parseOperatorFile<Schema extends TSchema>(
   file: string,
   schema: Schema,
 ): Static<Schema> {
-  if (Buffer.byteLength(text) > fileBytesMax)
-    throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
   const json = parse(text, file);
   const [detail] = compileCheck(schema)(json)?.details ?? [];
   if (detail !== undefined)

@@ -199,14 +199,16 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
   const room = watchRoom(parts, [workspace, home]);
+  // What lost its lease may have a successor already.
+  const closeCell = () => cell.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {
     room.stop();
-    await cell.close();
+    await closeCell();
     await closeWay();
   };
   const environment = environmentOf(cell, remote, inputs);
   // Nothing that is under way in there outlives the run.
-  const abort = () => void cell.close();
+  const abort = () => void closeCell();
   signal.addEventListener('abort', abort, { once: true });
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);

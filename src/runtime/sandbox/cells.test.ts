@@ -104,9 +104,7 @@ for (const { kind, sandbox, skip } of kinds) {
       assert.equal(sleeps(sleep), 0);
     });
 
-    it('dies with what left its session', {
-      skip: kind === 'process' && !controlGroups.holds.processes && 'there are no control groups here',
-    }, async (t) => {
+    it('dies with what left its session', async (t) => {
       const { open } = await openTestCell(t, sandbox());
       const sleep = longSleep();
       const argv = ['sh', '-c', `setsid sh -c 'setsid sleep ${sleep} & wait' & sleep ${sleep}`] as const;

@@ -5,7 +5,15 @@ import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { LaunchGroup } from './controlGroups.ts';
 import { type LaunchNote, type LaunchRecords, runEndCommand } from './orphans.ts';
-import { allGone, childrenOf, killGroup } from './processes.ts';
+import {
+  allGone,
+  childrenOf,
+  descendantsOf,
+  type KnownProcess,
+  killGroup,
+  killTree,
+  knownProcess,
+} from './processes.ts';
 import type { Wrapped } from './sandbox.ts';
 
 export interface End {
@@ -40,6 +48,8 @@ interface Entering {
 /** The exit code of what could not be started, as shells have it. */
 export const couldNotStart = 127;
 const goneMsMax = 5_000;
+/** In which a program may end what it started, where nothing else does for certain; the built-in agent does. */
+const endGraceMs = 300;
 /** Node needs a fraction of a second to start; a machine may be busy. */
 const handoverMsMax = 30_000;
 
@@ -104,26 +114,44 @@ async function settles(work: Promise<unknown>, withinMs: number): Promise<boolea
   }
 }
 
+interface First {
+  readonly child: ChildProcess;
+  /** Undefined where it could not be started. */
+  readonly known: KnownProcess | undefined;
+  readonly exited: Promise<End>;
+}
+
+/** Kills what can be found of it. Returns what takes a moment to be gone. */
+async function killFound({ child, known, exited }: First, { wrapped }: Entering, gently: boolean) {
+  if (known === undefined) return [];
+  if (wrapped.loose) {
+    const before = descendantsOf(known);
+    if (gently) {
+      child.stdin?.end();
+      await settles(exited, endGraceMs);
+    }
+    return killTree(known, before);
+  }
+  // The first process in a namespace is a child of the one that we know; all others there go before it.
+  const children = childrenOf(known.pid);
+  killGroup(known.pid);
+  return children;
+}
+
 /**
  * Ends all that a first process started, whether it still runs or not. Never rejects. False: something could not be
  * killed in time, as what waits for a disk that is gone.
  */
-async function endAll(
-  child: ChildProcess,
-  exited: Promise<End>,
-  { wrapped, group }: Entering,
-): Promise<boolean> {
-  const { pid } = child;
-  // The first process in a namespace is a child of the one that we know; all others there go before it.
-  const children = pid === undefined ? [] : childrenOf(pid);
-  if (pid !== undefined) killGroup(pid);
-  const gone = await settles(exited, goneMsMax);
-  const [groupGone = true, , childrenGone] = await Promise.all([
+async function endAll(first: First, entering: Entering, gently: boolean): Promise<boolean> {
+  const { wrapped, group } = entering;
+  const found = await killFound(first, entering, gently);
+  const gone = await settles(first.exited, goneMsMax);
+  const [groupGone = true, , foundGone] = await Promise.all([
     group?.end(),
     wrapped.end === undefined ? undefined : runEndCommand(wrapped.end),
-    allGone(children, goneMsMax),
+    allGone(found, goneMsMax),
   ]);
-  return gone && groupGone && childrenGone;
+  return gone && groupGone && foundGone;
 }
 
 /** Node throws away what nobody reads when a process ends, which one may do before its caller is told of it. */
@@ -157,8 +185,11 @@ async function becomeEntered(
 export interface Entry {
   /** Rejects where the system has no room for another process. */
   readonly entered: Promise<Entered>;
-  /** As that of what is entered, and good before it is, too. */
-  kill(): Promise<void>;
+  /**
+   * As that of what is entered, and good before it is, too. `gently`: where nothing holds together what it started, it
+   * may end that itself first, for a moment.
+   */
+  kill(gently?: boolean): Promise<void>;
 }
 
 /** Throws where nothing was started, or nothing may stay. What it made of the group goes with the cell's. */
@@ -167,11 +198,12 @@ export function enter(entering: Entering): Entry {
   const child = start(entering);
   const { pid } = child;
   const exited = endOf(child);
+  const first = { child, known: pid === undefined ? undefined : knownProcess(pid), exited };
   const left = Promise.withResolvers<End>();
   let note: LaunchNote | undefined;
   let ending: Promise<void> | undefined;
-  const kill = () => {
-    ending ??= endAll(child, exited, entering).then((gone) => {
+  const kill = (gently = false) => {
+    ending ??= endAll(first, entering, gently).then((gone) => {
       if (gone) return note?.forget();
       note?.keep();
       left.resolve({ code: null, signal: 'SIGKILL' });
@@ -190,5 +222,5 @@ export function enter(entering: Entering): Entry {
     await kill();
     return end;
   });
-  return { entered: becomeEntered(child, handover, { ended, kill }), kill };
+  return { entered: becomeEntered(child, handover, { ended, kill: () => kill() }), kill };
 }

@@ -16,8 +16,11 @@ export interface OpenCell {
   readonly bridge: { readonly origin: string; readonly token: string } | undefined;
   /** Rejects where the cell is closed, or the launch cannot be written as a command or started at all. */
   enter(launch: Launch): Promise<Entered>;
-  /** Kills whatever is alive in it; nothing can be started any more. */
-  close(): Promise<void>;
+  /**
+   * Kills whatever is alive in it; nothing can be started any more. Unless it must be `atOnce`, a program that nothing
+   * else ends for certain may first end for a moment what it has started.
+   */
+  close(how?: { readonly atOnce: boolean }): Promise<void>;
 }
 
 interface OpenCellOptions {
@@ -92,9 +95,9 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
     bridge:
       bridge === undefined ? undefined : { origin: `http://127.0.0.1:${way.port}`, token: bridge.token },
     enter: enterCell,
-    close: async () => {
+    close: async ({ atOnce } = { atOnce: false }) => {
       closed = true;
-      await Promise.all([...living].map((entry) => entry.kill()));
+      await Promise.all([...living].map((entry) => entry.kill(!atOnce)));
       await group?.end();
       await way.close();
     },

@@ -11,7 +11,7 @@ import {
   isRunning,
   isTaken,
   type KnownProcess,
-  killGroup,
+  killTree,
   knownProcess,
   processSpace,
   unknownSpace,
@@ -109,10 +109,10 @@ function ageMsOf(path: string): number {
 /** Whether nothing of it is alive. Without `byNumber` its processes are left: the numbers may be those of others. */
 async function endOrphan({ leader, folders, end }: LaunchRecord, byNumber: boolean): Promise<boolean> {
   // Also where the leader has ended: others of its group may be left.
-  if (byNumber && !isReplaced(leader)) killGroup(leader.pid);
+  const found = byNumber && !isReplaced(leader) ? killTree(leader) : [];
   const groupsGone = await endGroups(folders);
   if (end !== null) await runEndCommand(end);
-  return groupsGone && (!byNumber || (await allGone([leader], goneMsMax)));
+  return groupsGone && (!byNumber || (await allGone([leader, ...found], goneMsMax)));
 }
 
 /** After the machine has started anew, nothing of before is alive. */

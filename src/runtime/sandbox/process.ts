@@ -14,5 +14,6 @@ export const processSandbox: Sandbox = {
     args,
     env: { PATH: path, HOME: home, ...env },
     cwd: cwd ?? workspace,
+    loose: true,
   }),
 };

@@ -9,6 +9,8 @@ export interface KnownProcess {
 }
 
 const askAgainMs = 5;
+/** More are not looked for. */
+const descendantsMax = 10_000;
 const stateField = 0;
 const startTimeField = 19;
 
@@ -50,14 +52,36 @@ export function childrenOf(pid: number): KnownProcess[] {
   }
 }
 
-/** Kills a process and its group, if it leads one. False: it was gone. */
-export function killGroup(pid: number): boolean {
+/** What it has started, and what that has; none where it has ended: then nobody can tell. */
+export function descendantsOf(leader: KnownProcess): KnownProcess[] {
+  const found = isRunning(leader) ? childrenOf(leader.pid) : [];
+  // It grows as it is walked through.
+  for (const { pid } of found) if (found.length < descendantsMax) found.push(...childrenOf(pid));
+  return found;
+}
+
+/** A negative number is that of a group. False: there was none. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-pid, 'SIGKILL');
-    return true;
+    return process.kill(pid, signal);
   } catch {
     return false;
   }
+}
+
+/** Kills a process and its group, if it leads one. False: it was gone. */
+export function killGroup(pid: number): boolean {
+  return send(-pid, 'SIGKILL');
+}
+
+/** Kills the group of a process and all that it has started, in whatever groups; also `known` ones. Returns the latter. */
+export function killTree(leader: KnownProcess, known: readonly KnownProcess[] = []): KnownProcess[] {
+  // Or else it could start more while they are looked for.
+  send(-leader.pid, 'SIGSTOP');
+  const found = [...known, ...descendantsOf(leader)];
+  killGroup(leader.pid);
+  for (const one of found.filter(isRunning)) if (!killGroup(one.pid)) send(one.pid, 'SIGKILL');
+  return found;
 }
 
 /** Settles when none of them runs, or after the bound: then true is not what it says. */

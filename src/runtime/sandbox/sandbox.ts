@@ -47,6 +47,8 @@ export interface Wrapped extends Command {
   readonly cwd?: string;
   /** What ends it for certain, where killing what was started does not. */
   readonly end?: Command;
+  /** Nothing holds together what it starts: that has to be looked for. */
+  readonly loose?: true;
 }
 
 /**
