@@ -160,6 +160,12 @@ describe('an odd answer', () => {
     assert.equal(results(bench.bodies[1]).length, 30);
   });
 
+  it('with an id that was used before is told as another call', async (t) => {
+    const bench = await start(t, [calling([run('true')]), calling([run('true')]), saying('Ok.')]);
+    await bench.prompt('go');
+    assert.equal(new Set(bench.ended().map(({ toolCallId }) => toolCallId)).size, 2);
+  });
+
   it('of two million characters is said whole', async (t) => {
     const long = Array.from({ length: 200 }, () => ({ content: 'x'.repeat(10_000) }));
     const bench = await start(t, [stream(long)]);
