@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { errorsOf, startBuiltin } from '../../test/support/builtinRuns.ts';
+import { errorsOf, startBuiltin, startBuiltinWith } from '../../test/support/builtinRuns.ts';
+import { createPlace } from '../../test/support/databases.ts';
 import { filesOf, type Runs } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
+import { createScriptedModel } from './agents/scriptedModel/server.ts';
 import { isRunning, knownProcess } from './sandbox/processes.ts';
 
 const begun = async ({ service }: Runs, id: string, name: string) => {
@@ -41,6 +43,19 @@ describe('a conversation with the built-in agent', () => {
     assert.match(asked.results[1] ?? '', /stopped by the user/);
     assert.match(asked.told, /What happened\?/);
     assert.doesNotMatch(asked.told, /<history>|interrupted/);
+  });
+
+  it('that a shutdown interrupts goes on after the start, and was stopped by nobody', async (t) => {
+    const place = await createPlace('sqlite');
+    t.after(() => place.remove());
+    const model = createScriptedModel([{ run: 'echo $$ >shell; sleep 60' }, { say: 'I see.' }]);
+    const first = await startBuiltinWith(t, model, { place });
+    const id = await first.create('go');
+    await begun(first, id, 'shell');
+    await first.service.stop();
+    const second = await startBuiltinWith(t, model, { place });
+    assert.deepEqual(await second.turns(id, 2), ['I see.']);
+    assert.match(model.exchanges.at(-1)?.asked.results[0] ?? '', /outcome is unknown/);
   });
 
   it('leaves no background command alive when it is stopped', async (t) => {
