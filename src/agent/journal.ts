@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
 import { mib } from '../schema.ts';
+import { withoutImages } from './images.ts';
 
 type Entry =
   | { readonly message: ModelMessage }
@@ -21,7 +22,9 @@ type Entry =
   | { readonly began: string }
   | { readonly result: ToolResultPart }
   /** The oldest messages gave way to this one; so many of the newest are left. */
-  | { readonly condensed: ModelMessage; readonly kept: number };
+  | { readonly condensed: ModelMessage; readonly kept: number }
+  /** The model does not take the images up to here. */
+  | { readonly imagesDropped: true };
 
 export interface Journal {
   /** As the model is to read them. */
@@ -31,6 +34,7 @@ export interface Journal {
   begin(callId: string): void;
   addResult(result: ToolResultPart): void;
   condense(summary: ModelMessage, kept: number): void;
+  dropImages(): void;
   /** What comes later is not written. */
   close(): void;
 }
@@ -46,6 +50,7 @@ function fileOf(home: string, id: string): string {
 function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessage[] {
   if ('message' in entry) return [...messages, entry.message];
   if ('condensed' in entry) return [entry.condensed, ...messages.slice(messages.length - entry.kept)];
+  if ('imagesDropped' in entry) return [...withoutImages(messages)];
   if ('began' in entry) return [...messages];
   const last = messages.at(-1);
   if (last?.role !== 'tool') return [...messages, { role: 'tool', content: [entry.result] }];
@@ -65,12 +70,12 @@ function isMessage(value: unknown): boolean {
 
 function isEntry(value: unknown): value is Entry {
   if (!isObject(value)) return false;
-  const { message, began, result, condensed, kept } = value;
+  const { message, began, result, condensed, kept, imagesDropped } = value;
   if (message !== undefined) return isMessage(message);
   if (condensed !== undefined) return isMessage(condensed) && Number.isSafeInteger(kept);
   if (result !== undefined)
     return isObject(result) && typeof result['toolCallId'] === 'string' && isObject(result['output']);
-  return typeof began === 'string';
+  return typeof began === 'string' || imagesDropped === true;
 }
 
 function parseLine(line: string): unknown {
@@ -132,6 +137,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
     begin: (began) => add({ began }),
     addResult: (result) => add({ result }),
     condense: (condensed, kept) => add({ condensed, kept }),
+    dropImages: () => add({ imagesDropped: true }),
     close: () => {
       if (isOpen) closeSync(handle);
       isOpen = false;

@@ -9,6 +9,8 @@ export interface Model {
   readonly language: LanguageModel;
   readonly contextTokens: number;
   readonly outputTokensMax: number | undefined;
+  /** Whether it sees the images in results of tools. */
+  readonly seesResults: boolean;
 }
 
 interface Place {
@@ -71,5 +73,6 @@ export async function findModel(config: AgentConfig): Promise<Model | { readonly
     language: await loads[protocol]({ name, base: config.gateway + base, token: config.token }),
     contextTokens: context ?? contextTokensUsual,
     outputTokensMax: max_output ?? outputTokensUsual[protocol],
+    seesResults: protocol !== 'openai-chat',
   };
 }

@@ -5,16 +5,21 @@ const statusOfLimit = 402;
 const statusOfTooLong = 400;
 const wordsMax = 500;
 
-/** The turn cannot go on. `isKnown`: the gateway has told the user why already. */
+/**
+ * The turn cannot go on. `isKnown`: the gateway has told the user why already. `isRefused`: what was sent is not to the
+ * liking of the provider, and would not be the next time.
+ */
 export class StepError extends Error {
   readonly isKnown: boolean;
   readonly isTooLong: boolean;
+  readonly isRefused: boolean;
 
-  constructor(message: string, { isKnown = false, isTooLong = false } = {}) {
+  constructor(message: string, { isKnown = false, isTooLong = false, isRefused = false } = {}) {
     super(message);
     this.name = 'StepError';
     this.isKnown = isKnown;
     this.isTooLong = isTooLong;
+    this.isRefused = isRefused;
   }
 }
 
@@ -52,8 +57,11 @@ export function toStepError(error: unknown, attempts: number): Error {
       isTooLong: tooLong.test(words),
     });
   const { statusCode, responseBody = '' } = refusal;
+  const isKnown = statusCode === statusOfLimit;
+  const isTooLong = statusCode === statusOfTooLong && tooLong.test(`${words} ${responseBody}`);
   return new StepError(`The model refused the request (${statusCode}): ${words}`, {
-    isKnown: statusCode === statusOfLimit,
-    isTooLong: statusCode === statusOfTooLong && tooLong.test(`${words} ${responseBody}`),
+    isKnown,
+    isTooLong,
+    isRefused: !isKnown && !isTooLong,
   });
 }

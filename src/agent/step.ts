@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type FinishReason, jsonSchema, type ModelMessage, streamText, type ToolSet } from 'ai';
 import type { Client } from './client.ts';
+import { withImagesBehind } from './images.ts';
 import { type Model, providerOptions, rememberUpToHere } from './model.ts';
 import { isPassing, toStepError } from './modelErrors.ts';
 import type { Tool } from './tools/tool.ts';
@@ -53,8 +54,9 @@ function withMark(messages: readonly ModelMessage[]): ModelMessage[] {
 const words = (text: string) => ({ type: 'text', text }) as const;
 
 async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
-  const { system, messages, client, signal } = needs;
-  const { language, outputTokensMax } = needs.model;
+  const { system, client, signal } = needs;
+  const { language, outputTokensMax, seesResults } = needs.model;
+  const messages = seesResults ? needs.messages : withImagesBehind(needs.messages);
   const result = streamText({
     model: language,
     instructions: { role: 'system', content: system, providerOptions: rememberUpToHere },

@@ -4,6 +4,7 @@ import type { ModelMessage } from 'ai';
 import type { Client } from './client.ts';
 import { condense, isTooLong } from './condense.ts';
 import type { AgentConfig } from './config.ts';
+import { withoutImages } from './images.ts';
 import type { Journal } from './journal.ts';
 import type { Model } from './model.ts';
 import { StepError } from './modelErrors.ts';
@@ -32,15 +33,36 @@ const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> =
 /** Answers in a row that want something done which is not to be understood: it is in a circle then. */
 const misunderstoodMax = 8;
 
+/** Undefined where there are no images, or they are not what is wrong. */
+async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
+  const { journal, client } = needs;
+  const messages = withoutImages(journal.messages);
+  if (messages === journal.messages) return undefined;
+  const step = await takeStep({ ...needs, messages }).catch((error: unknown) => {
+    if (error instanceof StepError && error.isRefused) return undefined;
+    throw error;
+  });
+  if (step === undefined) return undefined;
+  journal.dropImages();
+  const content = {
+    type: 'text',
+    text: 'The model does not take these images. I go on without them.',
+  } as const;
+  await client.tell({ sessionUpdate: 'agent_thought_chunk', content });
+  return step;
+}
+
 async function nextStep(needs: TurnNeeds): Promise<Step> {
   const { config, journal } = needs;
   const ask = () => takeStep({ ...needs, messages: journal.messages });
   try {
     return await ask();
   } catch (error) {
-    const mayShorten = error instanceof StepError && error.isTooLong && config.condenses;
-    if (!mayShorten || !(await condense(needs))) throw error;
-    return ask();
+    if (!(error instanceof StepError)) throw error;
+    if (error.isTooLong && config.condenses && (await condense(needs))) return ask();
+    const step = error.isRefused ? await stepWithoutImages(needs) : undefined;
+    if (step === undefined) throw error;
+    return step;
   }
 }
 
