@@ -1,6 +1,6 @@
 // Answers of a model that are odd, broken or large, and what becomes of the turn.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type AgentBenchOptions, startAgentBench } from '../../test/support/agentBench.ts';
@@ -102,6 +102,50 @@ describe('a request that the provider refuses', () => {
   });
 });
 
+describe('images that the model does not take', () => {
+  const image = { type: 'image' as const, data: 'AAAA', mimeType: 'image/png' };
+  const prompt = [{ type: 'text' as const, text: 'what is this?' }, image];
+  const no: RawAnswer = (response, body) =>
+    (JSON.stringify(body).includes('image_url') ? refusing(400, 'unknown variant') : saying('Seen.'))(
+      response,
+      body,
+    );
+
+  it('are left out, told of, and not sent again, also after a kill', async (t) => {
+    const bench = await start(t, [no]);
+    assert.equal(await bench.prompt(prompt), 'end_turn');
+    assert.match(thoughts(bench), /does not take these images/);
+    assert.match(JSON.stringify(bench.bodies[1].messages), /An image was here/);
+    await bench.prompt('and now?');
+    assert.equal(bench.bodies.length, 3);
+    await bench.close();
+    const next = await startAgentBench(t, { model: bench.model, home: bench.home, cwd: bench.cwd });
+    await next.resume(bench.sessionId());
+    await next.prompt('still there?');
+    assert.equal(bench.bodies.length, 4);
+  });
+
+  it('are kept where they are not what is wrong', async (t) => {
+    const bench = await start(t, [refusing(400, 'a'), refusing(400, 'b'), saying('Seen.')]);
+    await assert.rejects(bench.prompt(prompt), /\(400\): a$/);
+    await bench.prompt('again');
+    assert.match(JSON.stringify(bench.bodies[2].messages), /image_url/);
+  });
+
+  it('of a tool are left out, too; else they follow its result, which is text', async (t) => {
+    const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk', 'base64');
+    const read = calling([{ name: 'read_file', arguments: '{"path":"a.png"}' }]);
+    const bench = await start(t, [read, refusing(422, 'no'), saying('Seen.')]);
+    writeFileSync(join(bench.cwd, 'a.png'), png);
+    assert.equal(await bench.prompt('look'), 'end_turn');
+    const [, shown, without] = bench.bodies;
+    assert.doesNotMatch(results(shown).join(), /iVBOR/);
+    assert.match(JSON.stringify(shown.messages.at(-1)), /"user".*image_url.*iVBOR/);
+    assert.doesNotMatch(JSON.stringify(without.messages), /iVBOR/);
+    assert.equal(bench.said(), 'Seen.');
+  });
+});
+
 describe('an odd answer', () => {
   it('without content ends the turn, is told of, and does no harm to what follows', async (t) => {
     for (const empty of [stream([{ role: 'assistant' }]), saying(''), stream([], 'stop')]) {
@@ -158,6 +202,12 @@ describe('an odd answer', () => {
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), many.map((_, i) => `${i}\n`).join(''));
     assert.equal(results(bench.bodies[1]).length, 30);
+  });
+
+  it('with an id that was used before is told as another call', async (t) => {
+    const bench = await start(t, [calling([run('true')]), calling([run('true')]), saying('Ok.')]);
+    await bench.prompt('go');
+    assert.equal(new Set(bench.ended().map(({ toolCallId }) => toolCallId)).size, 2);
   });
 
   it('of two million characters is said whole', async (t) => {

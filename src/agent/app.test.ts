@@ -32,6 +32,18 @@ describe('the built-in agent', () => {
       );
     });
 
+  it('goes on in another API when the model is changed, with all that was said and done', async (t) => {
+    const turns = protocols.flatMap((protocol) => [{ run: `echo ${protocol}` }, { say: `In ${protocol}.` }]);
+    const bench = await startAgentBench(t, { script: turns });
+    await bench.open();
+    for (const protocol of protocols) {
+      bench.setCurrent({ protocol, base: protocolBases[protocol] });
+      assert.equal(await bench.prompt('go'), 'end_turn');
+      assert.ok(bench.said().endsWith(`In ${protocol}.`));
+    }
+    assert.equal(bench.model.exchanges.at(-1)?.asked.results.length, protocols.length);
+  });
+
   it('says what to set where there is no model, and goes on with the next message once there is', async (t) => {
     const fault = 'No model is set. Set llm_model in your settings.';
     const bench = await startAgentBench(t, { script: [{ say: 'Here I am.' }], current: { fault } });

@@ -38,24 +38,33 @@ const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> =
 /** Answers in a row that want something done which is not to be understood: it is in a circle then. */
 const misunderstoodMax = 8;
 
-/** Takes out of the history what the provider did not like about it. False where there is nothing to take out. */
-async function mend(error: unknown, needs: TurnNeeds): Promise<boolean> {
-  if (!(error instanceof StepError)) return false;
-  const { config, journal, condenser } = needs;
-  if (error.isTooLong && config.condenses) return condenser.condense(needs);
-  if (!error.isRefused || !hasImages(journal.messages)) return false;
-  // A file may only look like an image.
-  journal.replace(withoutImages(journal.messages));
-  return true;
+/** Undefined where there are no images, or they are not what is wrong: a file may only look like one. */
+async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
+  const { journal, client } = needs;
+  if (!hasImages(journal.messages)) return undefined;
+  const messages = withoutImages(journal.messages);
+  const step = await takeStep({ ...needs, messages }).catch((error: unknown) => {
+    if (error instanceof StepError && error.isRefused) return undefined;
+    throw error;
+  });
+  if (step === undefined) return undefined;
+  journal.replace(messages);
+  const text = 'The model does not take these images. I go on without them.';
+  await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+  return step;
 }
 
 async function nextStep(needs: TurnNeeds): Promise<Step> {
+  const { config, condenser } = needs;
   const ask = () => takeStep({ ...needs, messages: needs.journal.messages });
   try {
     return await ask();
   } catch (error) {
-    if (!(await mend(error, needs))) throw error;
-    return ask();
+    if (!(error instanceof StepError)) throw error;
+    if (error.isTooLong && config.condenses && (await condenser.condense(needs))) return ask();
+    const step = error.isRefused ? await stepWithoutImages(needs) : undefined;
+    if (step === undefined) throw error;
+    return step;
   }
 }
 

@@ -8,7 +8,15 @@ import {
   startBuiltin,
   startBuiltinWith,
 } from '../../test/support/builtinRuns.ts';
-import { calling, createRawModel, cutOff, refusing, run, saying } from '../../test/support/rawModel.ts';
+import {
+  calling,
+  createRawModel,
+  cutOff,
+  refusing,
+  run,
+  saying,
+  stream,
+} from '../../test/support/rawModel.ts';
 
 const once = { run: 'echo once >>log' };
 
@@ -84,6 +92,15 @@ describe('a run whose provider', () => {
     assert.ok(!JSON.stringify(events).includes(modelKey));
     await runs.say(id, 'once more');
     assert.deepEqual(await runs.turns(id, 3), ['Better.']);
+  });
+
+  it('answers with two megabytes has them all in the log, and what was cut off is told', async (t) => {
+    const pieces = Array.from({ length: 200 }, (_, i) => ({ content: `${i} ${'x'.repeat(10_000)}\n` }));
+    const runs = await startBuiltinWith(t, createRawModel([stream(pieces, 'length')]));
+    const id = await runs.create('go');
+    const said = (await runs.turns(id, 1)).join('');
+    assert.equal(said, pieces.map(({ content }) => content).join(''));
+    assert.match(errorsOf(await runs.events(id)).join(), /^MAX_TOKENS: /);
   });
 
   it('refuses the key is told as that, with each message', async (t) => {
