@@ -62,6 +62,7 @@ async function setUp(kind: DatabaseKind, t: TestContext): Promise<Fixture> {
 }
 
 function ended({ signal }: RunContext): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((done) => signal.addEventListener('abort', () => done(), { once: true }));
 }
 
@@ -179,7 +180,7 @@ for (const kind of databaseKinds) {
           await ended(context);
           cause = context.signal.reason;
         },
-        { times: { ...quick, giveUpMs: 100 }, wrap: broken },
+        { times: { ...quick, giveUpMs: 500 }, wrap: broken },
       );
       await until('it has ended itself', () => cause !== undefined);
       assert.equal(cause, 'lost');

@@ -35,7 +35,8 @@ async function leaveOrphan(t: TestContext, kind: SandboxKind, folder: string) {
   const sleep = longSleep();
   const { workspace } = newCell(t);
   const worker = spawn(process.execPath, [program, kind, folder, workspace, sleep], { stdio: 'inherit' });
-  await until('it runs', () => sleeps(sleep) === 1);
+  const isNoted = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.json'));
+  await until('it runs, and is noted', () => sleeps(sleep) === 1 && isNoted());
   worker.kill('SIGKILL');
   await once(worker, 'exit');
   return sleep;
