@@ -15,6 +15,7 @@ const growth = 1.3;
 const charsPerToken = 4;
 const partCharsMax = 4_000;
 const messageCharsMax = 20_000;
+const asNotesCharsMax = 100_000;
 
 const order = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
 
@@ -104,6 +105,12 @@ function summaryOf(old: readonly ModelMessage[], notes: string): ModelMessage {
     role: 'user',
     content: `The conversation so far was long, and these notes stand for its beginning.\n\n${first}${lastMessageOf(old)}\n\n<notes>\n${notes}\n</notes>`,
   };
+}
+
+/** The whole of it as one message, for where it cannot be sent as it is. */
+export function asNotes(messages: readonly ModelMessage[]): ModelMessage[] {
+  const notes = cut(messages.map(render).join('\n\n'), asNotesCharsMax);
+  return [summaryOf([], notes)];
 }
 
 interface CondenseNeeds {

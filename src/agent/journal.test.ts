@@ -160,6 +160,30 @@ describe('the journal of a session', () => {
   });
 });
 
+describe('a session whose journal somebody else has written to', () => {
+  for (const line of [
+    { message: { role: 'assistant', content: [{ type: 'bogus' }] } },
+    { message: { role: 'assistant', content: [call('never-answered')] } },
+    { message: { role: 'tool', content: [result('never-asked', 'x')] } },
+  ])
+    it(`goes on, with ${line.message.role} ${line.message.content[0]?.type}`, async (t) => {
+      const first = await startAgentBench(t, { script: [{ say: 'One.' }, { say: 'Two.' }] });
+      await first.open();
+      await first.prompt('go');
+      await first.close();
+      const folder = join(first.home, '.parley-agent/sessions');
+      for (const name of readdirSync(folder))
+        appendFileSync(
+          join(folder, name),
+          `${JSON.stringify(line)}\n${JSON.stringify({ message: { role: 'user', content: 'x' } })}\n`,
+        );
+      const second = await startAgentBench(t, { model: first.model, home: first.home, cwd: first.cwd });
+      await second.resume(first.sessionId());
+      assert.equal(await second.prompt('and?'), 'end_turn');
+      assert.notEqual(second.said(), '');
+    });
+});
+
 describe('a session whose agent was killed', () => {
   it('goes on in the next agent, and repeats nothing that was done', async (t) => {
     const script = [

@@ -1,7 +1,6 @@
 // A session: what it remembers, its tools, and one turn after the other.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
-import type { ModelMessage } from 'ai';
 import type { Client } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { createJournal, type Journal, resumeJournal } from './journal.ts';
@@ -10,7 +9,7 @@ import { findModel, type Model } from './model.ts';
 import { readInstructions, systemPrompt } from './system.ts';
 import { openToolServers, type ToolServers } from './toolServers.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
-import { lastWordsOf, toMessage } from './userMessage.ts';
+import { firstWordsOf, toMessage } from './userMessage.ts';
 
 interface SessionOptions {
   readonly config: AgentConfig;
@@ -73,6 +72,8 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
   });
   const servers: Promise<ToolServers> = openToolServers({ servers: mcpServers, cwd, env });
   const knowledge: Promise<Knowledge> = readKnowledge(cwd);
+  // Before anything else runs that could write there.
+  const instructions = readInstructions(home);
   let turn: AbortController | undefined;
 
   async function giveTitle(model: Model, said: string, to: Client, signal: AbortSignal): Promise<void> {
@@ -83,18 +84,21 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
 
   async function work(
     model: Model,
-    said: ModelMessage,
+    blocks: readonly ContentBlock[],
     to: Client,
     signal: AbortSignal,
   ): Promise<StopReason> {
+    const { always, calledFor } = await knowledge;
+    const said = toMessage(blocks, { calledFor, seesImages: model.seesImages });
+    const words = firstWordsOf(blocks);
     const { takeTurn, condenser } = await parts;
     const { tools: remoteTools, faults } = await servers;
-    for (const text of faultsTold ? [] : faults)
+    const text = faults.join('\n');
+    if (!faultsTold && text !== '')
       await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
     faultsTold = true;
-    if (journal.messages.length === 0) void giveTitle(model, lastWordsOf(said), to, signal);
-    const { always } = await knowledge;
-    const system = systemPrompt({ cwd, instructions: await readInstructions(home), knowledge: always });
+    if (journal.messages.length === 0) void giveTitle(model, words, to, signal);
+    const system = systemPrompt({ cwd, instructions: await instructions, knowledge: always });
     const tools = [...toolbox.tools, ...remoteTools];
     const needs = {
       config,
@@ -122,8 +126,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
       try {
         const model = await findModel(config, signal);
         if ('fault' in model) return await sayFault(model.fault, to);
-        const { calledFor } = await knowledge;
-        return await work(model, toMessage(blocks, { calledFor, seesImages: model.seesImages }), to, signal);
+        return await work(model, blocks, to, signal);
       } catch (error) {
         if (signal.aborted) return 'cancelled';
         throw error;

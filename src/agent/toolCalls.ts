@@ -21,7 +21,7 @@ interface CallNeeds {
   readonly journal: Journal;
   readonly client: Client;
   readonly signal: AbortSignal;
-  /** Names of tools that the user has allowed for good. */
+  /** What the user has allowed for good. */
   readonly allowed: Set<string>;
 }
 
@@ -73,6 +73,12 @@ async function run(tool: Tool, input: never, use: ToolUse): Promise<ToolResult> 
   }
 }
 
+/** What `always` holds for: a tool that only reads or edits files as a whole, of all others this very use. */
+function sameOf({ name, kind }: Tool, input: unknown): string {
+  const isTame = kind === 'read' || kind === 'search' || kind === 'think' || kind === 'edit';
+  return isTame ? name : `${name} ${JSON.stringify(input)}`;
+}
+
 export function createToolCalls(needs: CallNeeds) {
   const { tools, cwd, journal, client, signal, allowed } = needs;
 
@@ -92,9 +98,10 @@ export function createToolCalls(needs: CallNeeds) {
   }
 
   async function mayRun(tool: Tool, call: ToolCallUpdate): Promise<ToolResult | undefined> {
-    if (allowed.has(tool.name)) return undefined;
+    const same = sameOf(tool, call.rawInput);
+    if (allowed.has(same)) return undefined;
     const leave = signal.aborted ? 'cancelled' : await client.ask(call);
-    if (leave === 'always') allowed.add(tool.name);
+    if (leave === 'always') allowed.add(same);
     return leave === 'once' || leave === 'always' ? undefined : { text: refusals[leave], failed: true };
   }
 

@@ -2,7 +2,7 @@
 import type { StopReason } from '@agentclientprotocol/sdk';
 import type { ModelMessage } from 'ai';
 import type { Client } from './client.ts';
-import type { Condenser } from './condense.ts';
+import { asNotes, type Condenser } from './condense.ts';
 import type { AgentConfig } from './config.ts';
 import { hasImages, withoutImages } from './history.ts';
 import type { Journal } from './journal.ts';
@@ -55,12 +55,17 @@ async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
 }
 
 async function nextStep(needs: TurnNeeds): Promise<Step> {
-  const { config, condenser } = needs;
-  const ask = () => takeStep({ ...needs, messages: needs.journal.messages });
+  const { config, condenser, journal } = needs;
+  const ask = () => takeStep({ ...needs, messages: journal.messages });
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof StepError)) throw error;
+    if (error instanceof StepStopped) throw error;
+    if (!(error instanceof StepError)) {
+      // What is in the home may have been written by anybody: what cannot be sent is told instead.
+      journal.replace(asNotes(journal.messages));
+      return ask();
+    }
     if (error.isTooLong && config.condenses && (await condenser.condense(needs))) return ask();
     const step = error.isRefused ? await stepWithoutImages(needs) : undefined;
     if (step === undefined) throw error;

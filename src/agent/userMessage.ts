@@ -4,8 +4,6 @@ import type { FilePart, ModelMessage, TextPart } from 'ai';
 
 type Part = TextPart | FilePart;
 
-const known = 'The repository tells agents this of it:';
-
 const text = (value: string): Part => ({ type: 'text', text: value });
 
 export function imagePart(data: string, mediaType: string): FilePart {
@@ -41,13 +39,12 @@ export function toMessage(
 ): ModelMessage {
   const parts = blocks.map((block) => toPart(block, seesImages));
   const words = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  const told = calledFor(words).map((one) => text(`${known}\n\n${one}`));
+  const told = calledFor(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
   return { role: 'user', content: [...parts, ...told] };
 }
 
-/** What the user said last in a message: before it may stand what the service had to say. */
-export function lastWordsOf({ content }: ModelMessage): string {
-  if (typeof content === 'string') return content;
-  const texts = content.map((part) => (part.type === 'text' ? part.text : ''));
-  return texts.findLast((one) => one !== '' && !one.startsWith(known)) ?? '';
+/** What the user said first; before it may stand what the service had to say of earlier days. */
+export function firstWordsOf(blocks: readonly ContentBlock[]): string {
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts.find((one) => !one.includes('<history>')) ?? '';
 }

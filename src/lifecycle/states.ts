@@ -30,8 +30,10 @@ export const stopReasons = {
   user: 'You stopped it.',
   finished: 'The agent has finished.',
   idle: 'Nothing happened for a while. A message starts it again.',
-  max_iterations: 'It reached the number of model requests that your settings allow for a message.',
-  max_budget: 'It reached the budget that your settings allow for a conversation.',
+  max_iterations:
+    'It reached the number of model requests that your settings allow for a message (max_iterations). A message starts it again.',
+  max_budget:
+    'It reached the budget that your settings allow for a conversation (max_budget_per_task). Raise it to go on.',
   agent_error: 'The agent failed.',
   agent_missing: 'The agent is not installed.',
   no_sandbox: 'There is no sandbox to run it in.',

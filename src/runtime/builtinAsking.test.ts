@@ -51,15 +51,15 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.match(runs.model.exchanges.at(-1)?.asked.results[1] ?? '', /The user rejected this/);
   });
 
-  it('asks no more for a tool that is allowed for good, but for others', async (t) => {
-    const script = [line('one'), line('two'), { write: { path: 'a.txt', text: 'x' } }, { say: 'Done.' }];
+  it('asks no more for a command that is allowed for good, but for others', async (t) => {
+    const script = [line('one'), line('one'), { write: { path: 'a.txt', text: 'x' } }, { say: 'Done.' }];
     const runs = await startBuiltin(t, script, { settings: { confirmation_mode: true } });
     const id = await runs.create('go');
     await decide(runs, id, 1, 'allow_always');
     const second = await decide(runs, id, 2, 'allow');
     assert.equal(second.action, 'edit');
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
-    assert.equal(await runs.file(id, 'log'), 'one\ntwo\n');
+    assert.equal(await runs.file(id, 'log'), 'one\none\n');
   });
 
   it('ends a question with the conversation that is stopped, and nothing is done', async (t) => {

@@ -5,10 +5,12 @@ import { describe, it, type TestContext } from 'node:test';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { ending, question, statesOf, told } from '../../test/support/runTalk.ts';
+import type { NewEvent } from '../events/shapes.ts';
 import { createEventMapper } from './acp/events.ts';
 import { createConfirming } from './confirming.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
+import type { RunStep } from './runContext.ts';
 
 const on = { confirmation_mode: true };
 
@@ -101,7 +103,7 @@ describe('a question of an agent', () => {
       return 7;
     };
     const confirming = createConfirming({
-      policy: { confirmationMode: true, securityAnalyzer: null, forced: false },
+      policy: () => ({ confirmationMode: true, securityAnalyzer: null, forced: false }),
       recorder: createRecorder({ record, masking: createMasking([]) }),
       mapper: createEventMapper(),
     });
@@ -111,6 +113,30 @@ describe('a question of an agent', () => {
     };
     const answer = await confirming.onPermission(request, new AbortController().signal);
     assert.deepEqual(answer, { optionId: 'no' });
+  });
+
+  it('is not put where it cannot be shown whole: it is rejected, and the log says so', async () => {
+    const events: NewEvent[] = [];
+    const record = async ({ events: texts = [] }: RunStep) => {
+      events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
+      return 7;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]) });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const confirming = createConfirming({ policy, recorder, mapper: createEventMapper() });
+    const options = [
+      { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+      { optionId: 'no', name: 'No', kind: 'reject_once' },
+    ];
+    const nested = Array.from({ length: 20 }).reduce<object>((inner) => ({ inner }), {});
+    const inputs = [{ command: `${'#'.repeat(20_000)}\nrm -rf /` }, { list: Array(300).fill(1) }, nested];
+    for (const [i, rawInput] of inputs.entries()) {
+      const request = { toolCall: { toolCallId: String(i), kind: 'execute', rawInput }, options };
+      const answer = await confirming.onPermission(request, new AbortController().signal);
+      assert.deepEqual(answer, { optionId: 'no' });
+    }
+    await recorder.step({});
+    assert.equal(told(events as never).filter((text) => text.includes('too large to be shown')).length, 3);
   });
 
   it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {

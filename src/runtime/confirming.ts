@@ -1,6 +1,6 @@
 // Questions of an agent: allowed by the settings, or put to the user and answered from the log.
 import type { Decision } from '../confirmations/schema.ts';
-import { agentStateChanged } from '../events/shapes.ts';
+import { agentStateChanged, notice } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
 import { chooseAnswer, decide, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
@@ -15,7 +15,8 @@ interface Pending {
 }
 
 interface ConfirmingOptions {
-  readonly policy: Policy;
+  /** As it is now. */
+  readonly policy: () => Policy;
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
 }
@@ -25,6 +26,9 @@ export interface Confirming {
   /** Takes an answer of the user. One to a question that no longer waits is passed over. */
   answer(event: UserEvent): void;
 }
+
+const tooLarge =
+  'The agent wanted to do something that is too large to be shown, so nobody could have confirmed it: it was rejected.';
 
 export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
@@ -54,6 +58,10 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
 
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (signal.aborted) return 'cancelled';
+    if (!mapper.isWhole(request.toolCall)) {
+      await recorder.add([notice(tooLarge)]);
+      return chooseAnswer(request, 'reject');
+    }
     const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOfCall(request)));
     if (asked.length === 0) return 'cancelled';
     const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
@@ -73,7 +81,7 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
   return {
     onPermission: async (request, signal) => {
       const risk = riskOfCall(request);
-      if (decide(policy, risk) === 'allow') {
+      if (decide(policy(), risk) === 'allow') {
         await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
         return chooseAnswer(request, 'allow');
       }

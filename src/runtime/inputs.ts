@@ -22,6 +22,8 @@ export interface RunInputs {
   /** By name, as the environment of what runs in the sandbox. */
   readonly customSecrets: Readonly<Record<string, string>>;
   modelKey(): Promise<string | undefined>;
+  /** The settings as they are now. */
+  readSettings(): Promise<FullSettings>;
   /** The model as the settings have it now. */
   loadModel(): Promise<RunModel>;
   /** What must not be seen in the log: values that enter the sandbox, and keys that go with them. */
@@ -82,6 +84,7 @@ export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: In
       gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
       customSecrets,
       modelKey: () => modelKeyOf(userId),
+      readSettings: () => settings.read(userId),
       loadModel: async () => ({ settings: await settings.read(userId), key: await modelKeyOf(userId) }),
       hidden: [...Object.values(customSecrets), ...mcpValues(mcp)],
     };

@@ -14,7 +14,7 @@ while [ "$rest" != "\${rest#*/}" ]; do
   place=$place/\${rest%%/*} rest=\${rest#*/}
   [ -d "$place" ] && [ ! -h "$place" ] || { rm -rf -- "$place" && mkdir -- "$place"; } || exit 1
 done
-rm -rf -- "$place/$rest" && cat >"$place/$rest"`;
+rm -rf -- "$place/$rest" && { [ -z "$3" ] || cat >"$place/$rest"; }`;
 
 /** What a session begins with; empty where there is nothing to say. */
 export function instructionsOf({ instructions, settings }: RunInputs): string {
@@ -23,12 +23,17 @@ export function instructionsOf({ instructions, settings }: RunInputs): string {
     .join('\n\n');
 }
 
-/** `file` is relative to the home. */
+/** `file` is relative to the home. Without a text, one that was there goes: nobody but us writes it. */
 export async function writeInstructions(cell: OpenCell, file: string, text: string): Promise<void> {
   const { home } = cell.inside;
   const { code, bound } = await runToEnd(
     cell,
-    { argv: ['sh', '-c', script, 'sh', home, file], env: {}, cwd: home, offline: true },
+    {
+      argv: ['sh', '-c', script, 'sh', home, file, text === '' ? '' : 'text'],
+      env: {},
+      cwd: home,
+      offline: true,
+    },
     { ...bounds, input: `${text}\n` },
   );
   if (code !== 0 || bound !== undefined)

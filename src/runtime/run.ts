@@ -9,6 +9,7 @@ import type { RunInputs } from './inputs.ts';
 import { instructionsOf } from './instructions.ts';
 import { createMasking } from './masking.ts';
 import { createMessages } from './messages.ts';
+import { createPolicies } from './policies.ts';
 import { createPrompts, type FetchImage } from './prompts.ts';
 import { createRecorder } from './recorder.ts';
 import type { RunAgent, RunContext } from './runContext.ts';
@@ -57,16 +58,11 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
   const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
-  const { confirmation_mode: confirms, security_analyzer: analyzer } = inputs.settings;
-  const mode = confirms || place.confirmAlways ? 'ask' : 'auto';
+  const policies = createPolicies({ inputs, place, recorder });
+  const mode = policies.now().confirmationMode || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
   const mapper = createEventMapper({ mask: scene.masking.text, mcpServers: serverNames });
-  const policy = {
-    confirmationMode: confirms === true,
-    securityAnalyzer: analyzer,
-    forced: place.confirmAlways,
-  };
-  const confirming = createConfirming({ policy, recorder, mapper });
+  const confirming = createConfirming({ policy: policies.now, recorder, mapper });
   const mask = scene.masking.text;
   const { onBackgroundError: onError } = parts;
   const titles = createTitles({ database, conversation, runId: scene.runId, mask, onError });
@@ -75,6 +71,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     place,
     inputs,
     mode,
+    isNewHome: conversation.agent_session === null,
     initializeMs,
     onUpdate: (update) => {
       titles.take(update);
@@ -126,7 +123,10 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     signal,
     goOn: first,
     toBlocks,
-    beginTurn,
+    beginTurn: async () => {
+      await beginTurn();
+      await policies.refresh().catch(onError);
+    },
     endTurn,
   });
   // What was under way when it was stopped is told to its end.
@@ -157,7 +157,7 @@ function closeOnAbort(place: RunPlace, signal: AbortSignal, onBackgroundError: (
 export function createRunAgent(parts: RunParts): RunAgent {
   return async ({ runId, conversation, signal, record, listen }) => {
     const inputs = await parts.loadInputs(conversation);
-    const masking = createMasking(inputs.hidden);
+    const masking = createMasking([...inputs.hidden, ...[(await inputs.modelKey()) ?? []].flat()]);
     const recorder = createRecorder({ record, masking });
     const scene: RunScene = { runId, conversation, inputs, recorder, masking, signal };
     let place: RunPlace | undefined;

@@ -16,12 +16,14 @@ interface AgentStart extends Listeners {
   readonly place: RunPlace;
   readonly inputs: RunInputs;
   readonly mode: AskMode;
+  /** No agent was in its home before. */
+  readonly isNewHome: boolean;
   /** For each answer until a session is open. */
   readonly initializeMs: number;
 }
 
 export async function startAgent(start: AgentStart): Promise<Agent> {
-  const { place, inputs, mode, ...rest } = start;
+  const { place, inputs, mode, isNewHome, ...rest } = start;
   const { cell, agent, environment } = place;
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
@@ -33,7 +35,7 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
     mode,
   });
   const text = instructionsOf(inputs);
-  if (profile.instructions !== undefined && text !== '')
+  if (profile.instructions !== undefined && (text !== '' || !isNewHome))
     await writeInstructions(cell, profile.instructions, text);
   const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } }).catch(toEnd);
   const { auth } = found.program;

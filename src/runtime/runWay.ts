@@ -56,6 +56,7 @@ export async function openWay(
   if (hasOwnTools) handlers[ownToolsName] = createToolServer({ name: ownToolsName, tools, bodies });
   const bridge = createBridge({ handlers, egress: parts.createEgress() });
   masking.hide(bridge.token);
+  if (token !== null) masking.hide(token);
   const close = async () => {
     await bridge.close();
     await gateway.close();

@@ -7,6 +7,7 @@ export type Mask = (text: string) => string;
 const depthMax = 16;
 const membersMax = 200;
 const cutSign = '…';
+const moreSign = (count: number) => `${cutSign} ${count} more`;
 
 /** The text itself, or its beginning and its end with a word between them on how much is missing. */
 export function cutText(text: string, bytesMax: number): string {
@@ -31,13 +32,28 @@ function mapTexts(value: unknown, replace: (text: string) => string, depth = 0):
   if (typeof value === 'string') return replace(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth === depthMax) return cutSign;
-  if (Array.isArray(value))
-    return value.slice(0, membersMax).map((item) => mapTexts(item, replace, depth + 1));
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, membersMax)
-      .map(([name, item]) => [replace(name), mapTexts(item, replace, depth + 1)]),
-  );
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, membersMax).map((item) => mapTexts(item, replace, depth + 1));
+    return value.length > membersMax ? [...kept, moreSign(value.length - membersMax)] : kept;
+  }
+  const entries = Object.entries(value);
+  const kept = entries
+    .slice(0, membersMax)
+    .map(([name, item]) => [replace(name), mapTexts(item, replace, depth + 1)] as const);
+  const more = entries.length - membersMax;
+  return Object.fromEntries(more > 0 ? [...kept, [cutSign, moreSign(more)]] : kept);
+}
+
+/** Whether it can be told whole within that bound. */
+export function fits(value: unknown, bytesMax: number): boolean {
+  const isShallow = (one: unknown, depth: number): boolean => {
+    if (typeof one !== 'object' || one === null) return true;
+    const items = Object.values(one);
+    return (
+      depth < depthMax && items.length <= membersMax && items.every((item) => isShallow(item, depth + 1))
+    );
+  };
+  return isShallow(value, 0) && Buffer.byteLength(JSON.stringify(value) ?? '') <= bytesMax;
 }
 
 /** Texts in it are cut to a share of the bound; what is too large even then is told by its size. */

@@ -37,6 +37,8 @@ export interface EventMapper {
   flush(): NewEvent[];
   /** The kind of tool of a call that is under way, as it was announced. */
   kindOf(toolCallId: string): string | undefined;
+  /** Whether a call can be told whole, with what is told of it in a question. */
+  isWhole(toolCall: Params): boolean;
   /** Announces a call that somebody has to allow, or was allowed. */
   ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
   /** The end of a turn, however it came. */
@@ -188,13 +190,20 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
     },
     kindOf: (toolCallId) => calls.get(toolCallId)?.call.kind,
+    isWhole: (toolCall) => {
+      const id = callIdOf(toolCall);
+      return id !== undefined && mergeCall(calls.get(id)?.call, id, toolCall, context).isWhole;
+    },
     ask: (toolCall, confirmation) => {
       const id = callIdOf(toolCall);
       if (id === undefined) return [];
       const call = mergeCall(calls.get(id)?.call, id, { ...toolCall, status: undefined }, context);
       calls.set(id, { call, told: true });
+      const action = toAction(call, confirmation);
+      const before = [...speech.end(), ...closeOldest()];
+      if (confirmation.state === 'confirmed') return within([...before, action]);
       // Nobody is asked for something that the log does not show.
-      return [...within([...speech.end(), ...closeOldest()]), toAction(call, confirmation)];
+      return [...within(before), action];
     },
     end: () => {
       const lastWords = speech.end();

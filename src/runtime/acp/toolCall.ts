@@ -1,7 +1,7 @@
 // One call of a tool: put together from the updates that tell of it, and told as an action and an observation.
 import type { NewEvent } from '../../events/shapes.ts';
 import { kib } from '../../schema.ts';
-import { cutText, cutValue, type Mask, textOfBlock } from './bounds.ts';
+import { cutText, cutValue, fits, type Mask, textOfBlock } from './bounds.ts';
 import { describeChange } from './diff.ts';
 import { isObject, type Params } from './peer.ts';
 
@@ -26,6 +26,8 @@ export interface ToolCall {
   readonly diff: string;
   /** Whether the file that was edited had been there. */
   readonly existed: boolean | undefined;
+  /** Whether all that it would do is told: whoever is asked must see it. */
+  readonly isWhole: boolean;
 }
 
 export type Risk = 'low' | 'medium' | 'high';
@@ -113,6 +115,7 @@ const nothingYet = {
   path: undefined,
   diff: '',
   existed: undefined,
+  isWhole: true,
 } as const;
 
 /** The call with what an update adds. Only what is kept of it is bounded in size. */
@@ -144,7 +147,14 @@ export function mergeCall(
       ? {}
       : { diff: cutText(mask(edited.diff), outputBytesMax), existed: edited.existed }),
     exitCode: exitCodeOf(update) ?? call.exitCode,
+    isWhole: isToldWhole(call, rawInput, edited?.diff ?? call.diff),
   };
+}
+
+/** Of an edit its diff is told, of all else its input. */
+function isToldWhole({ isWhole }: ToolCall, input: unknown, diff: string): boolean {
+  if (diff !== '') return Buffer.byteLength(diff) <= outputBytesMax;
+  return input == null ? isWhole : fits(input, inputBytesMax);
 }
 
 function pathIn(input: unknown): string | undefined {

@@ -1,0 +1,44 @@
+// What the user wants to be asked for: as the settings say with each message, so that whoever switches it on is asked.
+import { notice } from '../events/shapes.ts';
+import type { FullSettings } from '../settings/schema.ts';
+import type { Policy } from './acp/permissions.ts';
+import type { RunInputs } from './inputs.ts';
+import type { Recorder } from './recorder.ts';
+import type { RunPlace } from './runPlace.ts';
+
+interface PoliciesOptions {
+  readonly inputs: Pick<RunInputs, 'settings' | 'readSettings'>;
+  readonly place: Pick<RunPlace, 'confirmAlways' | 'agent'>;
+  readonly recorder: Pick<Recorder, 'add'>;
+}
+
+export interface Policies {
+  now(): Policy;
+  /** Reads the settings again. */
+  refresh(): Promise<void>;
+}
+
+const notYet =
+  'confirmation_mode is on now. This agent was started without it, and may not ask before it is started again: stop the conversation, and send a message.';
+
+export function createPolicies({ inputs, place, recorder }: PoliciesOptions): Policies {
+  const { confirmAlways: forced, agent } = place;
+  const toPolicy = ({ confirmation_mode: confirms, security_analyzer: analyzer }: FullSettings): Policy => ({
+    confirmationMode: confirms === true,
+    securityAnalyzer: analyzer,
+    forced,
+  });
+  const first = toPolicy(inputs.settings);
+  let policy = first;
+  return {
+    now: () => policy,
+    refresh: async () => {
+      const next = toPolicy(await inputs.readSettings());
+      const isStricter = next.confirmationMode && !policy.confirmationMode;
+      policy = next;
+      // Other agents are told when they start whether they have to ask.
+      const asksAnyway = agent.profile.id === 'builtin' || first.confirmationMode || forced;
+      if (isStricter && !asksAnyway) await recorder.add([notice(notYet)]);
+    },
+  };
+}
