@@ -1,1 +1,17 @@
-console.log('x');
+// The page begins here.
+import './style/tokens.css';
+import './style/base.css';
+import './parts/parts.css';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import { applyTheme } from './shell/preferences.ts';
+
+applyTheme();
+const place = document.getElementById('page');
+if (place !== null)
+  createRoot(place).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );

@@ -1,0 +1,86 @@
+// Which screen is at which path. Those that are not seen first are loaded when they are asked for.
+import { lazy, type ReactNode, Suspense } from 'react';
+import { Link, Redirect, Route, Switch } from 'wouter';
+import { Home } from './home/Home.tsx';
+import { Loading } from './parts/Callout.tsx';
+import { Catch } from './parts/Catch.tsx';
+import { SignIn } from './session/SignIn.tsx';
+import { DoorProvider, SessionProvider, useDoor } from './session/session.tsx';
+import { Shell } from './shell/Shell.tsx';
+import { TextsProvider, useTexts } from './texts/texts.tsx';
+
+const Conversation = lazy(() => import('./conversation/Conversation.tsx'));
+const SettingsScreen = lazy(() => import('./settings/SettingsScreen.tsx'));
+
+function NotFound() {
+  const { shell } = useTexts();
+  return (
+    <div className="empty">
+      <h1>{shell.notFound}</h1>
+      <Link href="/">{shell.toHome}</Link>
+    </div>
+  );
+}
+
+function Broken() {
+  const { shell } = useTexts();
+  return (
+    <div className="empty" role="alert">
+      <h1>{shell.broken}</h1>
+      <button type="button" className="button" onClick={() => location.reload()}>
+        {shell.reload}
+      </button>
+    </div>
+  );
+}
+
+function Screens() {
+  const { shell } = useTexts();
+  return (
+    <Suspense fallback={<Loading>{shell.loading}</Loading>}>
+      <Switch>
+        <Route path="/">
+          <Home />
+        </Route>
+        <Route path="/conversations/:id">
+          {({ id }) => <Conversation key={id} id={decodeURIComponent(id)} />}
+        </Route>
+        <Route path="/settings">
+          <Redirect to="/settings/model" replace />
+        </Route>
+        <Route path="/settings/:section">{({ section }) => <SettingsScreen section={section} />}</Route>
+        <Route>
+          <NotFound />
+        </Route>
+      </Switch>
+    </Suspense>
+  );
+}
+
+function Inside({ children }: { readonly children: ReactNode }) {
+  const { key } = useDoor();
+  if (key === undefined) return <SignIn />;
+  return (
+    <SessionProvider key={key} apiKey={key}>
+      {children}
+    </SessionProvider>
+  );
+}
+
+export function App() {
+  return (
+    <TextsProvider>
+      <DoorProvider>
+        <Catch fallback={<Broken />}>
+          <Inside>
+            <Shell>
+              <Catch fallback={<Broken />}>
+                <Screens />
+              </Catch>
+            </Shell>
+          </Inside>
+        </Catch>
+      </DoorProvider>
+    </TextsProvider>
+  );
+}
