@@ -153,6 +153,7 @@ export const de: Texts = {
     read: 'Gelesen',
     browse: 'Abgerufen',
     tool: 'Werkzeug',
+    code: 'Code',
     input: 'Eingabe',
     output: 'Ausgabe',
     showAll: (lines) => `Alle ${lines} Zeilen zeigen`,

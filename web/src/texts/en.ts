@@ -152,6 +152,7 @@ export const en = {
     read: 'Read',
     browse: 'Fetch',
     tool: 'Tool',
+    code: 'Code',
     input: 'Input',
     output: 'Output',
     showAll: (lines: number) => `Show all ${lines} lines`,
