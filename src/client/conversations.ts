@@ -20,7 +20,7 @@ import type {
 } from './types.ts';
 
 export interface CallOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
@@ -88,7 +88,10 @@ export function conversationCalls(connection: Connection, times: Times) {
      * Makes one conversation, however often it has to be sent: it comes with a `conversation_id` of yours or an
      * Idempotency-Key of its own, and is sent again after network faults, 429 and 503, for a bounded time.
      */
-    create: (asked: CreateConversation, { idempotencyKey, signal }: CreateOptions = {}) => {
+    create: (
+      asked: CreateConversation,
+      { idempotencyKey, signal }: CreateOptions = {},
+    ): Promise<ConversationResponse> => {
       const headers = { 'idempotency-key': idempotencyKey ?? randomText() };
       return persist(times.createForMs, signal, () =>
         ask<ConversationResponse>('/api/conversations', { method: 'POST', body: asked, headers, signal }),
@@ -96,11 +99,11 @@ export function conversationCalls(connection: Connection, times: Times) {
     },
 
     /** A page, newest first. Send its `next_page_id` as `page_id` for the next one, until it is null. */
-    list: (filter: ListFilter = {}, { signal }: CallOptions = {}) =>
+    list: (filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<ConversationList> =>
       ask<ConversationList>('/api/conversations', { query: filter, signal }),
 
     /** Throws `not_found` where you have none of that id. */
-    get: async (id: string, { signal }: CallOptions = {}) => {
+    get: async (id: string, { signal }: CallOptions = {}): Promise<ConversationInfo> => {
       const info = await ask<ConversationInfo | null>(pathOf(id), { signal });
       if (info !== null) return info;
       throw new ParleyError('not_found', 'There is no conversation with this id.', { status: 404 });
@@ -111,15 +114,15 @@ export function conversationCalls(connection: Connection, times: Times) {
     },
 
     /** One that lives is left as it is. */
-    start: (id: string, { signal }: CallOptions = {}) =>
+    start: (id: string, { signal }: CallOptions = {}): Promise<ConversationResponse> =>
       ask<ConversationResponse>(pathOf(id, '/start'), { method: 'POST', signal }),
 
     /** One that has stopped is left as it is. */
-    stop: (id: string, { signal }: CallOptions = {}) =>
+    stop: (id: string, { signal }: CallOptions = {}): Promise<ConversationResponse> =>
       ask<ConversationResponse>(pathOf(id, '/stop'), { method: 'POST', signal }),
 
     /** With all its events, for good. False where there was none. */
-    delete: (id: string, { signal }: CallOptions = {}) =>
+    delete: (id: string, { signal }: CallOptions = {}): Promise<boolean> =>
       ask<boolean>(pathOf(id), { method: 'DELETE', signal }),
 
     /** Says something to the agent. One that has stopped starts again. */
@@ -137,14 +140,15 @@ export function conversationCalls(connection: Connection, times: Times) {
       await ask(pathOf(id, '/confirm'), { method: 'POST', body: answer, signal });
     },
 
-    usage: (id: string, { signal }: CallOptions = {}) => ask<Usage>(pathOf(id, '/usage'), { signal }),
+    usage: (id: string, { signal }: CallOptions = {}): Promise<Usage> =>
+      ask<Usage>(pathOf(id, '/usage'), { signal }),
 
     /** A page of the log. */
-    events: (id: string, filter: EventsFilter = {}, { signal }: CallOptions = {}) =>
+    events: (id: string, filter: EventsFilter = {}, { signal }: CallOptions = {}): Promise<EventsPage> =>
       ask<EventsPage>(pathOf(id, '/events'), { query: filter, signal }),
 
     /** The whole log. */
-    trajectory: (id: string, { signal }: CallOptions = {}) =>
+    trajectory: (id: string, { signal }: CallOptions = {}): Promise<Trajectory> =>
       ask<Trajectory>(pathOf(id, '/trajectory'), { signal, timeoutMs: Number.POSITIVE_INFINITY }),
 
     /** The whole log, as a file that can be kept and sent as `replay_json`. */

@@ -1,5 +1,5 @@
 // The one error that calls of the client throw, whatever went wrong.
-import type { Detail, ErrorCode } from '../errors.ts';
+import type { Detail, ErrorCode } from './types.ts';
 
 /**
  * What the service said, or one of ours: `network` where it could not be reached or the connection broke, `timeout`

@@ -45,13 +45,24 @@ const defaults: Times = {
   reconnectMaxMs: 15_000,
 };
 
-export type Parley = ReturnType<typeof createParley>;
+export interface Parley extends ReturnType<typeof streamCalls> {
+  readonly settings: ReturnType<typeof settingsCalls>;
+  readonly conversations: ReturnType<typeof conversationCalls>;
+  readonly workspace: ReturnType<typeof workspaceCalls>;
+  readonly options: ReturnType<typeof optionCalls>;
+  readonly secrets: ReturnType<typeof secretCalls>;
+  readonly gitProviders: ReturnType<typeof gitProviderCalls>;
+  readonly mcp: ReturnType<typeof mcpCalls>;
+  readonly keys: ReturnType<typeof keyCalls>;
+  readonly webhooks: ReturnType<typeof webhookCalls>;
+  readonly server: ReturnType<typeof serverCalls>;
+}
 
 /**
  * Calls throw a ParleyError, or the reason of their signal. Only creations and streams are tried again by themselves:
  * whatever else is sent is sent once.
  */
-export function createParley(options: ParleyOptions) {
+export function createParley(options: ParleyOptions): Parley {
   const times = { ...defaults, ...options.times };
   const connection = {
     url: options.url.replace(/\/+$/, ''),

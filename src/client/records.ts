@@ -27,9 +27,10 @@ const mcpCheckMs = 120_000;
 
 export function settingsCalls(connection: Connection) {
   return {
-    get: ({ signal }: CallOptions = {}) => requestJson<Settings>(connection, '/api/settings', { signal }),
+    get: ({ signal }: CallOptions = {}): Promise<Settings> =>
+      requestJson<Settings>(connection, '/api/settings', { signal }),
     /** Changes the members that are named; null clears one. Returns the whole record. */
-    update: (change: SettingsChange, { signal }: CallOptions = {}) =>
+    update: (change: SettingsChange, { signal }: CallOptions = {}): Promise<Settings> =>
       requestJson<Settings>(connection, '/api/settings', { method: 'PATCH', body: change, signal }),
   };
 }
@@ -38,7 +39,8 @@ export function secretCalls(connection: Connection) {
   const path = (name: string) => `/api/secrets/${encodeURIComponent(name)}`;
   return {
     /** Names and descriptions; values are never shown. */
-    list: ({ signal }: CallOptions = {}) => requestJson<SecretList>(connection, '/api/secrets', { signal }),
+    list: ({ signal }: CallOptions = {}): Promise<SecretList> =>
+      requestJson<SecretList>(connection, '/api/secrets', { signal }),
     create: async (secret: NewSecret, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/api/secrets', { method: 'POST', body: secret, signal });
     },
@@ -70,7 +72,7 @@ export function gitProviderCalls(connection: Connection) {
 export function mcpCalls(connection: Connection) {
   return {
     /** Connects to each server of the configuration, or of your settings where there is none. */
-    check: (config?: McpConfig, { signal }: CallOptions = {}) =>
+    check: (config?: McpConfig, { signal }: CallOptions = {}): Promise<CheckedMcp> =>
       requestJson<CheckedMcp>(connection, '/api/mcp/check', {
         method: 'POST',
         body: config === undefined ? {} : { mcp_config: config },
@@ -84,7 +86,7 @@ export function mcpCalls(connection: Connection) {
 export function optionCalls(connection: Connection) {
   const names =
     (path: string) =>
-    (options: CallOptions = {}) =>
+    (options: CallOptions = {}): Promise<string[]> =>
       requestJson<string[]>(connection, path, { signal: options.signal });
   return {
     models: names('/api/options/models'),
@@ -95,11 +97,12 @@ export function optionCalls(connection: Connection) {
 
 export function keyCalls(connection: Connection) {
   return {
-    list: ({ signal }: CallOptions = {}) => requestJson<KeyList>(connection, '/api/keys', { signal }),
+    list: ({ signal }: CallOptions = {}): Promise<KeyList> =>
+      requestJson<KeyList>(connection, '/api/keys', { signal }),
     /** The answer holds the key, this once. */
-    create: (key: NewKey, { signal }: CallOptions = {}) =>
+    create: (key: NewKey, { signal }: CallOptions = {}): Promise<CreatedKey> =>
       requestJson<CreatedKey>(connection, '/api/keys', { method: 'POST', body: key, signal }),
-    revoke: (id: string, { signal }: CallOptions = {}) =>
+    revoke: (id: string, { signal }: CallOptions = {}): Promise<KeyRecord> =>
       requestJson<KeyRecord>(connection, `/api/keys/${encodeURIComponent(id)}`, { method: 'DELETE', signal }),
   };
 }
@@ -107,15 +110,20 @@ export function keyCalls(connection: Connection) {
 export function webhookCalls(connection: Connection) {
   const path = (id: string, rest = '') => `/api/webhooks/${encodeURIComponent(id)}${rest}`;
   return {
-    list: ({ signal }: CallOptions = {}) => requestJson<WebhookList>(connection, '/api/webhooks', { signal }),
+    list: ({ signal }: CallOptions = {}): Promise<WebhookList> =>
+      requestJson<WebhookList>(connection, '/api/webhooks', { signal }),
     /** The answer holds the secret that signs the messages, this once. */
-    create: (webhook: NewWebhook, { signal }: CallOptions = {}) =>
+    create: (webhook: NewWebhook, { signal }: CallOptions = {}): Promise<CreatedWebhook> =>
       requestJson<CreatedWebhook>(connection, '/api/webhooks', { method: 'POST', body: webhook, signal }),
     delete: async (id: string, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, path(id), { method: 'DELETE', signal });
     },
     /** A page of the messages that wait or were given up. */
-    deliveries: (id: string, filter: DeliveryFilter = {}, { signal }: CallOptions = {}) =>
+    deliveries: (
+      id: string,
+      filter: DeliveryFilter = {},
+      { signal }: CallOptions = {},
+    ): Promise<DeliveryList> =>
       requestJson<DeliveryList>(connection, path(id, '/deliveries'), { query: filter, signal }),
     /** Sends one failed message again, or all of them. Returns how many. */
     redeliver: async (id: string, delivery?: string, { signal }: CallOptions = {}): Promise<number> => {
@@ -134,7 +142,8 @@ export function webhookCalls(connection: Connection) {
 /** Without a key, too. */
 export function serverCalls(connection: Connection) {
   return {
-    info: ({ signal }: CallOptions = {}) => requestJson<ServerInfo>(connection, '/server_info', { signal }),
+    info: ({ signal }: CallOptions = {}): Promise<ServerInfo> =>
+      requestJson<ServerInfo>(connection, '/server_info', { signal }),
     /** Throws where it cannot take requests. */
     ready: async ({ signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/ready', { signal });

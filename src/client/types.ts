@@ -1,52 +1,33 @@
-// What goes over the wire, as types: all of them come from the schemas of the service, and nothing of it but types.
-import type Type from 'typebox';
+// The types of the client: those of the wire, and what follows from them.
 import type {
-  Event as EventSchema,
-  EventsPage as EventsPageSchema,
-  EventsQuery,
-  Trajectory as TrajectorySchema,
-} from '../events/schema.ts';
-import type { ServerInfo as ServerInfoSchema } from '../http/health.ts';
-import type { KeyList as KeyListSchema } from '../keys/schema.ts';
-import type { ListQuery } from '../listing/schema.ts';
-import type { NullableMcpConfig } from '../mcp/schema.ts';
-import type { SecretList as SecretListSchema } from '../secrets/schema.ts';
-import type { DeliveryPage, WebhookList as WebhookListSchema } from '../webhooks/schema.ts';
-
-export type { Change } from '../changes/shape.ts';
-export type { Confirmation, Decision } from '../confirmations/schema.ts';
-export type { ConversationResponse, CreateConversation } from '../conversations/schema.ts';
-export type { Detail, ErrorCode } from '../errors.ts';
-export type { CreatedKey, KeyRecord, NewKey, Scope } from '../keys/schema.ts';
-export type { NewMessage } from '../lifecycle/schema.ts';
-export type { ConversationStatus, StopCode, StopReason } from '../lifecycle/states.ts';
-export type { ConversationInfo, ConversationList } from '../listing/schema.ts';
-export type { CheckedMcp, CheckedServer } from '../mcp/checkSchema.ts';
-export type { GitProvider } from '../providers.ts';
-export type { AddGitProviders, NewSecret, SecretUpdate } from '../secrets/schema.ts';
-export type { FullSettings as Settings, SettingsChange } from '../settings/schema.ts';
-export type { Usage } from '../usage/schema.ts';
-export type {
-  CreatedWebhook,
-  DeliveryList,
+  AddGitProviders,
+  Confirmation,
+  ConversationInfo,
+  DeliveryPage,
   DeliveryRecord,
-  DeliveryState,
-  NewWebhook,
-  WebhookEvent,
+  ErrorBody,
+  EventsQuery,
+  KeyRecord,
+  ListQuery,
+  NullableMcpConfig,
   WebhookRecord,
-} from '../webhooks/schema.ts';
-export type { GitChange, GitDiff } from '../workspaces/schema.ts';
+} from './wire.ts';
 
-/** One entry of a log; docs/events.md tells of every kind. */
-export type ParleyEvent = Type.Static<typeof EventSchema>;
-export type EventsPage = Type.Static<typeof EventsPageSchema>;
-export type Trajectory = Type.Static<typeof TrajectorySchema>;
-export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
-export type KeyList = Type.Static<typeof KeyListSchema>;
-export type SecretList = Type.Static<typeof SecretListSchema>;
-export type WebhookList = Type.Static<typeof WebhookListSchema>;
+export type * from './wire.ts';
+
+export type ConversationStatus = ConversationInfo['status'];
+export type StopReason = NonNullable<ConversationInfo['stop_reason']>;
+export type StopCode = StopReason['code'];
+export type Decision = Confirmation['decision'];
+export type Scope = KeyRecord['scopes'][number];
+export type GitProvider = keyof AddGitProviders['provider_tokens'];
+export type WebhookEvent = WebhookRecord['events'][number];
+export type DeliveryState = DeliveryRecord['state'];
+export type ErrorCode = ErrorBody['code'];
+export type Detail = ErrorBody['details'][number];
+
 /** Tool servers as they may be sent, short forms included. */
-export type McpConfig = NonNullable<Type.Static<typeof NullableMcpConfig>>;
+export type McpConfig = NonNullable<NullableMcpConfig>;
 
 /** Which conversations, and how many of them a page holds: 1 to 1,000. */
 export type ListFilter = Omit<ListQuery, 'limit'> & { readonly limit?: number };
@@ -56,4 +37,5 @@ export type EventsFilter = {
   readonly [Name in keyof EventsQuery]?: Name extends 'reverse' ? boolean : number;
 };
 
+/** Which messages of a webhook, and how many of them a page holds: 1 to 100. */
 export type DeliveryFilter = Omit<DeliveryPage, 'limit'> & { readonly limit?: number };

@@ -6,15 +6,15 @@ import type { GitChange, GitDiff } from './types.ts';
 export function workspaceCalls(connection: Connection) {
   return {
     /** The files that differ from origin. */
-    changes: (id: string, { signal }: CallOptions = {}) =>
+    changes: (id: string, { signal }: CallOptions = {}): Promise<GitChange[]> =>
       requestJson<GitChange[]>(connection, pathOf(id, '/git/changes'), { signal }),
 
     /** One file, before and after. Throws `binary_file` where it is not text. */
-    diff: (id: string, path: string, { signal }: CallOptions = {}) =>
+    diff: (id: string, path: string, { signal }: CallOptions = {}): Promise<GitDiff> =>
       requestJson<GitDiff>(connection, pathOf(id, '/git/diff'), { query: { path }, signal }),
 
     /** The names in a folder; those of folders end with a slash. */
-    files: (id: string, path?: string, { signal }: CallOptions = {}) =>
+    files: (id: string, path?: string, { signal }: CallOptions = {}): Promise<string[]> =>
       requestJson<string[]>(connection, pathOf(id, '/list-files'), { query: { path }, signal }),
 
     /** The text of a file. Throws `binary_file` where it is not text. */
