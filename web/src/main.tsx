@@ -4,10 +4,11 @@ import './style/base.css';
 import './parts/parts.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { App } from './app.tsx';
+import { App, loadScreens } from './app.tsx';
 import { applyTheme } from './shell/preferences.ts';
 
 applyTheme();
+await loadScreens(location.pathname).catch(() => {});
 const place = document.getElementById('page');
 if (place !== null)
   createRoot(place).render(

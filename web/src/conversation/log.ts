@@ -1,5 +1,4 @@
-// The log of one conversation as the screen follows it: read from its start, then live, over as many connections as it
-// takes. Each event is taken once.
+// The log of one conversation as the screen follows it: read whole, then live, over as many connections as it takes. Each event is taken once.
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
 import type { Item, LogState } from './items.ts';
@@ -27,8 +26,6 @@ interface LogOptions {
 
 /** Events that come together are shown together. */
 const gatherMs = 30;
-/** While the start is read the screen is brought up to date only this often. */
-const gatherLoadingMs = 1_000;
 
 function createLog() {
   const timeline = createTimeline();
@@ -44,16 +41,20 @@ function createLog() {
     for (const listener of listeners) listener();
   }
 
+  function take(event: ParleyEvent): void {
+    timeline.take(event);
+    count = event.id + 1;
+  }
+
   async function follow({ parley, id, onStream, onLive }: LogOptions, signal: AbortSignal): Promise<void> {
-    const newest = await parley.conversations.events(id, { reverse: true, limit: 1 }, { signal });
-    const last = newest.events[0]?.id ?? -1;
-    if (last < 0) show({ phase: 'live' });
+    // What is there comes sooner in one piece than event by event.
+    if (count === 0)
+      for (const event of (await parley.conversations.trajectory(id, { signal })).trajectory) take(event);
+    show({ phase: 'live', error: undefined });
     for await (const event of parley.events(id, { from: count, signal, onState: onStream })) {
-      timeline.take(event);
-      count = event.id + 1;
-      if (event.id === last) show({ phase: 'live' });
-      if (event.id > last) onLive(event);
-      timer ??= setTimeout(show, event.id > last ? gatherMs : gatherLoadingMs);
+      take(event);
+      onLive(event);
+      timer ??= setTimeout(() => show(), gatherMs);
     }
   }
 
