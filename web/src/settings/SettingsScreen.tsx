@@ -4,7 +4,6 @@ import { Callout, ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { sections } from './sections.ts';
-import './settings.css';
 
 function Chosen({ section }: { readonly section: string }) {
   const texts = useTexts();
@@ -21,7 +20,7 @@ function Chosen({ section }: { readonly section: string }) {
   );
 }
 
-export default function SettingsScreen({ section }: { readonly section: string }) {
+export function SettingsScreen({ section }: { readonly section: string }) {
   const { settings: texts } = useTexts();
   return (
     <div className="settings">
