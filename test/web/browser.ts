@@ -73,7 +73,7 @@ async function withOwnLibraries(): Promise<void> {
   setupLambdaEnvironment(join(tmpdir(), 'al2023', 'lib'));
 }
 
-async function launch(): Promise<Browser> {
+export async function launchBrowser(): Promise<Browser> {
   const options = { executablePath: await chromium.executablePath(), args: flags };
   try {
     return await playwright.launch(options);
@@ -89,7 +89,7 @@ export function useBrowser(): TestBrowser {
   after(async () => (await launched)?.close());
   return {
     open: async (t, url, options = {}) => {
-      launched ??= launch();
+      launched ??= launchBrowser();
       return openTab(await launched, t, url, options);
     },
   };
