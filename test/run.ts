@@ -20,7 +20,7 @@ const groups: Readonly<Record<string, Group>> = {
   },
   // They start programs and wait for them: two at a time.
   runs: {
-    files: ['src/{runtime,workspaces}/**/*.test.ts'],
+    files: ['src/{runtime,workspaces}/**/*.test.ts', 'test/runs/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
     minutesMax: 6,
   },
