@@ -1,7 +1,9 @@
 // `npm run build`: puts the service in few files under dist, for a thousand small ones take longer to find than to
 // run. `./parley` takes them as long as no source is newer; nothing else knows of them.
 import { cpSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { BuildOptions } from 'esbuild';
+import { buildPage } from './web/build.ts';
 
 const out = 'dist';
 /** Loaded when they are needed, if ever. */
@@ -63,3 +65,5 @@ const plain = [
 ];
 if (esbuild !== undefined)
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
+if (!(await buildPage(resolve(out, 'web'))))
+  process.stdout.write('The page is not built, for vite is not installed: the API works without it.\n');
