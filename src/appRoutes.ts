@@ -8,6 +8,7 @@ import { ping, touch } from './db/ping.ts';
 import type { Database } from './db/transaction.ts';
 import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './http/health.ts';
+import { pageRoutes } from './http/page.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
 import { createServer, type Server } from './http/server.ts';
 import { keyRoutes } from './keys/routes.ts';
@@ -15,6 +16,7 @@ import { lifecycleRoutes } from './lifecycle/routes.ts';
 import { listingRoutes } from './listing/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { optionRoutes } from './options/routes.ts';
+import { builtFile } from './program.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
 import { usageRoutes } from './usage/routes.ts';
@@ -70,6 +72,8 @@ export function createRoutedServer(options: RoutesOptions): Server {
     ping: () => database.run(ping, null),
     writable: () => database.run(touch, null),
   });
-  if (answers) referenceRoutes(app, routes, { version, address });
+  if (!answers) return app;
+  referenceRoutes(app, routes, { version, address });
+  pageRoutes(app, builtFile('web/'));
   return app;
 }

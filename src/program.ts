@@ -5,3 +5,8 @@ export function programFile(path: string): URL {
   const built = import.meta.url.endsWith('.js');
   return new URL(built ? path.replace(/\.ts$/, '.js') : path, import.meta.url);
 }
+
+/** A file that only a build makes, named by its path in `dist`. It may not be there. */
+export function builtFile(path: string): URL {
+  return new URL(import.meta.url.endsWith('.js') ? path : `../dist/${path}`, import.meta.url);
+}

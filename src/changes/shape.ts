@@ -1,14 +1,5 @@
-// A change as followers and webhooks read it.
-import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
-
-export interface Change {
-  readonly conversation_id: string;
-  /** Null: it was deleted. */
-  readonly status: ConversationStatus | null;
-  readonly title: string;
-  readonly stop_reason: StopReason | null;
-  readonly at: string;
-}
+// A change as it is stored and sent.
+import type { Change } from './schema.ts';
 
 export function changeText({ conversation_id, status, title, stop_reason, at }: Change): string {
   return JSON.stringify({ conversation_id, status, title, stop_reason, at });

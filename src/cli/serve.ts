@@ -79,6 +79,8 @@ export function banner(app: App, config: Config): string {
     ...about,
     `  ${work}`,
     '',
+    `  Open ${address}/${made === undefined ? '' : `#key=${made}`}`,
+    '',
     '  Full settings:',
     `    curl ${address}/api/settings -H "X-Session-API-Key: ${key}"`,
     '  Reduced settings:',

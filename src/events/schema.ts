@@ -3,6 +3,9 @@ import Type from 'typebox';
 
 export const eventsPageMax = 100;
 
+const anyMembers = () =>
+  Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true }));
+
 const Whole = (description: string) => Type.String({ pattern: '^\\d{1,15}$', description });
 
 export const EventsQuery = Type.Object(
@@ -30,10 +33,14 @@ export const Event = Type.Object(
     source: Type.String(),
     message: Type.String(),
     action: Type.Optional(Type.String()),
-    args: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    args: Type.Optional(anyMembers()),
     observation: Type.Optional(Type.String()),
     content: Type.Optional(Type.String()),
-    extras: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    extras: Type.Optional(anyMembers()),
+    tool_call_id: Type.Optional(
+      Type.String({ description: 'The same in what a tool does and what comes of it.' }),
+    ),
+    replayed: Type.Optional(Type.Boolean({ description: 'Whether it came in with replay_json.' })),
   },
   { $id: 'Event', additionalProperties: true },
 );

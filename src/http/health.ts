@@ -22,7 +22,7 @@ interface HealthOptions {
 
 const Status = Type.Object({ status: Type.String() }, { $id: 'Status', additionalProperties: false });
 
-const ServerInfo = Type.Object(
+export const ServerInfo = Type.Object(
   {
     name: Type.String(),
     version: Type.String(),

@@ -1,7 +1,8 @@
 // What happens to a conversation after its creation. Each transaction takes the row first, so that two that meet
 // wait for each other, and leaves the status, the log, the user's changes and the webhooks in step.
 import { sql } from 'kysely';
-import { type Change, changeText } from '../changes/shape.ts';
+import type { Change } from '../changes/schema.ts';
+import { changeText } from '../changes/shape.ts';
 import { recordChange } from '../changes/store.ts';
 import type { ConversationName } from '../conversations/name.ts';
 import { countWaitingSteps } from '../conversations/waitingStore.ts';

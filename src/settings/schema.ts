@@ -12,6 +12,11 @@ const text = (description?: string) =>
 const integer = (minimum: number, maximum: number) => orNull(Type.Integer({ minimum, maximum }));
 const maybe = () => orNull(Type.Boolean());
 const map = (of: object) => ({ type: 'object', additionalProperties: of });
+const oneText = (name: string) => ({
+  type: 'object',
+  properties: { [name]: { type: ['string', 'null'] } },
+  required: [name],
+});
 const secret = (description: string) =>
   Type.Unsafe<null>({ type: 'null', description: `${description} Its value is never shown: always null.` });
 
@@ -29,9 +34,10 @@ export const SecretsStore = Type.Unsafe<{
   type: 'object',
   description: 'Which tokens and secrets are stored; never their values.',
   properties: {
-    provider_tokens: map({ type: 'object', properties: { host: { type: ['string', 'null'] } } }),
-    custom_secrets: map({ type: 'object', properties: { description: { type: ['string', 'null'] } } }),
+    provider_tokens: map(oneText('host')),
+    custom_secrets: map(oneText('description')),
   },
+  required: ['provider_tokens', 'custom_secrets'],
 });
 
 const members = {

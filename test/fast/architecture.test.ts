@@ -57,6 +57,24 @@ describe('the source tree', () => {
     assert.deepEqual(upward, []);
   });
 
+  it('has a client that runs anywhere: it imports types alone from outside its room, and names nothing of Node', () => {
+    const room = [...graph].filter(([file]) => file.startsWith('client/'));
+    assert.ok(room.length > 3);
+    assert.deepEqual(
+      room.flatMap(([, imports]) => imports).filter((target) => !target.startsWith('client/')),
+      [],
+    );
+    const ofNode = room.filter(([file]) =>
+      /\b(Buffer|process|require|NodeJS)\b|'node:|from '(?!\.|typebox)/.test(
+        readFileSync(join(root, file), 'utf8'),
+      ),
+    );
+    assert.deepEqual(
+      ofNode.map(([file]) => file),
+      [],
+    );
+  });
+
   it('has no import cycle', () => {
     const done = new Set<string>();
     const visit = (file: string, trail: readonly string[]): void => {
@@ -73,9 +91,9 @@ describe('the source tree', () => {
     assert.deepEqual(silent, []);
   });
 
-  it('keeps the statuses of HTTP in one room, beside the bridge and the gateway, and the agent that they speak to', () => {
+  it('keeps the statuses of HTTP in one room, beside the bridge, the gateway, and the agent and the client that are spoken to', () => {
     const knowing = files
-      .filter((file) => !/^(http|gateway|runtime\/bridge|agent)\//.test(relative(root, file)))
+      .filter((file) => !/^(http|gateway|runtime\/bridge|agent|client)\//.test(relative(root, file)))
       .filter((file) => /\.code\(4|\.code\(5|statusCode|status: [45]\d\d/.test(readFileSync(file, 'utf8')));
     assert.deepEqual(knowing, []);
   });

@@ -1,0 +1,18 @@
+// A change as followers and webhooks read it.
+import Type from 'typebox';
+import { conversationStatuses, stopCodes } from '../lifecycle/states.ts';
+import { nullableOneOf, oneOf, orNull, time } from '../schema.ts';
+
+export const Change = Type.Object(
+  {
+    conversation_id: Type.String(),
+    status: nullableOneOf(conversationStatuses, { description: 'Null: it was deleted.' }),
+    title: Type.String(),
+    stop_reason: orNull(
+      Type.Object({ code: oneOf(stopCodes), message: Type.String() }, { additionalProperties: false }),
+    ),
+    at: time(),
+  },
+  { $id: 'Change', additionalProperties: false },
+);
+export type Change = Type.Static<typeof Change>;

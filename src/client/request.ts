@@ -1,0 +1,139 @@
+// One request to the service, from what is asked for to its answer or a ParleyError.
+import { ParleyError, type ParleyErrorCode } from './errors.ts';
+import type { Detail } from './types.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly key: string | undefined;
+  readonly fetch: Fetch;
+  readonly timeoutMs: number;
+}
+
+export interface Ask {
+  readonly method?: string;
+  readonly query?: object | undefined;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** Infinity for answers that take as long as they take. */
+  readonly timeoutMs?: number;
+}
+
+function queryText(query: object = {}): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+interface SentError {
+  readonly error?: unknown;
+  readonly code?: unknown;
+  readonly request_id?: unknown;
+  readonly details?: unknown;
+}
+
+/** Seconds or a date; undefined where it is neither. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  const ms = /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+async function toError(response: Response): Promise<ParleyError> {
+  const { status, headers } = response;
+  let sent: SentError = {};
+  try {
+    sent = (await response.json()) as SentError;
+  } catch {
+    // Not ours: a proxy, or another program.
+  }
+  const ours = typeof sent.error === 'string' && typeof sent.code === 'string';
+  const message = ours ? String(sent.error) : `The answer is not one of Parley; its status is ${status}.`;
+  return new ParleyError(ours ? (sent.code as ParleyErrorCode) : 'unexpected', message, {
+    status,
+    details: Array.isArray(sent.details) ? (sent.details as Detail[]) : [],
+    requestId: typeof sent.request_id === 'string' ? sent.request_id : undefined,
+    retryAfterMs: retryAfterMs(headers),
+  });
+}
+
+/** What a broken connection, a passed time and the caller's own signal come to. */
+export function toFault(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason;
+  if (error instanceof ParleyError) return error;
+  return new ParleyError('network', 'The service cannot be reached, or the connection broke.', {
+    cause: error,
+  });
+}
+
+/** Calls `work` with a signal that ends with the caller's, and after a time. */
+async function bounded<Out>(
+  { signal, timeoutMs = Number.POSITIVE_INFINITY }: Ask,
+  work: (signal: AbortSignal) => Promise<Out>,
+): Promise<Out> {
+  const ending = new AbortController();
+  const end = () => ending.abort(signal?.reason);
+  if (signal?.aborted) end();
+  signal?.addEventListener('abort', end, { once: true });
+  const late = () =>
+    ending.abort(new ParleyError('timeout', `The service did not answer within ${timeoutMs / 1_000} s.`));
+  const timer = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined;
+  try {
+    return await work(ending.signal);
+  } catch (error) {
+    throw toFault(error, signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  }
+}
+
+/** The answer as soon as its head is there. Throws a ParleyError where it is no success. */
+export async function open(connection: Connection, path: string, ask: Ask): Promise<Response> {
+  const { url, key, fetch } = connection;
+  const { method = 'GET', query, body, headers, signal } = ask;
+  const response = await fetch(`${url}${path}${queryText(query)}`, {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { 'x-session-api-key': key }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    // The key goes nowhere else.
+    redirect: 'error',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (!response.ok) throw await toError(response);
+  return response;
+}
+
+/** The whole answer, as `read` takes it. Throws a ParleyError, or the reason of the caller's signal. */
+export function request<Out>(
+  connection: Connection,
+  path: string,
+  ask: Ask,
+  read: (response: Response) => Promise<Out>,
+): Promise<Out> {
+  const timed = { ...ask, timeoutMs: ask.timeoutMs ?? connection.timeoutMs };
+  return bounded(timed, async (signal) => read(await open(connection, path, { ...ask, signal })));
+}
+
+/** The whole answer, as JSON. */
+export function requestJson<Out>(connection: Connection, path: string, ask: Ask = {}): Promise<Out> {
+  return request(connection, path, ask, async (response) => {
+    const text = await response.text();
+    try {
+      return JSON.parse(text) as Out;
+    } catch {
+      throw new ParleyError('unexpected', 'The answer is not JSON: is this address one of Parley?', {
+        status: response.status,
+      });
+    }
+  });
+}

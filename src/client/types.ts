@@ -1,0 +1,41 @@
+// The types of the client: those of the wire, and what follows from them.
+import type {
+  AddGitProviders,
+  Confirmation,
+  ConversationInfo,
+  DeliveryPage,
+  DeliveryRecord,
+  ErrorBody,
+  EventsQuery,
+  KeyRecord,
+  ListQuery,
+  NullableMcpConfig,
+  WebhookRecord,
+} from './wire.ts';
+
+export type * from './wire.ts';
+
+export type ConversationStatus = ConversationInfo['status'];
+export type StopReason = NonNullable<ConversationInfo['stop_reason']>;
+export type StopCode = StopReason['code'];
+export type Decision = Confirmation['decision'];
+export type Scope = KeyRecord['scopes'][number];
+export type GitProvider = keyof AddGitProviders['provider_tokens'];
+export type WebhookEvent = WebhookRecord['events'][number];
+export type DeliveryState = DeliveryRecord['state'];
+export type ErrorCode = ErrorBody['code'];
+export type Detail = ErrorBody['details'][number];
+
+/** Tool servers as they may be sent, short forms included. */
+export type McpConfig = NonNullable<NullableMcpConfig>;
+
+/** Which conversations, and how many of them a page holds: 1 to 1,000. */
+export type ListFilter = Omit<ListQuery, 'limit'> & { readonly limit?: number };
+
+/** Which events of a log, first and last included, and how many of them a page holds: 1 to 100. */
+export type EventsFilter = {
+  readonly [Name in keyof EventsQuery]?: Name extends 'reverse' ? boolean : number;
+};
+
+/** Which messages of a webhook, and how many of them a page holds: 1 to 100. */
+export type DeliveryFilter = Omit<DeliveryPage, 'limit'> & { readonly limit?: number };

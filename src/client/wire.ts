@@ -1,0 +1,93 @@
+// What goes over the wire, as types: each is that of a schema of the service. For the library they are written out
+// from the same schemas, so this file holds nothing but such lines.
+import type Type from 'typebox';
+import type { Change as ChangeSchema } from '../changes/schema.ts';
+import type { Confirmation as ConfirmationSchema } from '../confirmations/schema.ts';
+import type {
+  ConversationResponse as ConversationResponseSchema,
+  CreateConversation as CreateConversationSchema,
+} from '../conversations/schema.ts';
+import type {
+  Event as EventSchema,
+  EventsPage as EventsPageSchema,
+  EventsQuery as EventsQuerySchema,
+  Trajectory as TrajectorySchema,
+} from '../events/schema.ts';
+import type { ErrorBody as ErrorBodySchema } from '../http/errors.ts';
+import type { ServerInfo as ServerInfoSchema } from '../http/health.ts';
+import type {
+  CreatedKey as CreatedKeySchema,
+  KeyList as KeyListSchema,
+  KeyRecord as KeyRecordSchema,
+  NewKey as NewKeySchema,
+} from '../keys/schema.ts';
+import type { NewMessage as NewMessageSchema } from '../lifecycle/schema.ts';
+import type {
+  ConversationInfo as ConversationInfoSchema,
+  ConversationList as ConversationListSchema,
+  ListQuery as ListQuerySchema,
+} from '../listing/schema.ts';
+import type {
+  CheckedMcp as CheckedMcpSchema,
+  CheckedServer as CheckedServerSchema,
+} from '../mcp/checkSchema.ts';
+import type { NullableMcpConfig as NullableMcpConfigSchema } from '../mcp/schema.ts';
+import type {
+  AddGitProviders as AddGitProvidersSchema,
+  NewSecret as NewSecretSchema,
+  SecretList as SecretListSchema,
+  SecretUpdate as SecretUpdateSchema,
+} from '../secrets/schema.ts';
+import type {
+  PatchSettings as PatchSettingsSchema,
+  FullSettings as SettingsSchema,
+} from '../settings/schema.ts';
+import type { Usage as UsageSchema } from '../usage/schema.ts';
+import type {
+  CreatedWebhook as CreatedWebhookSchema,
+  DeliveryList as DeliveryListSchema,
+  DeliveryPage as DeliveryPageSchema,
+  DeliveryRecord as DeliveryRecordSchema,
+  NewWebhook as NewWebhookSchema,
+  WebhookList as WebhookListSchema,
+  WebhookRecord as WebhookRecordSchema,
+} from '../webhooks/schema.ts';
+import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/schema.ts';
+
+export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
+export type Change = Type.Static<typeof ChangeSchema>;
+export type CheckedMcp = Type.Static<typeof CheckedMcpSchema>;
+export type CheckedServer = Type.Static<typeof CheckedServerSchema>;
+export type Confirmation = Type.Static<typeof ConfirmationSchema>;
+export type ConversationInfo = Type.Static<typeof ConversationInfoSchema>;
+export type ConversationList = Type.Static<typeof ConversationListSchema>;
+export type ConversationResponse = Type.Static<typeof ConversationResponseSchema>;
+export type CreateConversation = Type.Static<typeof CreateConversationSchema>;
+export type CreatedKey = Type.Static<typeof CreatedKeySchema>;
+export type CreatedWebhook = Type.Static<typeof CreatedWebhookSchema>;
+export type DeliveryList = Type.Static<typeof DeliveryListSchema>;
+export type DeliveryPage = Type.Static<typeof DeliveryPageSchema>;
+export type DeliveryRecord = Type.Static<typeof DeliveryRecordSchema>;
+export type ErrorBody = Type.Static<typeof ErrorBodySchema>;
+export type EventsPage = Type.Static<typeof EventsPageSchema>;
+export type EventsQuery = Type.Static<typeof EventsQuerySchema>;
+export type GitChange = Type.Static<typeof GitChangeSchema>;
+export type GitDiff = Type.Static<typeof GitDiffSchema>;
+export type KeyList = Type.Static<typeof KeyListSchema>;
+export type KeyRecord = Type.Static<typeof KeyRecordSchema>;
+export type ListQuery = Type.Static<typeof ListQuerySchema>;
+export type NewKey = Type.Static<typeof NewKeySchema>;
+export type NewMessage = Type.Static<typeof NewMessageSchema>;
+export type NewSecret = Type.Static<typeof NewSecretSchema>;
+export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
+export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
+export type ParleyEvent = Type.Static<typeof EventSchema>;
+export type SecretList = Type.Static<typeof SecretListSchema>;
+export type SecretUpdate = Type.Static<typeof SecretUpdateSchema>;
+export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
+export type Settings = Type.Static<typeof SettingsSchema>;
+export type SettingsChange = Type.Static<typeof PatchSettingsSchema>;
+export type Trajectory = Type.Static<typeof TrajectorySchema>;
+export type Usage = Type.Static<typeof UsageSchema>;
+export type WebhookList = Type.Static<typeof WebhookListSchema>;
+export type WebhookRecord = Type.Static<typeof WebhookRecordSchema>;

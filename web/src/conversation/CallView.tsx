@@ -1,0 +1,128 @@
+// One use of a tool: what was done in a line, what came of it below, and the question where it needs leave.
+import { memo, type ReactNode, useState } from 'react';
+import { Icon, type IconName } from '../parts/Icon.tsx';
+import type { Texts } from '../texts/en.ts';
+import { useTexts } from '../texts/texts.tsx';
+import { CopyButton } from './CopyButton.tsx';
+import { DiffView } from './DiffView.tsx';
+import { countChanges, readDiff } from './diff.ts';
+import type { Call } from './items.ts';
+import { Output } from './Output.tsx';
+import { QuestionView } from './QuestionView.tsx';
+
+const icons: Readonly<Record<Call['tool'], IconName>> = {
+  run: 'terminal',
+  edit: 'edit',
+  read: 'file',
+  browse: 'globe',
+  tool: 'tool',
+};
+
+function verbOf({ tool, operation, createsFile }: Call, { items }: Texts): string {
+  if (tool === 'edit' && operation === 'delete') return items.delete;
+  if (tool === 'edit' && operation === 'move') return items.move;
+  if (tool === 'edit' && createsFile) return items.create;
+  return { run: items.command, edit: items.edit, read: items.read, browse: items.browse, tool: items.tool }[
+    tool
+  ];
+}
+
+function Ending({ call }: { readonly call: Call }) {
+  const { items } = useTexts();
+  const { outcome, exitCode, question } = call;
+  if (question?.answer === 'reject') return <span className="ending bad">{items.rejected}</span>;
+  if (outcome === undefined)
+    return question?.answer === 'open' ? null : (
+      <span className="ending">
+        <span className="spinner" /> {items.running}
+      </span>
+    );
+  if (outcome === 'unfinished') return <span className="ending">{items.unfinished}</span>;
+  if (call.tool === 'run' && exitCode !== undefined && exitCode > 0)
+    return <span className="ending bad">{items.exit(exitCode)}</span>;
+  if (outcome === 'failed') return <span className="ending bad">{items.failed}</span>;
+  return (
+    <span className="ending good">
+      <Icon name="check" />
+    </span>
+  );
+}
+
+function Command({ call }: { readonly call: Call }) {
+  const { items } = useTexts();
+  return (
+    <div className="terminal">
+      <div className="command">
+        <pre>{call.subject}</pre>
+        <CopyButton text={() => call.subject} />
+      </div>
+      {call.output.trim() === '' ? null : <Output text={call.output} label={items.output} end />}
+    </div>
+  );
+}
+
+function Edit({ call }: { readonly call: Call }) {
+  const { items } = useTexts();
+  const lines = readDiff(call.diff);
+  return (
+    <>
+      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} />}
+      {call.output === '' ? null : <Output text={call.output} label={items.output} />}
+    </>
+  );
+}
+
+function Counts({ diff }: { readonly diff: string }) {
+  if (diff === '') return null;
+  const { added, removed } = countChanges(readDiff(diff));
+  return (
+    <span className="counts">
+      <span className="plus">+{added}</span> <span className="minus">−{removed}</span>
+    </span>
+  );
+}
+
+/** What others than commands and edits were given and gave; folded, for it is seldom read. */
+function Folded({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
+  const { items } = useTexts();
+  const [open, setOpen] = useState(call.question?.answer === 'open');
+  const some = call.input !== '' || call.output.trim() !== '';
+  if (!some) return <div className="call-head">{children}</div>;
+  return (
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="call-head">{children}</summary>
+      {open && call.input !== '' ? <Output text={call.input} label={items.input} /> : null}
+      {open && call.output.trim() !== '' ? <Output text={call.output} label={items.output} /> : null}
+    </details>
+  );
+}
+
+export const CallView = memo(function CallView({ call }: { readonly call: Call }) {
+  const texts = useTexts();
+  const head = (
+    <>
+      <Icon name={icons[call.tool]} />
+      <span className="verb">{verbOf(call, texts)}</span>
+      {call.tool === 'run' ? (
+        <span className="subject quiet">{call.title === call.subject ? '' : call.title}</span>
+      ) : (
+        <span className="subject mono">{call.subject || call.title}</span>
+      )}
+      <Counts diff={call.diff} />
+      <Ending call={call} />
+    </>
+  );
+  return (
+    <div className={call.question?.answer === 'open' ? 'call asking' : 'call'}>
+      {call.tool === 'run' || call.tool === 'edit' ? (
+        <>
+          <div className="call-head">{head}</div>
+          {call.tool === 'run' ? <Command call={call} /> : <Edit call={call} />}
+        </>
+      ) : (
+        <Folded call={call}>{head}</Folded>
+      )}
+      {call.question === undefined ? null : <QuestionView question={call.question} />}
+    </div>
+  );
+});

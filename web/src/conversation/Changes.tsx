@@ -1,0 +1,118 @@
+// The files that differ from where the workspace began, and each of them as a diff.
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../parts/Callout.tsx';
+import { Dialog } from '../parts/Dialog.tsx';
+import { useParley } from '../session/session.tsx';
+import { useTexts } from '../texts/texts.tsx';
+import { DiffView } from './DiffView.tsx';
+import { compare } from './diff.ts';
+
+/** Faults that only say that there is nothing to see. */
+const nothingYet: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);
+
+function isNothing(error: unknown): boolean {
+  return error instanceof ParleyError && nothingYet.has(error.code);
+}
+
+function FileDialog({
+  id,
+  path,
+  onClose,
+}: {
+  readonly id: string;
+  readonly path: string;
+  readonly onClose: () => void;
+}) {
+  const { details, shell } = useTexts();
+  const parley = useParley();
+  const diff = useQuery({
+    queryKey: ['diff', id, path],
+    queryFn: ({ signal }) => parley.workspace.diff(id, path, { signal }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  const binary = diff.error instanceof ParleyError && diff.error.code === 'binary_file';
+  const lines = diff.data === undefined ? [] : compare(diff.data.original ?? '', diff.data.modified ?? '');
+  return (
+    <Dialog title={path} wide onClose={onClose}>
+      {diff.isPending ? <Loading>{shell.loading}</Loading> : null}
+      {binary ? <p className="quiet">{details.binary}</p> : <ErrorCallout error={diff.error} />}
+      {diff.data === undefined ? null : lines.length === 0 ? (
+        <p className="quiet">{details.same}</p>
+      ) : (
+        <DiffView lines={lines} label={details.diffOf(path)} />
+      )}
+    </Dialog>
+  );
+}
+
+function Files({
+  files,
+  onOpen,
+}: {
+  readonly files: readonly GitChange[];
+  readonly onOpen: (path: string) => void;
+}) {
+  const { details } = useTexts();
+  const words: Readonly<Record<string, string>> = {
+    A: details.added,
+    M: details.modified,
+    D: details.deleted,
+  };
+  if (files.length === 0) return <p className="quiet">{details.noChanges}</p>;
+  return (
+    <ul className="files">
+      {files.map(({ status, path }) => (
+        <li key={path}>
+          <button type="button" onClick={() => onOpen(path)}>
+            <span className={`mark ${status}`} title={words[status]}>
+              {status}
+              <span className="hidden">{words[status]}</span>
+            </span>
+            <span className="mono">{path}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Looked at anew whenever the agent comes to rest. */
+export function Changes({ id, agentState }: { readonly id: string; readonly agentState: string }) {
+  const { details } = useTexts();
+  const parley = useParley();
+  const [open, setOpen] = useState<string>();
+  const changes = useQuery({
+    queryKey: ['changes', id],
+    queryFn: ({ signal }) => parley.workspace.changes(id, { signal }),
+    retry: false,
+  });
+  const { refetch } = changes;
+  const atRest = agentState !== 'running' && agentState !== 'loading';
+  useEffect(() => {
+    if (atRest) void refetch();
+  }, [atRest, refetch]);
+  const nothing = isNothing(changes.error);
+  return (
+    <section>
+      <header>
+        <h2>{details.changes}</h2>
+        <button
+          type="button"
+          className="link-button"
+          disabled={changes.isFetching}
+          onClick={() => void refetch()}
+        >
+          {details.refresh}
+        </button>
+      </header>
+      {nothing ? <p className="quiet">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
+      {changes.data === undefined || changes.error !== null ? null : (
+        <Files files={changes.data} onOpen={setOpen} />
+      )}
+      {open === undefined ? null : <FileDialog id={id} path={open} onClose={() => setOpen(undefined)} />}
+    </section>
+  );
+}

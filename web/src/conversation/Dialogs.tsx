@@ -1,0 +1,99 @@
+// The dialogs of a conversation: another title, and the question before it is gone for good.
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import type { ConversationInfo } from '../../../src/client/parley.ts';
+import { infoKey, listKey } from '../live/changes.ts';
+import { ErrorCallout } from '../parts/Callout.tsx';
+import { Dialog } from '../parts/Dialog.tsx';
+import { TextField } from '../parts/fields.tsx';
+import { useParley } from '../session/session.tsx';
+import { faultsAt } from '../texts/errors.ts';
+import { useTexts } from '../texts/texts.tsx';
+
+interface DialogProps {
+  readonly info: ConversationInfo;
+  readonly onClose: () => void;
+}
+
+export function RenameDialog({ info, onClose }: DialogProps) {
+  const { conversation, shell } = useTexts();
+  const parley = useParley();
+  const queries = useQueryClient();
+  const [title, setTitle] = useState(info.title);
+  const id = info.conversation_id;
+  const rename = useMutation({
+    mutationFn: () => parley.conversations.rename(id, title),
+    onSuccess: () => {
+      queries.setQueryData(infoKey(id), { ...info, title: title.trim() });
+      void queries.invalidateQueries({ queryKey: listKey });
+      onClose();
+    },
+  });
+  const fault = faultsAt(rename.error, 'title');
+  return (
+    <Dialog title={conversation.renameTitle} onClose={onClose}>
+      <form
+        id="rename"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          rename.mutate();
+        }}
+      >
+        <TextField label={conversation.name} value={title} onChange={setTitle} fault={fault} />
+        {fault === undefined ? <ErrorCallout error={rename.error} /> : null}
+        <footer className="buttons">
+          <button type="button" className="button" onClick={onClose}>
+            {shell.cancel}
+          </button>
+          <button type="submit" className="button primary" disabled={rename.isPending || title.trim() === ''}>
+            {conversation.save}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+export function DeleteDialog({ info, onClose }: DialogProps) {
+  const { conversation, shell } = useTexts();
+  const parley = useParley();
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+  const remove = useMutation({
+    mutationFn: () => parley.conversations.delete(info.conversation_id),
+    onSuccess: () => {
+      go('/', { replace: true });
+      queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
+      void queries.invalidateQueries({ queryKey: listKey });
+    },
+  });
+  return (
+    <Dialog
+      title={conversation.deleteTitle}
+      onClose={onClose}
+      footer={
+        <>
+          <button type="button" className="button" onClick={onClose}>
+            {shell.cancel}
+          </button>
+          <button
+            type="button"
+            className="button danger"
+            disabled={remove.isPending}
+            onClick={() => remove.mutate()}
+          >
+            {conversation.delete}
+          </button>
+        </>
+      }
+    >
+      <p>
+        <strong>{info.title}</strong>
+      </p>
+      <p className="quiet">{conversation.deleteText}</p>
+      <ErrorCallout error={remove.error} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,110 @@
+// One thing of a timeline, as it is shown.
+import { memo } from 'react';
+import { Icon } from '../parts/Icon.tsx';
+import { useTexts, useWords } from '../texts/texts.tsx';
+import { clockText, fullText } from '../texts/time.ts';
+import { CallView } from './CallView.tsx';
+import type { Item } from './items.ts';
+import { Markdown } from './Markdown.tsx';
+import { PlanView } from './PlanView.tsx';
+
+type Message = Extract<Item, { kind: 'message' }>;
+
+function Time({ at }: { readonly at: string | undefined }) {
+  const { language } = useWords();
+  return (
+    <time dateTime={at} title={fullText(at, language)}>
+      {clockText(at, language)}
+    </time>
+  );
+}
+
+function Images({ images }: { readonly images: readonly string[] }) {
+  const { items } = useTexts();
+  if (images.length === 0) return null;
+  return (
+    <div className="images">
+      {images.map((url, i) =>
+        url.startsWith('data:image/') ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
+          <img key={i} src={url} alt={items.image(i + 1)} />
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
+          <a key={i} href={url} target="_blank" rel="noreferrer noopener">
+            {items.remoteImage} {url}
+          </a>
+        ),
+      )}
+    </div>
+  );
+}
+
+function MessageView({ item }: { readonly item: Message }) {
+  const { conversation } = useTexts();
+  const own = item.from === 'user';
+  return (
+    <article className={own ? 'said by-user' : 'said'}>
+      <header>
+        <strong>{own ? conversation.you : conversation.agent}</strong>
+        {item.replayed ? <span className="quiet">{conversation.replayed}</span> : null}
+        <Time at={item.at} />
+      </header>
+      {own ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
+      <Images images={item.images} />
+    </article>
+  );
+}
+
+function Thought({ text }: { readonly text: string }) {
+  const { items } = useTexts();
+  const first = text.trim().split('\n', 1)[0] ?? '';
+  return (
+    <details className="thought">
+      <summary className="call-head">
+        <Icon name="brain" />
+        <span className="verb">{items.thought}</span>
+        <span className="subject quiet">{first}</span>
+      </summary>
+      <Markdown text={text} />
+    </details>
+  );
+}
+
+function Note({ item }: { readonly item: Extract<Item, { kind: 'notice' | 'error' | 'stopped' }> }) {
+  const { items, conversation } = useTexts();
+  const label = { notice: items.notice, error: items.error, stopped: conversation.stopped }[item.kind];
+  const icon = { notice: 'info', error: 'alert', stopped: 'stop' } as const;
+  return (
+    <div className={item.kind === 'error' ? 'note error' : 'note'}>
+      <Icon name={icon[item.kind]} />
+      <p>
+        <span className="verb">{label}</span> {item.text}
+      </p>
+      <Time at={item.at} />
+    </div>
+  );
+}
+
+export const ItemView = memo(function ItemView({ item }: { readonly item: Item }) {
+  const { items } = useTexts();
+  switch (item.kind) {
+    case 'message':
+      return <MessageView item={item} />;
+    case 'thought':
+      return <Thought text={item.text} />;
+    case 'call':
+      return <CallView call={item.call} />;
+    case 'plan':
+      return (
+        <section className="call" aria-label={items.plan}>
+          <div className="call-head">
+            <Icon name="check" />
+            <span className="verb">{items.plan}</span>
+          </div>
+          <PlanView tasks={item.tasks} />
+        </section>
+      );
+    default:
+      return <Note item={item} />;
+  }
+});

@@ -1,0 +1,43 @@
+// Text that a program wrote, cut to a few lines until somebody wants all of it.
+import { useState } from 'react';
+import { useTexts } from '../texts/texts.tsx';
+import { Scrollable } from './Scrollable.tsx';
+
+const linesShown = 12;
+const charsShown = 2_000;
+
+/** The end is what matters of a command, the start of all else. */
+function cut(text: string, end: boolean): string {
+  const lines = text.split('\n');
+  const some = end ? lines.slice(-linesShown) : lines.slice(0, linesShown);
+  const shown = some.join('\n');
+  return end ? shown.slice(-charsShown) : shown.slice(0, charsShown);
+}
+
+export function Output({
+  text,
+  label,
+  end = false,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly end?: boolean;
+}) {
+  const { items } = useTexts();
+  const [all, setAll] = useState(false);
+  const whole = text.replace(/\n+$/, '');
+  const some = cut(whole, end);
+  const long = some.length < whole.length;
+  const toggle = long ? (
+    <button type="button" className="fold" onClick={() => setAll(!all)}>
+      {all ? items.showLess : items.showAll(whole.split('\n').length)}
+    </button>
+  ) : null;
+  return (
+    <div className="output">
+      {end ? toggle : null}
+      <Scrollable label={label}>{all ? whole : some}</Scrollable>
+      {end ? null : toggle}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+// The question whether the agent may do something, and its answer.
+import { useMutation } from '@tanstack/react-query';
+import { createContext, useContext } from 'react';
+import { type Decision, ParleyError } from '../../../src/client/parley.ts';
+import { ErrorCallout } from '../parts/Callout.tsx';
+import { Icon } from '../parts/Icon.tsx';
+import { useParley } from '../session/session.tsx';
+import { useTexts } from '../texts/texts.tsx';
+import type { Question } from './items.ts';
+
+/** Which conversation the things on the screen are of. */
+export const ConversationId = createContext('');
+
+function Answered({ answer }: { readonly answer: Question['answer'] }) {
+  const { items } = useTexts();
+  const text = {
+    allow: items.allowed,
+    allow_always: items.allowedAlways,
+    reject: items.rejectedByYou,
+    open: '',
+    closed: '',
+  }[answer];
+  return text === '' ? null : <p className="answered">{text}</p>;
+}
+
+export function QuestionView({ question }: { readonly question: Question }) {
+  const { items } = useTexts();
+  const parley = useParley();
+  const id = useContext(ConversationId);
+  const answer = useMutation({
+    mutationFn: (decision: Decision) =>
+      parley.conversations.confirm(id, { decision, question: question.event }),
+  });
+  if (question.answer !== 'open') return <Answered answer={question.answer} />;
+  const late = answer.error instanceof ParleyError && answer.error.code === 'nothing_to_confirm';
+  const busy = answer.isPending || answer.isSuccess;
+  const button = (decision: Decision, label: string, look: string) => (
+    <button
+      type="button"
+      className={`button ${look}`}
+      disabled={busy}
+      onClick={() => answer.mutate(decision)}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <fieldset className="question" aria-label={items.question}>
+      <p>
+        <Icon name="shield" /> <strong>{items.question}</strong>{' '}
+        <span className="quiet">{items.risk[question.risk] ?? ''}</span>
+      </p>
+      <div className="buttons">
+        {button('allow', items.allow, 'primary')}
+        {button('allow_always', items.always, '')}
+        {button('reject', items.reject, 'danger')}
+      </div>
+      {late ? <p role="status">{items.answered}</p> : <ErrorCallout error={answer.error} />}
+    </fieldset>
+  );
+}

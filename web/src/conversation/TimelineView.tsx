@@ -1,0 +1,97 @@
+// The timeline: only what can be seen is on the page, and it follows its end unless somebody has scrolled up.
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { Icon } from '../parts/Icon.tsx';
+import { useShortcuts } from '../shell/shortcuts.ts';
+import { useTexts } from '../texts/texts.tsx';
+import { useFollowing } from './following.ts';
+import { ItemView } from './ItemView.tsx';
+import type { Item } from './items.ts';
+
+/** Of things that were not on the page yet. */
+const heights: Readonly<Record<Item['kind'], number>> = {
+  message: 90,
+  thought: 40,
+  call: 96,
+  plan: 140,
+  notice: 48,
+  error: 56,
+  stopped: 48,
+};
+const gapPx = 10;
+/** Of what is seen, how far a page goes. */
+const pagePart = 0.9;
+
+export function TimelineView({ items }: { readonly items: readonly Item[] }) {
+  const { conversation } = useTexts();
+  const scroller = useRef<HTMLDivElement>(null);
+  const seen = useRef(items.length);
+
+  const list = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => heights[items[index]?.kind ?? 'notice'],
+    getItemKey: (index) => items[index]?.id ?? index,
+    overscan: 8,
+    gap: gapPx,
+    paddingStart: 16,
+    paddingEnd: 16,
+  });
+
+  const { atEnd, toEnd } = useFollowing(scroller);
+  useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
+
+  /** At once: what is measured on the way would end the slow ways of a browser. */
+  function onKeyDown(event: KeyboardEvent<HTMLElement>) {
+    const element = event.currentTarget;
+    if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = element.clientHeight * pagePart;
+    if (event.key === 'Home') element.scrollTop = 0;
+    else if (event.key === 'End') toEnd();
+    else if (event.key === 'PageUp') element.scrollTop -= page;
+    else if (event.key === 'PageDown') element.scrollTop += page;
+    else return;
+    event.preventDefault();
+  }
+
+  if (atEnd) seen.current = items.length;
+  const hasNew = items.length > seen.current;
+
+  return (
+    <div className="timeline">
+      <div
+        ref={scroller}
+        className="scroller"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        tabIndex={0}
+        role="log"
+        aria-label={conversation.timeline}
+        aria-live="off"
+        onKeyDown={onKeyDown}
+      >
+        <div className="track" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(({ key, index, start }) => {
+            const item = items[index];
+            return (
+              <div
+                key={key}
+                ref={list.measureElement}
+                data-index={index}
+                className="place"
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {item === undefined ? null : <ItemView item={item} />}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {atEnd ? null : (
+        <button type="button" className={hasNew ? 'button primary to-end' : 'button to-end'} onClick={toEnd}>
+          <Icon name="arrowDown" />
+          {hasNew ? conversation.newBelow : conversation.toEnd}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// Whether the stream of the screen is there, for whoever shows it.
+import { useSyncExternalStore } from 'react';
+import type { StreamState } from '../../../src/client/parley.ts';
+
+/** `back`: it was lost, and is there again. `idle`: there is no stream, or not yet. */
+export type ConnectionState = 'idle' | 'live' | 'reconnecting' | 'back';
+
+/** How long a reader is told that it is there again. */
+const backShownMs = 3_000;
+
+export interface Connection {
+  state(): ConnectionState;
+  report(state: StreamState): void;
+  /** The stream was left on purpose. */
+  forget(): void;
+  subscribe(onChange: () => void): () => void;
+}
+
+export function createConnection(): Connection {
+  let now: ConnectionState = 'idle';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const listeners = new Set<() => void>();
+
+  function set(state: ConnectionState): void {
+    clearTimeout(timer);
+    now = state;
+    if (state === 'back') timer = setTimeout(() => set('live'), backShownMs);
+    for (const listener of listeners) listener();
+  }
+
+  return {
+    state: () => now,
+    report: (state) => set(state === 'live' && now === 'reconnecting' ? 'back' : state),
+    // What was lost stays shown until another stream says otherwise.
+    forget: () => now !== 'reconnecting' && set('idle'),
+    subscribe: (onChange) => {
+      listeners.add(onChange);
+      return () => listeners.delete(onChange);
+    },
+  };
+}
+
+export function useConnectionState(connection: Connection): ConnectionState {
+  return useSyncExternalStore(connection.subscribe, connection.state);
+}

@@ -1,0 +1,43 @@
+// A sentence that should be seen: what went wrong, or what to do.
+import type { ReactNode } from 'react';
+import { errorText } from '../texts/errors.ts';
+import { useTexts } from '../texts/texts.tsx';
+import { Icon, type IconName } from './Icon.tsx';
+
+type Kind = 'error' | 'warning' | 'info';
+
+const icons: Readonly<Record<Kind, IconName>> = { error: 'alert', warning: 'alert', info: 'info' };
+
+export function Callout({ kind, children }: { readonly kind: Kind; readonly children: ReactNode }) {
+  return (
+    <div className={`callout ${kind}`} role={kind === 'error' ? 'alert' : undefined}>
+      <Icon name={icons[kind]} />
+      <div>{children}</div>
+    </div>
+  );
+}
+
+/** Nothing where nothing went wrong. */
+export function ErrorCallout({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+  const texts = useTexts();
+  if (error === null || error === undefined) return null;
+  return (
+    <Callout kind="error">
+      {errorText(error, texts)}{' '}
+      {onRetry === undefined ? null : (
+        <button type="button" className="link-button" onClick={onRetry}>
+          {texts.shell.tryAgain}
+        </button>
+      )}
+    </Callout>
+  );
+}
+
+export function Loading({ children }: { readonly children: ReactNode }) {
+  return (
+    <p className="empty" role="status">
+      <span className="spinner" />
+      <span>{children}</span>
+    </p>
+  );
+}

@@ -1,0 +1,50 @@
+// A dialog of the browser's own kind: it keeps the focus, and Escape closes it.
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { useTexts } from '../texts/texts.tsx';
+import { Icon } from './Icon.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly wide?: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** Buttons at its end. */
+  readonly footer?: ReactNode;
+}
+
+export function Dialog({ title, wide = false, onClose, children, footer }: DialogProps) {
+  const { shell } = useTexts();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+
+  useEffect(() => {
+    const shown = dialog.current;
+    const before = document.activeElement;
+    shown?.showModal();
+    return () => {
+      shown?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+
+  return (
+    <dialog
+      ref={dialog}
+      className={wide ? 'dialog wide' : 'dialog'}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header>
+        <h2 id={titleId}>{title}</h2>
+        <button type="button" className="button plain only-icon" onClick={onClose} aria-label={shell.close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {children}
+      {footer === undefined ? null : <footer>{footer}</footer>}
+    </dialog>
+  );
+}

@@ -1,0 +1,179 @@
+// The fields of forms: each with its label, its hint and what is wrong with it, joined for screen readers.
+import { type ReactNode, useId } from 'react';
+
+export interface FieldProps {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  /** What the service, or the form, has to say against it. */
+  readonly fault?: string | undefined;
+}
+
+interface Joined {
+  readonly id: string;
+  readonly 'aria-invalid': boolean;
+  readonly 'aria-describedby': string | undefined;
+}
+
+/** Gives what joins the control to its label, hint and fault. */
+export function Field({
+  label,
+  hint,
+  fault,
+  children,
+}: FieldProps & { readonly children: (joined: Joined) => ReactNode }) {
+  const id = useId();
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({
+        id,
+        'aria-invalid': fault !== undefined,
+        'aria-describedby': described === '' ? undefined : described,
+      })}
+      {hint === undefined ? null : (
+        <p id={`${id}-hint`} className="hint">
+          {hint}
+        </p>
+      )}
+      {fault === undefined ? null : (
+        <p id={`${id}-fault`} className="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface TextProps extends FieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly placeholder?: string;
+  readonly type?: 'text' | 'url' | 'email' | 'number' | 'search';
+  /** What the browser may offer; other values are fine, too. */
+  readonly suggestions?: readonly string[] | undefined;
+  readonly mono?: boolean;
+}
+
+export function TextField({
+  value,
+  onChange,
+  placeholder,
+  type = 'text',
+  suggestions,
+  mono,
+  ...common
+}: TextProps) {
+  const list = useId();
+  return (
+    <Field {...common}>
+      {(joined) => (
+        <>
+          <input
+            {...joined}
+            className={mono ? 'input mono' : 'input'}
+            type={type}
+            value={value}
+            placeholder={placeholder}
+            autoComplete="off"
+            spellCheck={false}
+            list={suggestions === undefined ? undefined : list}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          {suggestions === undefined ? null : (
+            <datalist id={list}>
+              {suggestions.map((suggestion) => (
+                <option key={suggestion} value={suggestion} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Field>
+  );
+}
+
+type AreaProps = Pick<TextProps, 'value' | 'onChange' | 'placeholder' | 'mono'> &
+  FieldProps & { readonly rows?: number };
+
+export function TextArea({ value, onChange, placeholder, mono, rows = 3, ...common }: AreaProps) {
+  return (
+    <Field {...common}>
+      {(joined) => (
+        <textarea
+          {...joined}
+          className={mono ? 'input mono' : 'input'}
+          rows={rows}
+          value={value}
+          placeholder={placeholder}
+          spellCheck={!mono}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface SelectProps extends FieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly options: readonly { readonly value: string; readonly label: string }[];
+}
+
+export function SelectField({ value, onChange, options, ...common }: SelectProps) {
+  return (
+    <Field {...common}>
+      {(joined) => (
+        <select
+          {...joined}
+          className="input"
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface ToggleProps extends FieldProps {
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function ToggleField({ label, hint, fault, checked, onChange }: ToggleProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <div className="toggle">
+        <input
+          id={id}
+          type="checkbox"
+          checked={checked}
+          aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+        <div>
+          <label htmlFor={id} className="label">
+            {label}
+          </label>
+          {hint === undefined ? null : (
+            <p id={`${id}-hint`} className="hint">
+              {hint}
+            </p>
+          )}
+        </div>
+      </div>
+      {fault === undefined ? null : (
+        <p className="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+// The settings: the list of sections, and the one that is chosen.
+import { Link, Redirect } from 'wouter';
+import { Callout, ErrorCallout, Loading } from '../parts/Callout.tsx';
+import { useSettings } from '../session/settings.ts';
+import { useTexts } from '../texts/texts.tsx';
+import { sections } from './sections.ts';
+
+function Chosen({ section }: { readonly section: string }) {
+  const texts = useTexts();
+  const { data, error, refetch } = useSettings();
+  const found = sections.find(({ id }) => id === section);
+  if (found === undefined) return <Redirect to="/settings/model" replace />;
+  if (data !== undefined) return <found.Component key={found.id} settings={data} />;
+  if (error === null) return <Loading>{texts.shell.loading}</Loading>;
+  return (
+    <div className="section">
+      <Callout kind="warning">{texts.settings.failed}</Callout>
+      <ErrorCallout error={error} onRetry={() => void refetch()} />
+    </div>
+  );
+}
+
+export function SettingsScreen({ section }: { readonly section: string }) {
+  const { settings: texts } = useTexts();
+  return (
+    <div className="settings">
+      <h1>{texts.title}</h1>
+      <nav aria-label={texts.sections}>
+        <ul>
+          {sections.map(({ id, title }) => (
+            <li key={id}>
+              <Link href={`/settings/${id}`} aria-current={id === section ? 'page' : undefined}>
+                {title(texts)}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <Chosen section={section} />
+    </div>
+  );
+}

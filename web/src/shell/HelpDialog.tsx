@@ -1,0 +1,41 @@
+// Which keys do what, and the switch that turns the single ones off.
+import { Dialog } from '../parts/Dialog.tsx';
+import { ToggleField } from '../parts/fields.tsx';
+import { useTexts } from '../texts/texts.tsx';
+import { prefer, usePreferences } from './preferences.ts';
+import { type Shortcut, shortcutKeys } from './shortcuts.ts';
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
+export const sendKeys = isMac ? '⌘ Enter' : 'Ctrl Enter';
+
+export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
+  const { shortcuts } = useTexts();
+  const preferred = usePreferences();
+  const names = Object.keys(shortcutKeys) as Shortcut[];
+  return (
+    <Dialog title={shortcuts.title} onClose={onClose}>
+      <dl className="shortcuts">
+        <div>
+          <dt>
+            <kbd>{sendKeys}</kbd>
+          </dt>
+          <dd>{shortcuts.send}</dd>
+        </div>
+        {names.map((name) => (
+          <div key={name} className={preferred.shortcuts ? undefined : 'off'}>
+            <dt>
+              <kbd>{shortcutKeys[name]}</kbd>
+            </dt>
+            <dd>{shortcuts[name]}</dd>
+          </div>
+        ))}
+      </dl>
+      <ToggleField
+        label={shortcuts.on}
+        hint={shortcuts.onHint}
+        checked={preferred.shortcuts}
+        onChange={(on) => prefer({ shortcuts: on })}
+      />
+    </Dialog>
+  );
+}

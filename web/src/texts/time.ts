@@ -1,0 +1,57 @@
+// Times as people say them, in their language.
+
+const steps = [
+  { unit: 'minute', ms: 60_000, upTo: 3_600_000 },
+  { unit: 'hour', ms: 3_600_000, upTo: 86_400_000 },
+  { unit: 'day', ms: 86_400_000, upTo: 7 * 86_400_000 },
+] as const;
+
+/** Such as "5 minutes ago"; the date where that is longer than a week. `now` is the word for the last minute. */
+export function agoText(iso: string, language: string, now: string): string {
+  const at = Date.parse(iso);
+  const passedMs = Date.now() - at;
+  if (Number.isNaN(at)) return '';
+  if (passedMs < 60_000) return now;
+  for (const { unit, ms, upTo } of steps)
+    if (passedMs < upTo)
+      return new Intl.RelativeTimeFormat(language, { numeric: 'auto' }).format(
+        -Math.floor(passedMs / ms),
+        unit,
+      );
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium' }).format(at);
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+function clockFor(language: string): Intl.DateTimeFormat {
+  const known = clocks.get(language) ?? new Intl.DateTimeFormat(language, { timeStyle: 'short' });
+  clocks.set(language, known);
+  return known;
+}
+
+export function clockText(iso: string | undefined, language: string): string {
+  const at = Date.parse(iso ?? '');
+  return Number.isNaN(at) ? '' : clockFor(language).format(at);
+}
+
+export function fullText(iso: string | undefined, language: string): string {
+  const at = Date.parse(iso ?? '');
+  if (Number.isNaN(at)) return '';
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' }).format(at);
+}
+
+export function dollarText(usd: number, language: string): string {
+  const digits = usd > 0 && usd < 0.1 ? 4 : 2;
+  return new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency: 'USD',
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  }).format(usd);
+}
+
+export function countText(count: number, language: string): string {
+  return new Intl.NumberFormat(language, { notation: count >= 10_000 ? 'compact' : 'standard' }).format(
+    count,
+  );
+}
