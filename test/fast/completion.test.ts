@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { shellWord } from '../support/commandLine.ts';
+import { mainFile as main } from '../support/program.ts';
 import { startService } from '../support/service.ts';
 
 const run = promisify(execFile);
-const main = resolve(import.meta.dirname, '../../src/main.ts');
 
 describe('parley completion', () => {
   it('completes commands, their words and options, ids of conversations, and answers', async (t) => {

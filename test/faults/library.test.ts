@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { projectDir } from '../support/process.ts';
+import { projectDir } from '../support/program.ts';
 import { startService } from '../support/service.ts';
 
 const run = promisify(execFile);

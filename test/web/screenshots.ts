@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createScriptedModel, listenScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
 import { commit, startGitServer } from '../support/gitServer.ts';
-import { projectDir } from '../support/process.ts';
+import { projectDir } from '../support/program.ts';
 import { startRuns } from '../support/runs.ts';
 import { enter, useBrowser } from './browser.ts';
 

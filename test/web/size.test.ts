@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { projectDir } from '../support/process.ts';
+import { projectDir } from '../support/program.ts';
 
 const firstLoadBytesMax = 200_000;
 const folder = join(projectDir, 'dist/web');
