@@ -322,7 +322,7 @@ describe('paths and methods', () => {
   after(() => service.stop());
 
   it('answers an unknown path with 404', async () => {
-    for (const path of ['/', '/api', '/api/settings/', '/api/Settings', '/api/conversations/x/y/z']) {
+    for (const path of ['/nonsense', '/api', '/api/settings/', '/api/Settings', '/api/conversations/x/y/z']) {
       const { status, body } = await service.ask(path);
       assert.deepEqual([status, body.code], [404, 'not_found'], path);
     }
