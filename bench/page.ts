@@ -2,8 +2,8 @@
 // scrolls.
 import { readFileSync, statSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { launchBrowser } from '../test/support/chromium.ts';
 import { createPlace } from '../test/support/databases.ts';
-import { launchBrowser } from '../test/web/browser.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { atMost, type PartReport, whole } from './report.ts';

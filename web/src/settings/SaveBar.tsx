@@ -8,7 +8,7 @@ export function SaveBar({ form }: { readonly form: SettingsForm }) {
   const { settings } = useTexts();
   return (
     <div className="save-bar">
-      <ErrorCallout error={form.error} />
+      <ErrorCallout error={form.error} kept />
       <div className="row">
         <button type="submit" className="button primary" disabled={!form.changed || form.saving}>
           {settings.save}
