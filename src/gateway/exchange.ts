@@ -15,6 +15,7 @@ import { type Passed, pass, readError } from './passing.ts';
 import { findPrice, type Price } from './prices.ts';
 import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
 import type { ModelHosts, Upstream } from './providers.ts';
+import { createRedaction } from './redaction.ts';
 import { Refusal } from './refusal.ts';
 import { getUpstream, type Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
@@ -74,6 +75,8 @@ function parseBody(body: Buffer): Json {
 const isAside = ({ headers }: IncomingMessage) => headers[asideHeader] === '1';
 
 const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
+
+const isJson = ({ headers }: IncomingMessage) => /json/i.test(headers['content-type'] ?? '');
 
 /** What to answer with: a provider may send a number that is no status. */
 const statusOf = ({ statusCode = 0 }: IncomingMessage) => (statusCode < 300 ? badGateway : statusCode);
@@ -148,16 +151,16 @@ export function createExchange(parts: ExchangeParts): Exchange {
     }
   }
 
-  /** The words of a provider may quote the key. */
-  async function refuse(answer: IncomingMessage, { response, target: { key } }: Asked): Promise<void> {
+  async function refuse(answer: IncomingMessage, { response, target }: Asked): Promise<void> {
     const status = statusOf(answer);
-    const said = await readError(answer, times);
+    const redaction = createRedaction(target.key, 'error');
+    const said = await readError({ answer, redaction, times });
     if (status === 401 || status === 403)
       throw new Refusal(`The provider of the model refuses the key in your settings (${status}).`);
     notices.tell(`The provider of the model refuses a request (${status}).`, true);
     response
-      .writeHead(status, { 'content-type': answer.headers['content-type'] ?? 'text/plain' })
-      .end(key ? said.replaceAll(key, '…') : said);
+      .writeHead(status, { 'content-type': isJson(answer) ? 'application/json' : 'text/plain' })
+      .end(said);
   }
 
   return async (asked) => {
@@ -176,10 +179,11 @@ export function createExchange(parts: ExchangeParts): Exchange {
       if (counts) meter.record(guessTokens(bytes), priceAt(upstream, address));
     });
     if (!isGood(answer)) return refuse(answer, asked);
+    const redaction = createRedaction(target.key, 'answer');
     const price = priceAt(upstream, answer.socket.remoteAddress);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
-    const passed = await pass(answer, response, reader.push, times);
+    const passed = await pass({ answer, response, count: reader.push, redaction, times });
     if (counts) meter.record(reader.end(passed === 'whole'), price);
     const sentence = endSentences[passed];
     if (sentence !== undefined && !signal.aborted) notices.tell(sentence, true);

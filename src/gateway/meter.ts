@@ -1,4 +1,5 @@
 // Counts what a conversation takes of its model, and says when it is enough.
+import { usageMax } from '../usage/shape.ts';
 import type { Price } from './prices.ts';
 import { noTokens, type Tokens } from './protocols/protocol.ts';
 
@@ -25,14 +26,16 @@ export interface Usage extends Tokens {
 
 export const noUsage: Usage = { ...noTokens, requests: 0, costNanos: 0 };
 
+const sum = (a: number, b: number) => Math.min(a + b, usageMax);
+
 export function add(a: Usage, b: Usage): Usage {
   return {
-    requests: a.requests + b.requests,
-    input: a.input + b.input,
-    output: a.output + b.output,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
-    costNanos: a.costNanos + b.costNanos,
+    requests: sum(a.requests, b.requests),
+    input: sum(a.input, b.input),
+    output: sum(a.output, b.output),
+    cacheRead: sum(a.cacheRead, b.cacheRead),
+    cacheWrite: sum(a.cacheWrite, b.cacheWrite),
+    costNanos: sum(a.costNanos, b.costNanos),
   };
 }
 
@@ -93,7 +96,7 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
     },
     record: (tokens, price) => {
       const costNanos = price.costOf(tokens);
-      spent += costNanos;
+      spent = sum(spent, costNanos);
       pending = add(pending, { ...tokens, requests: 0, costNanos });
     },
     take: () => {

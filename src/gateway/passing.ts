@@ -1,6 +1,7 @@
 // An answer of a provider on its way to the agent: piece by piece, as it comes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { kib } from '../schema.ts';
+import type { Redaction } from './redaction.ts';
 import type { GatewayTimes } from './times.ts';
 
 const errorBytesMax = 64 * kib;
@@ -9,24 +10,30 @@ const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 /** How it came to an end: as it should, cut off by the provider or by its silence, or because the agent went away. */
 export type Passed = 'whole' | 'broken' | 'silent' | 'gone';
 
-function sendHead(answer: IncomingMessage, response: ServerResponse): void {
+interface Passing {
+  readonly answer: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly count: (piece: Buffer) => void;
+  readonly redaction: Redaction;
+  readonly times: GatewayTimes;
+}
+
+function sendHead({ answer, response, redaction }: Passing): void {
   const headers: Record<string, string> = { 'cache-control': 'no-store' };
   for (const name of answerHeaders) {
     const value = answer.headers[name];
-    if (typeof value === 'string') headers[name] = value;
+    if (typeof value === 'string' && redaction.text(value) === value) headers[name] = value;
   }
   response.writeHead(answer.statusCode ?? 200, headers);
   response.flushHeaders();
 }
 
 /** Each piece is sent on, then counted. Where the answer is not whole, the agent's connection is cut, too. */
-export function pass(
-  answer: IncomingMessage,
-  response: ServerResponse,
-  count: (piece: Buffer) => void,
-  { firstByteMs, silenceMs }: GatewayTimes,
-): Promise<Passed> {
-  sendHead(answer, response);
+export function pass(passing: Passing): Promise<Passed> {
+  const { answer, response, count, redaction } = passing;
+  const { firstByteMs, silenceMs } = passing.times;
+  const redacted = redaction.stream();
+  sendHead(passing);
   return new Promise((resolve) => {
     let isSilent = false;
     const wait = (ms: number) =>
@@ -55,10 +62,10 @@ export function pass(
 
     answer.on('data', (piece: Buffer) => {
       heard();
-      if (!response.write(piece)) holdBack();
+      if (!response.write(redacted.push(piece))) holdBack();
       count(piece);
     });
-    answer.once('end', () => response.end());
+    answer.once('end', () => response.end(redacted.end()));
     // What it means is told by its end.
     answer.on('error', () => {});
     answer.once('close', () => {
@@ -71,8 +78,13 @@ export function pass(
   });
 }
 
-/** What a provider says of an error: as much of it as comes in time. */
-export async function readError(answer: IncomingMessage, { silenceMs }: GatewayTimes): Promise<string> {
+/** What a provider says of an error, without the key: as much of it as comes in time. */
+export async function readError({
+  answer,
+  redaction,
+  times: { silenceMs },
+}: Pick<Passing, 'answer' | 'redaction' | 'times'>): Promise<string> {
+  const redacted = redaction.stream();
   const pieces: Buffer[] = [];
   let bytes = 0;
   const timer = setTimeout(() => answer.destroy(), silenceMs);
@@ -80,8 +92,10 @@ export async function readError(answer: IncomingMessage, { silenceMs }: GatewayT
     for await (const piece of answer as AsyncIterable<Buffer>) {
       bytes += piece.length;
       if (bytes > errorBytesMax) break;
-      pieces.push(piece);
+      pieces.push(redacted.push(piece));
     }
+    // Otherwise it may be the beginning of the key.
+    if (bytes <= errorBytesMax) pieces.push(redacted.end());
   } catch {
     // The provider broke off.
   } finally {

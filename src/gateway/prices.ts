@@ -7,6 +7,8 @@ const nanosPerDollarPerMillion = 1_000;
 /** What others charge, where a provider does not say. */
 const cacheReadShare = 0.1;
 const cacheWriteShare = 1.25;
+/** Of one answer: ten thousand dollars, whatever it says that it took. */
+const answerNanosMax = 1e13;
 
 export interface Price {
   costOf(tokens: Tokens): number;
@@ -20,12 +22,15 @@ function priceOf({ input, output, cache_read, cache_write }: Model, note?: strin
   return {
     note,
     costOf: (tokens) =>
-      Math.round(
-        nanosPerDollarPerMillion *
-          (tokens.input * input +
-            tokens.output * output +
-            tokens.cacheRead * read +
-            tokens.cacheWrite * write),
+      Math.min(
+        answerNanosMax,
+        Math.round(
+          nanosPerDollarPerMillion *
+            (tokens.input * input +
+              tokens.output * output +
+              tokens.cacheRead * read +
+              tokens.cacheWrite * write),
+        ),
       ),
   };
 }

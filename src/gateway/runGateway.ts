@@ -5,7 +5,7 @@ import { repeat } from '../repeat.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
 import type { ClaimedConversation } from '../runtime/store.ts';
 import type { FullSettings } from '../settings/schema.ts';
-import type { UsageColumns } from '../usage/shape.ts';
+import { type UsageColumns, usageMax } from '../usage/shape.ts';
 import { addUsage } from '../usage/store.ts';
 import { createGateway, type Gateway } from './handler.ts';
 import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './meter.ts';
@@ -70,7 +70,7 @@ function toLimits({ settings }: RunModel): Limits {
   const { max_iterations: requestsMax, max_budget_per_task: budget } = settings;
   return {
     requestsMax: requestsMax ?? null,
-    costNanosMax: budget == null ? null : Math.round(budget * nanosPerDollar),
+    costNanosMax: budget == null ? null : Math.min(Math.round(budget * nanosPerDollar), usageMax),
   };
 }
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { loadModels } from '../models/catalogue.ts';
 import { mib } from '../schema.ts';
+import { findPrice } from './prices.ts';
 import { openaiChat } from './protocols/openaiChat.ts';
+import { answerTokensMax } from './protocols/protocol.ts';
 import { createUsageReader } from './usageReader.ts';
 
 const told = 'data: {"word":"größer","usage":{"prompt_tokens":7,"completion_tokens":9}}\n\n';
@@ -12,6 +15,26 @@ function read(isStream: boolean, pieces: readonly Buffer[]) {
   const { input, output } = reader.end(true);
   return [input, output];
 }
+
+const says = (tokens: string) =>
+  read(false, [Buffer.from(`{"usage":{"prompt_tokens":${tokens},"completion_tokens":${tokens}}}`)]);
+
+describe('what a provider says of its tokens', () => {
+  for (const tokens of ['1e12', '9007199254740993', '1e300', '1e400'])
+    it(`counts as the most that an answer can take where it says ${tokens}`, () => {
+      assert.deepEqual(says(tokens), [answerTokensMax, answerTokensMax]);
+    });
+
+  for (const tokens of ['-1', '"7"', 'null', '0.2'])
+    it(`counts as not said where it is ${tokens}`, () => {
+      assert.equal(says(tokens)[0], 100);
+    });
+
+  it('costs no more than an answer may', () => {
+    const most = { input: 1e8, output: 1e8, cacheRead: 1e8, cacheWrite: 1e8 };
+    assert.ok(findPrice(loadModels(), 'nobody/unknown', false).costOf(most) <= 1e13);
+  });
+});
 
 const inBytes = (text: string) => Array.from(Buffer.from(text), (byte) => Buffer.of(byte));
 

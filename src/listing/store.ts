@@ -2,8 +2,9 @@
 import type { Selectable } from 'kysely';
 import type { ConversationName } from '../conversations/name.ts';
 import type { Tables } from '../db/tables.ts';
-import { one, read, rows } from '../db/transaction.ts';
-import { usageColumns } from '../usage/shape.ts';
+import { one, type Queries, read, rows } from '../db/transaction.ts';
+import { readAllUsage } from '../usage/columns.ts';
+import type { UsageColumns } from '../usage/shape.ts';
 
 const infoColumns = [
   'key',
@@ -20,8 +21,9 @@ const infoColumns = [
   'run_id',
   'created_at',
   'updated_at',
-  ...usageColumns,
 ] as const;
+
+const selectInfo = ({ kind }: Queries) => [...infoColumns, ...readAllUsage(kind)] as const;
 
 /** A row's place in the list, newest first. */
 export interface ListPlace {
@@ -52,12 +54,13 @@ export const findConversation = read('listing.find', function* (q, { userId, id 
   return yield* one(
     q.build
       .selectFrom('conversations')
-      .select([...infoColumns])
+      .select(selectInfo(q))
       .where('user_id', '=', userId)
       .where('id', '=', id),
   );
 });
-export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof infoColumns)[number]>;
+export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof infoColumns)[number]> &
+  UsageColumns;
 
 /** The rows that fit among the next `lookMax`, and where the look ended; null where it saw the last one. */
 export const listConversations = read('listing.list', function* (q, look: ListLook) {
@@ -70,7 +73,7 @@ export const listConversations = read('listing.list', function* (q, look: ListLo
   if (after !== null)
     window = window.where((e) => e(e.refTuple('created_at', 'key'), '<', e.tuple(after.at, after.key)));
   const filtered = repository !== null || trigger !== null || status !== null || words !== null;
-  if (!filtered) return { rows: yield* rows(window.select([...infoColumns]).limit(max)), end: null };
+  if (!filtered) return { rows: yield* rows(window.select(selectInfo(q)).limit(max)), end: null };
 
   const end = yield* one(
     window
@@ -91,7 +94,7 @@ export const listConversations = read('listing.list', function* (q, look: ListLo
     // With 0, which no row has, because PostgreSQL knows no empty list.
     window = window.where('key', 'in', [0, ...fit.slice(0, max).map(({ key }) => key)]);
   }
-  const found = yield* rows(window.select([...infoColumns]).limit(max));
+  const found = yield* rows(window.select(selectInfo(q)).limit(max));
   return { rows: found, end: end === undefined ? null : { at: end.created_at, key: end.key } };
 });
 

@@ -5,6 +5,7 @@ import { one, prepared, type Queries, type Query, read, rows, type Steps, write 
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
 import { type Held, heldColumns, moveTo, noRun, retitle, tellEvents } from '../lifecycle/store.ts';
+import { readUsage } from '../usage/columns.ts';
 
 interface Claim {
   readonly runId: string;
@@ -53,7 +54,6 @@ const claimedColumns = [
   'turn_open',
   'question',
   'claims',
-  'cost_nanos',
 ] as const;
 
 /** A conversation with the id of the run that has it. */
@@ -118,7 +118,7 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
     .where('key', '=', claim.key)
     .where('run_id', 'is', null)
     .where('status', '<>', 'STOPPED')
-    .returning([...claimedColumns]),
+    .returning([...claimedColumns, readUsage(q.kind, 'cost_nanos')]),
 );
 
 /**

@@ -19,6 +19,12 @@ export const usageColumns = [
   'cost_nanos',
 ] as const;
 
+/**
+ * Of any sum: a million dollars. Providers say what they like, and a sum that no number can hold would stop whoever reads
+ * its row, so that none gets near.
+ */
+export const usageMax = 1e15;
+
 const nanosPerDollar = 1e9;
 
 export function toUsage(row: UsageColumns): Usage {

@@ -1,6 +1,7 @@
 // Adds up what the runs of a conversation take of its model.
 import type { ConversationName } from '../conversations/name.ts';
 import { one, read, rows, type Steps, write } from '../db/transaction.ts';
+import { addToUsage, readAllUsage } from './columns.ts';
 import { type UsageColumns, usageColumns } from './shape.ts';
 
 interface Addition extends UsageColumns {
@@ -12,7 +13,7 @@ export const addUsage = write('usage.add', function* (q, { key, ...added }: Addi
   yield* rows(
     q.build
       .updateTable('conversations')
-      .set((e) => Object.fromEntries(usageColumns.map((name) => [name, e(name, '+', added[name])])))
+      .set(Object.fromEntries(usageColumns.map((name) => [name, addToUsage(q.kind, name, added[name])])))
       .where('key', '=', key),
   );
 });
@@ -23,7 +24,7 @@ export const findUsage = read('usage.find', function* (q, { userId, id }: Conver
   return yield* one(
     q.build
       .selectFrom('conversations')
-      .select([...usageColumns])
+      .select(readAllUsage(q.kind))
       .where('user_id', '=', userId)
       .where('id', '=', id),
   );

@@ -34,7 +34,10 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A count of tokens; 0 for whatever is none. */
+/** Tokens of one kind in one answer: many times what any model takes or gives. */
+export const answerTokensMax = 100_000_000;
+
+/** A count of tokens as a provider says it; 0 for whatever is none. */
 export function countOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+  return typeof value === 'number' && value > 0 ? Math.min(Math.round(value), answerTokensMax) : 0;
 }
