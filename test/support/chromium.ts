@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packed, { inflate } from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
-import { projectDir } from './process.ts';
+import { projectDir } from './program.ts';
 
 const cache = join(projectDir, 'node_modules/.cache');
 const folder = join(cache, 'parley-browser');
