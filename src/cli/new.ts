@@ -77,8 +77,9 @@ async function run(argv: readonly string[]): Promise<number> {
       'The agent is a setting, for all that starts from then on: parley settings set agent NAME',
     );
   const output = createOutput(parsed.values);
+  const request = toRequest(parsed);
   const parley = connect();
-  const made = await parley.conversations.create(toRequest(parsed));
+  const made = await parley.conversations.create(request);
   const id = made.conversation_id;
   if (output.isJson) output.json(made);
   else {

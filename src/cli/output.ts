@@ -29,6 +29,7 @@ export const outputOptions = {
 
 /** A reader that goes away, such as head, ends the program quietly. */
 function endWithReader(): void {
+  if (process.stdout.listenerCount('error') > 0) return;
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') process.exit(0);
   });

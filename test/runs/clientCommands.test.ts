@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { commands } from '../../src/cli/commands.ts';
 import { createCommandLine, jsonLines } from '../support/commandLine.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
@@ -79,18 +80,8 @@ describe('parley new', () => {
     const bad: [string[], RegExp][] = [
       [['new'], /message is empty/],
       [['new', 'x', '--image', text], /no image of a known kind/],
-      [['new', 'x', '--image', '/nowhere.png'], /cannot be read: ENOENT/],
-      [['new', 'x', '--mcp', text], /is not JSON/],
       [['new', 'x', '--provider', 'nonsense'], /git_provider/],
-      [['new', 'x', '--agent', 'codex'], /parley settings set agent/],
       [['new', 'x', '--nonsense'], /nonsense/],
-      [['new', 'x', '--json', '--text'], /not both/],
-      [['confirm', 'x', 'maybe'], /allow, or always, or reject|allow"/],
-      [['list', '--status', 'odd'], /starting, running or stopped/],
-      [['list', '--limit', '0'], /--limit/],
-      [['follow', 'x', '--from', 'y'], /--from/],
-      [['show'], /which conversation/],
-      [['rm'], /which conversation/],
     ];
     for (const [words, message] of bad) {
       const { code, stderr } = await line.run(words);
@@ -99,6 +90,30 @@ describe('parley new', () => {
       assert.match(stderr, /^parley: [^\n]+\n$/);
     }
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
+  });
+});
+
+describe('a client command that is misused', () => {
+  const cases: [string, string[], RegExp][] = [
+    ['new', ['x', '--image', '/nowhere.png'], /cannot be read: ENOENT/],
+    ['new', ['x', '--mcp', import.meta.filename], /is not JSON/],
+    ['new', ['x', '--agent', 'codex'], /parley settings set agent/],
+    ['new', ['x', '--json', '--text'], /not both/],
+    ['confirm', ['x', 'maybe'], /Say "parley confirm ID allow"/],
+    ['confirm', ['x', 'allow', '--question', 'y'], /--question/],
+    ['list', ['--status', 'odd'], /starting, running or stopped/],
+    ['list', ['--limit', '0'], /--limit/],
+    ['follow', ['x', '--from', 'y'], /--from/],
+    ['follow', ['x', 'y'], /one conversation/],
+    ['rm', [], /which conversation/],
+    ['completion', ['fish'], /bash alone/],
+  ];
+
+  it('says what is wrong before anything is asked of a service', async () => {
+    for (const [name, argv, message] of cases) {
+      const command = await commands.find((entry) => entry.name === name)?.load();
+      await assert.rejects(async () => command?.run(argv), { name: 'RefusalError', message }, argv.join(' '));
+    }
   });
 });
 
