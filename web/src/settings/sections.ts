@@ -8,6 +8,7 @@ import { GeneralSection } from './GeneralSection.tsx';
 import { GitSection } from './GitSection.tsx';
 import { ModelSection } from './ModelSection.tsx';
 import { SecretsSection } from './SecretsSection.tsx';
+import { ToolsSection } from './tools/ToolsSection.tsx';
 
 export interface SectionProps {
   readonly settings: Settings;
@@ -25,6 +26,7 @@ export const sections: readonly SettingsSection[] = [
   { id: 'agent', title: ({ agent }) => agent.title, Component: AgentSection },
   { id: 'general', title: ({ general }) => general.title, Component: GeneralSection },
   { id: 'git', title: ({ git }) => git.title, Component: GitSection },
+  { id: 'tools', title: ({ tools }) => tools.title, Component: ToolsSection },
   { id: 'secrets', title: ({ secrets }) => secrets.title, Component: SecretsSection },
   { id: 'about', title: ({ about }) => about.title, Component: AboutSection },
 ];
