@@ -6,6 +6,7 @@ import { AboutSection } from './AboutSection.tsx';
 import { AgentSection } from './AgentSection.tsx';
 import { GeneralSection } from './GeneralSection.tsx';
 import { GitSection } from './GitSection.tsx';
+import { KeysSection } from './keys/KeysSection.tsx';
 import { ModelSection } from './ModelSection.tsx';
 import { SecretsSection } from './SecretsSection.tsx';
 import { ToolsSection } from './tools/ToolsSection.tsx';
@@ -28,5 +29,6 @@ export const sections: readonly SettingsSection[] = [
   { id: 'git', title: ({ git }) => git.title, Component: GitSection },
   { id: 'tools', title: ({ tools }) => tools.title, Component: ToolsSection },
   { id: 'secrets', title: ({ secrets }) => secrets.title, Component: SecretsSection },
+  { id: 'keys', title: ({ keys }) => keys.title, Component: KeysSection },
   { id: 'about', title: ({ about }) => about.title, Component: AboutSection },
 ];
