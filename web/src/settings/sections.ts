@@ -10,6 +10,7 @@ import { KeysSection } from './keys/KeysSection.tsx';
 import { ModelSection } from './ModelSection.tsx';
 import { SecretsSection } from './SecretsSection.tsx';
 import { ToolsSection } from './tools/ToolsSection.tsx';
+import { WebhooksSection } from './webhooks/WebhooksSection.tsx';
 
 export interface SectionProps {
   readonly settings: Settings;
@@ -30,5 +31,6 @@ export const sections: readonly SettingsSection[] = [
   { id: 'tools', title: ({ tools }) => tools.title, Component: ToolsSection },
   { id: 'secrets', title: ({ secrets }) => secrets.title, Component: SecretsSection },
   { id: 'keys', title: ({ keys }) => keys.title, Component: KeysSection },
+  { id: 'webhooks', title: ({ webhooks }) => webhooks.title, Component: WebhooksSection },
   { id: 'about', title: ({ about }) => about.title, Component: AboutSection },
 ];
