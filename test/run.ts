@@ -26,7 +26,11 @@ const groups: Readonly<Record<string, Group>> = {
   },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 5 },
   // A real browser, which wants a core for itself.
-  web: { files: ['test/web/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 4 },
+  web: {
+    files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],
+    flags: ['--test-concurrency=1'],
+    minutesMax: 4,
+  },
   // Not part of `npm test`: they install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };

@@ -5,3 +5,13 @@ export interface Command {
   /** Returns the exit code. Throws RefusalError where it is misused. */
   run(argv: readonly string[]): Promise<number>;
 }
+
+/** A command in the list of them all. */
+export interface Entry {
+  readonly name: string;
+  readonly summary: string;
+  /** What may follow it, for completion: words of its own, or ids of conversations. */
+  readonly words?: readonly string[] | 'ids';
+  /** Loaded when it is asked for, so that a small command need not wait for a large one. */
+  readonly load: () => Promise<Command>;
+}

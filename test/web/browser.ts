@@ -1,51 +1,106 @@
-// A real browser for tests of the page. It reaches this machine alone, and whatever it complains of is kept.
-import chromium from '@sparticuz/chromium';
+// A real browser for tests of the page. It reaches this machine alone, and whatever it complains of fails the test.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import chromium, { inflate, setupLambdaEnvironment } from '@sparticuz/chromium';
 import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from 'playwright-core';
 
-/** Of the flags that the package offers, without those that weaken what is tested: origins and certificates. */
-const weakening = /--(disable-web-security|allow-running-insecure-content|disable-site-isolation-trials)/;
+/** Not those that the package offers: they are for one page in one process, and weaken what is tested. */
 const flags = [
-  ...chromium.args.filter((flag) => !weakening.test(flag)),
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+  '--no-sandbox',
+  '--no-zygote',
+  '--disable-gpu',
+  '--font-render-hinting=none',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 const waitMs = 15_000;
 
-export interface Tab {
-  readonly page: Page;
-  /** The origins of all requests so far. */
-  origins(): ReadonlySet<string>;
-  /** Errors of the page, of the console, and of its policy. */
-  complaints(): readonly string[];
-  close(): Promise<void>;
-}
+/** The browser that is tested with is one for Linux on x64. */
+export const noBrowser =
+  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine';
 
 export interface TestBrowser {
-  open(options?: BrowserContextOptions): Promise<Tab>;
-  close(): Promise<void>;
+  /** Another tab, with a storage of its own. `url` is where all that it asks for must be. */
+  open(t: Cleanup, url: string, options?: BrowserContextOptions): Promise<Page>;
 }
 
-/** A request that fails on purpose is no complaint. */
+interface Cleanup {
+  after(fn: () => Promise<void>): void;
+}
+
+/** A request that is refused on purpose is no complaint. */
 const expected = /Failed to load resource/;
 
-async function openTab(browser: Browser, options: BrowserContextOptions): Promise<Tab> {
-  const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options });
-  context.setDefaultTimeout(waitMs);
-  const page = await context.newPage();
-  const origins = new Set<string>();
-  const complaints: string[] = [];
+/** What must be empty at the end: complaints, and places elsewhere that it asked for something. */
+function watch(page: Page, url: string): () => string[] {
+  const faults: string[] = [];
+  const { origin } = new URL(url);
   page.on('request', (request) => {
-    const { protocol, origin } = new URL(request.url());
-    if (protocol !== 'data:' && protocol !== 'blob:') origins.add(origin);
+    const asked = new URL(request.url());
+    const inside = asked.protocol === 'data:' || asked.protocol === 'blob:';
+    if (!inside && asked.origin !== origin) faults.push(`it asked ${asked.origin}`);
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error' && !expected.test(message.text())) complaints.push(message.text());
+    if (message.type() === 'error' && !expected.test(message.text())) faults.push(message.text());
   });
-  return { page, origins: () => origins, complaints: () => complaints, close: () => context.close() };
+  return () => faults;
 }
 
-/** One for a whole file: a start takes longer than most tests. */
-export async function startBrowser(): Promise<TestBrowser> {
-  const browser = await playwright.launch({ executablePath: await chromium.executablePath(), args: flags });
-  return { open: (options = {}) => openTab(browser, options), close: () => browser.close() };
+async function openTab(browser: Browser, t: Cleanup, url: string, options: BrowserContextOptions) {
+  const context = await browser.newContext({
+    locale: 'en-GB',
+    viewport: { width: 1280, height: 860 },
+    ...options,
+  });
+  context.setDefaultTimeout(waitMs);
+  const page = await context.newPage();
+  const faults = watch(page, url);
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(faults(), []);
+  });
+  return page;
+}
+
+/** The libraries that come with the package, for machines that have none of their own. */
+async function withOwnLibraries(): Promise<void> {
+  const packed = fileURLToPath(new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium')));
+  if (!existsSync(join(tmpdir(), 'al2023', 'lib'))) await inflate(packed);
+  setupLambdaEnvironment(join(tmpdir(), 'al2023', 'lib'));
+}
+
+async function launch(): Promise<Browser> {
+  const options = { executablePath: await chromium.executablePath(), args: flags };
+  try {
+    return await playwright.launch(options);
+  } catch {
+    await withOwnLibraries();
+    return playwright.launch(options);
+  }
+}
+
+/** One for a whole file, for a start takes longer than most tests; it ends with them. */
+export function useBrowser(): TestBrowser {
+  let launched: Promise<Browser> | undefined;
+  after(async () => (await launched)?.close());
+  return {
+    open: async (t, url, options = {}) => {
+      launched ??= launch();
+      return openTab(await launched, t, url, options);
+    },
+  };
+}
+
+/** Signs in by a link, as the service prints it. */
+export async function enter(
+  page: Page,
+  { url, key }: { readonly url: string; readonly key: string },
+  path = '/',
+): Promise<void> {
+  await page.goto(`${url}${path}#key=${key}`);
+  await page.getByRole('button', { name: 'Sign out' }).waitFor({ state: 'attached' });
 }

@@ -1,27 +1,15 @@
-// Which screen is at which path. Those that are not seen first are loaded when they are asked for.
-import { type ReactNode, Suspense } from 'react';
+// Which screen is at which path. All of them come in one file: a tab that is open for days asks for no other, which may
+// be gone by then.
+import type { ReactNode } from 'react';
 import { Link, Redirect, Route, Switch } from 'wouter';
+import { Conversation } from './conversation/Conversation.tsx';
 import { Home } from './home/Home.tsx';
-import { Loading } from './parts/Callout.tsx';
 import { Catch } from './parts/Catch.tsx';
-import { screen } from './parts/screen.tsx';
 import { SignIn } from './session/SignIn.tsx';
 import { DoorProvider, SessionProvider, useDoor } from './session/session.tsx';
+import { SettingsScreen } from './settings/SettingsScreen.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { TextsProvider, useTexts } from './texts/texts.tsx';
-
-/** After the first screen, before anybody has read it. */
-const idleMs = 300;
-
-const Conversation = screen(() => import('./conversation/Conversation.tsx'));
-const SettingsScreen = screen(() => import('./settings/SettingsScreen.tsx'));
-
-/** Loads what a path needs before it is shown, so that no placeholder flickers; and the rest once there is time. */
-export async function loadScreens(path: string): Promise<void> {
-  if (path.startsWith('/conversations/')) await Conversation.load();
-  else if (path.startsWith('/settings')) await SettingsScreen.load();
-  setTimeout(() => void Promise.all([Conversation.load(), SettingsScreen.load()]).catch(() => {}), idleMs);
-}
 
 function NotFound() {
   const { shell } = useTexts();
@@ -46,27 +34,22 @@ function Broken() {
 }
 
 function Screens() {
-  const { shell } = useTexts();
   return (
-    <Suspense fallback={<Loading>{shell.loading}</Loading>}>
-      <Switch>
-        <Route path="/">
-          <Home />
-        </Route>
-        <Route path="/conversations/:id">
-          {({ id }) => <Conversation.Component key={id} id={decodeURIComponent(id)} />}
-        </Route>
-        <Route path="/settings">
-          <Redirect to="/settings/model" replace />
-        </Route>
-        <Route path="/settings/:section">
-          {({ section }) => <SettingsScreen.Component section={section} />}
-        </Route>
-        <Route>
-          <NotFound />
-        </Route>
-      </Switch>
-    </Suspense>
+    <Switch>
+      <Route path="/">
+        <Home />
+      </Route>
+      <Route path="/conversations/:id">
+        {({ id }) => <Conversation key={id} id={decodeURIComponent(id)} />}
+      </Route>
+      <Route path="/settings">
+        <Redirect to="/settings/model" replace />
+      </Route>
+      <Route path="/settings/:section">{({ section }) => <SettingsScreen section={section} />}</Route>
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
   );
 }
 

@@ -20,8 +20,6 @@ import { Progress } from './Progress.tsx';
 import { ConversationId } from './QuestionView.tsx';
 import { TimelineView } from './TimelineView.tsx';
 import { Writer } from './Writer.tsx';
-import './conversation.css';
-import './items.css';
 
 /** States of the agent in which somebody is waited for. */
 const waiting: ReadonlySet<unknown> = new Set([
@@ -85,7 +83,7 @@ function Failed({ log }: { readonly log: LogView & { readonly readAgain: () => v
   );
 }
 
-export default function Conversation({ id }: { readonly id: string }) {
+export function Conversation({ id }: { readonly id: string }) {
   const { conversation: texts } = useTexts();
   const log = useFollowedLog(id);
   const { data: info } = useInfo(id);

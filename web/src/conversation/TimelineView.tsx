@@ -1,6 +1,6 @@
 // The timeline: only what can be seen is on the page, and it follows its end unless somebody has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef } from 'react';
+import { type KeyboardEvent, useMemo, useRef } from 'react';
 import { Icon } from '../parts/Icon.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -10,7 +10,7 @@ import type { Item } from './items.ts';
 
 /** Of things that were not on the page yet. */
 const heights: Readonly<Record<Item['kind'], number>> = {
-  message: 120,
+  message: 90,
   thought: 40,
   call: 96,
   plan: 140,
@@ -19,6 +19,8 @@ const heights: Readonly<Record<Item['kind'], number>> = {
   stopped: 48,
 };
 const gapPx = 10;
+/** Of what is seen, how far a page goes. */
+const pagePart = 0.9;
 
 export function TimelineView({ items }: { readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
@@ -38,6 +40,20 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
 
   const { atEnd, toEnd } = useFollowing(scroller);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
+
+  /** At once: what is measured on the way would end the slow ways of a browser. */
+  function onKeyDown(event: KeyboardEvent<HTMLElement>) {
+    const element = event.currentTarget;
+    if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = element.clientHeight * pagePart;
+    if (event.key === 'Home') element.scrollTop = 0;
+    else if (event.key === 'End') toEnd();
+    else if (event.key === 'PageUp') element.scrollTop -= page;
+    else if (event.key === 'PageDown') element.scrollTop += page;
+    else return;
+    event.preventDefault();
+  }
+
   if (atEnd) seen.current = items.length;
   const hasNew = items.length > seen.current;
 
@@ -51,6 +67,7 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
         role="log"
         aria-label={conversation.timeline}
         aria-live="off"
+        onKeyDown={onKeyDown}
       >
         <div className="track" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ key, index, start }) => {

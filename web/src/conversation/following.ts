@@ -36,10 +36,11 @@ export function useFollowing(scroller: RefObject<HTMLElement | null>) {
     const observer = new ResizeObserver(pin);
     observer.observe(element);
     if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
-    element.addEventListener('scroll', onScroll, { passive: true });
+    // Before the list looks at where it is, and is drawn anew.
+    element.addEventListener('scroll', onScroll, { passive: true, capture: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener('scroll', onScroll);
+      element.removeEventListener('scroll', onScroll, { capture: true });
     };
   }, [scroller, pin]);
 

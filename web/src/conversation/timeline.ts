@@ -124,8 +124,9 @@ export function createTimeline(): Timeline {
     state = { ...state, agentState };
     if (agentState !== 'stopped') return;
     const last = items.at(-1);
-    if (last?.kind !== 'error' || last.text !== reason)
-      items.push({ ...common(event), kind: 'stopped', text: reason });
+    // A fault was told in full just before.
+    const told = last?.kind === 'error' && last.text.startsWith(reason);
+    if (!told) items.push({ ...common(event), kind: 'stopped', text: reason });
   }
 
   function takeUsage({ extras = {} }: ParleyEvent): void {

@@ -5,7 +5,6 @@ import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';
 import { ConversationList } from './ConversationList.tsx';
-import './home.css';
 
 /** The built-in agent needs a model; the others may have one of their own. */
 function ModelHint() {

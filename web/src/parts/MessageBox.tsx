@@ -11,7 +11,6 @@ import {
 import { useTexts } from '../texts/texts.tsx';
 import { Icon } from './Icon.tsx';
 import { addImages, type ImageFault, imageFiles, type PickedImage } from './images.ts';
-import './messageBox.css';
 
 interface MessageBoxProps {
   readonly label: string;

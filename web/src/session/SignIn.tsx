@@ -4,7 +4,6 @@ import { ParleyError } from '../../../src/client/parley.ts';
 import { Callout, ErrorCallout } from '../parts/Callout.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { clientFor, useDoor } from './session.tsx';
-import './signIn.css';
 
 /** Throws where the service does not know the key. One that may not read settings is a key, too. */
 async function check(key: string): Promise<void> {

@@ -6,7 +6,6 @@ import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { sections } from './sections.ts';
 import { UnsavedGuard } from './unsaved.tsx';
-import './settings.css';
 
 function Chosen({ section }: { readonly section: string }) {
   const texts = useTexts();
@@ -23,7 +22,7 @@ function Chosen({ section }: { readonly section: string }) {
   );
 }
 
-export default function SettingsScreen({ section }: { readonly section: string }) {
+export function SettingsScreen({ section }: { readonly section: string }) {
   const { settings: texts } = useTexts();
   const words = useSettingsTexts();
   return (

@@ -12,7 +12,6 @@ import { ConnectionNote } from './ConnectionNote.tsx';
 import { HelpDialog } from './HelpDialog.tsx';
 import { prefer, preferences, type Theme, themes, usePreferences } from './preferences.ts';
 import { useShortcuts } from './shortcuts.ts';
-import './shell.css';
 
 const themeIcons: Readonly<Record<Theme, IconName>> = { auto: 'theme', light: 'sun', dark: 'moon' };
 

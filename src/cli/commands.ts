@@ -1,0 +1,124 @@
+// Every command, in the order in which they are shown.
+import type { Entry } from './command.ts';
+
+interface Group {
+  readonly title: string;
+  readonly entries: readonly Entry[];
+}
+
+export const groups: readonly Group[] = [
+  {
+    title: 'Conversations, over HTTP',
+    entries: [
+      {
+        name: 'new',
+        summary: 'Start a conversation',
+        load: async () => (await import('./new.ts')).newConversation,
+      },
+      { name: 'list', summary: 'List conversations', load: async () => (await import('./list.ts')).list },
+      { name: 'show', summary: 'Show one', words: 'ids', load: async () => (await import('./show.ts')).show },
+      {
+        name: 'follow',
+        summary: 'Show what happens in one',
+        words: 'ids',
+        load: async () => (await import('./follow.ts')).follow,
+      },
+      {
+        name: 'send',
+        summary: 'Say something to the agent',
+        words: 'ids',
+        load: async () => (await import('./send.ts')).send,
+      },
+      {
+        name: 'confirm',
+        summary: 'Answer the question of an agent',
+        words: 'ids',
+        load: async () => (await import('./send.ts')).confirm,
+      },
+      {
+        name: 'stop',
+        summary: 'Stop one',
+        words: 'ids',
+        load: async () => (await import('./steer.ts')).stop,
+      },
+      {
+        name: 'start',
+        summary: 'Start one again',
+        words: 'ids',
+        load: async () => (await import('./steer.ts')).start,
+      },
+      {
+        name: 'rm',
+        summary: 'Delete one',
+        words: 'ids',
+        load: async () => (await import('./steer.ts')).remove,
+      },
+      {
+        name: 'diff',
+        summary: 'Show what one has changed',
+        words: 'ids',
+        load: async () => (await import('./diff.ts')).diff,
+      },
+    ],
+  },
+  {
+    title: 'This machine',
+    entries: [
+      { name: 'serve', summary: 'Run the service', load: async () => (await import('./serve.ts')).serve },
+      {
+        name: 'doctor',
+        summary: 'Look for what is wrong, and say what to do',
+        load: async () => (await import('./doctor.ts')).doctor,
+      },
+      {
+        name: 'settings',
+        summary: 'Read and write settings',
+        words: ['get', 'set', 'import', 'export'],
+        load: async () => (await import('./settings.ts')).settings,
+      },
+      {
+        name: 'keys',
+        summary: 'Make, list and revoke credentials',
+        words: ['create', 'list', 'revoke'],
+        load: async () => (await import('./keys.ts')).keys,
+      },
+      {
+        name: 'users',
+        summary: 'List users',
+        words: ['list'],
+        load: async () => (await import('./users.ts')).users,
+      },
+      {
+        name: 'agents',
+        summary: 'Show agents and try them out',
+        words: ['list', 'test'],
+        load: async () => (await import('./agents.ts')).agents,
+      },
+      {
+        name: 'secrets',
+        summary: 'Change the sealing key',
+        words: ['rotate'],
+        load: async () => (await import('./secrets.ts')).secrets,
+      },
+      {
+        name: 'webhooks',
+        summary: 'Show webhooks and send failed messages again',
+        words: ['list', 'failed', 'redeliver'],
+        load: async () => (await import('./webhooks.ts')).webhooks,
+      },
+      {
+        name: 'audit',
+        summary: 'Show who changed what',
+        load: async () => (await import('./audit.ts')).audit,
+      },
+      {
+        name: 'completion',
+        summary: 'Print what completes commands in a shell',
+        words: ['bash'],
+        load: async () => (await import('./completion.ts')).createCompletion(commands),
+      },
+    ],
+  },
+];
+
+export const commands: readonly Entry[] = groups.flatMap(({ entries }) => entries);

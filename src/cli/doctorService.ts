@@ -1,0 +1,116 @@
+// What the doctor asks a running service, and whether one could be started where there is none.
+import { createServer } from 'node:net';
+import { createParley, type Parley, ParleyError, type ServerInfo, type Settings } from '../client/parley.ts';
+import type { Config } from '../config.ts';
+import { providers } from '../gateway/providers.ts';
+import { version } from '../version.ts';
+import type { ServiceAddress } from './connection.ts';
+import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
+
+const answerMsMax = 5_000;
+
+/** Why nothing could listen there, undefined where it could. */
+function portFault({ host, port }: Pick<Config, 'host' | 'port'>): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'it fails'));
+    server.listen({ host, port }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Nothing answered: is there room for a service? */
+export async function checkPort(config: Pick<Config, 'host' | 'port'>): Promise<Finding> {
+  const { host, port } = config;
+  const fault = await portFault(config);
+  if (fault === undefined)
+    return note('service', `None runs; port ${port} is free.`, 'Start it with: parley serve');
+  const why = fault === 'EADDRINUSE' ? 'another program has it' : fault;
+  return wrong(
+    'service',
+    `None answers, and nothing can listen on ${host} port ${port}: ${why}.`,
+    'Choose another with PORT, or end what has it.',
+  );
+}
+
+export interface AskedService {
+  readonly findings: readonly Finding[];
+  /** Undefined where there is no service, or it refuses. */
+  readonly settings: Settings | undefined;
+  readonly info: ServerInfo | undefined;
+}
+
+async function checkKey(parley: Parley, key: string | undefined): Promise<[Finding, Settings | undefined]> {
+  const remedy =
+    'Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder; "parley keys create" makes a new one.';
+  if (key === undefined) return [wrong('key', 'There is none to ask the service with.', remedy), undefined];
+  try {
+    const settings = await parley.settings.get();
+    return [ok('key', 'The service takes it.'), settings];
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [wrong('key', `The service refuses it: ${error.message}`, remedy), undefined];
+  }
+}
+
+async function checkReady(parley: Parley): Promise<Finding[]> {
+  try {
+    await parley.server.ready();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return [wrong('service', `It cannot take requests: ${error.message}`, 'See its log, and the disk.')];
+  }
+}
+
+/** Undefined where nothing of Parley answers. */
+export async function askService(
+  { url }: ServiceAddress,
+  key: string | undefined,
+): Promise<AskedService | undefined> {
+  let date: number | undefined;
+  const parley = createParley({
+    url,
+    key,
+    times: { timeoutMs: answerMsMax },
+    fetch: async (to, init) => {
+      const answer = await fetch(to, init);
+      const sent = Date.parse(answer.headers.get('date') ?? '');
+      if (!Number.isNaN(sent)) date = sent;
+      return answer;
+    },
+  });
+  const info = await parley.server.info().catch((error) => {
+    if (error instanceof ParleyError) return undefined;
+    throw error;
+  });
+  if (info?.name !== 'parley') return undefined;
+  const about = `Parley ${info.version} answers at ${url} (${info.database}, role ${info.role}).`;
+  const service =
+    info.version === version
+      ? ok('service', about)
+      : note('service', `${about} This program is ${version}.`, 'Start the service again after an update.');
+  const [keyFinding, settings] = await checkKey(parley, key);
+  // A whole number of seconds, cut off.
+  const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
+  return { findings: [service, ...(await checkReady(parley)), keyFinding, ...clock], settings, info };
+}
+
+export function checkModel(settings: Settings | undefined): Finding {
+  if (settings === undefined)
+    return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
+  const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
+  if (model === null)
+    return wrong(
+      'model',
+      'None is set.',
+      'Choose one: parley settings set llm_model anthropic/claude-sonnet-4-5',
+    );
+  const keyless = providers[model.split('/')[0] ?? '']?.keyless === true || (baseUrl ?? '') !== '';
+  if (!hasKey && !keyless)
+    return wrong(
+      'model',
+      `${model} is set, but no key for it.`,
+      'Give it: parley settings set llm_api_key < FILE',
+    );
+  return ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
+}

@@ -1,0 +1,58 @@
+// Exit codes, once for all commands, and which of them an error of the client comes to.
+import type { ParleyError } from '../client/errors.ts';
+import type { StopCode } from '../lifecycle/states.ts';
+
+export const exits = {
+  done: 0,
+  failed: 1,
+  misused: 2,
+  notFound: 3,
+  unreachable: 4,
+  asks: 5,
+  stopped: 6,
+  interrupted: 130,
+} as const;
+
+/** For the help of commands that speak to a service. */
+export const exitHelp = `Exit codes: 0 done, 1 failed, 2 wrong use, 3 there is no such conversation or file,
+            4 no service, or it refuses the key.
+`;
+
+export const followExitHelp = `With --follow it ends when the agent waits for you, and says how it went:
+            0 it has ended its turn, 1 it failed, 5 it asks for leave, 6 it was stopped or reached a limit,
+            130 you left with Ctrl-C: the conversation goes on.
+`;
+
+export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000) with the key in PARLEY_KEY, or else
+with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
+beginning that no other has. Where the output is no terminal, or with --json, it is JSON, a line each; --text
+is for people everywhere.
+`;
+
+const statusExits: Readonly<Record<number, number>> = {
+  0: exits.unreachable,
+  401: exits.unreachable,
+  403: exits.unreachable,
+  404: exits.notFound,
+  400: exits.misused,
+  413: exits.misused,
+  415: exits.failed,
+  422: exits.misused,
+};
+
+export function exitOfError({ code, status }: ParleyError): number {
+  return code === 'unexpected' ? exits.unreachable : (statusExits[status] ?? exits.failed);
+}
+
+const failures: ReadonlySet<StopCode> = new Set([
+  'agent_error',
+  'agent_missing',
+  'no_sandbox',
+  'workspace_error',
+  'start_timeout',
+]);
+
+export function exitOfStop(code: StopCode): number {
+  if (code === 'finished') return exits.done;
+  return failures.has(code) ? exits.failed : exits.stopped;
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { unifiedDiff } from './lineDiff.ts';
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-diff-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** What git makes of the original by the diff; undefined where the file is gone. */
+function applied(
+  folder: string,
+  path: string,
+  original: string | undefined,
+  diff: string,
+): string | undefined {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  if (original === undefined) rmSync(file, { force: true });
+  else writeFileSync(file, original);
+  const { status, stderr } = spawnSync('git', ['apply', '--unsafe-paths', '--whitespace=nowarn', '-'], {
+    cwd: folder,
+    input: diff,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], GIT_CEILING_DIRECTORIES: dirname(folder) },
+  });
+  assert.equal(status, 0, `${stderr}\n${diff}`);
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+describe('a diff of two texts', () => {
+  it('is what people know, with three lines around', () => {
+    const original = 'a\nb\nc\nd\ne\nf\n';
+    const diff = unifiedDiff({ path: 'x.txt', status: 'M', original, modified: original.replace('e', 'E') });
+    assert.equal(
+      diff,
+      'diff --git a/x.txt b/x.txt\n--- a/x.txt\n+++ b/x.txt\n@@ -2,5 +2,5 @@\n b\n c\n d\n-e\n+E\n f\n',
+    );
+  });
+
+  it('is applied by git, for any texts, with and without a last line break', (t) => {
+    const folder = folderOf(t);
+    const text = fc
+      .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n'), { maxLength: 24 })
+      .chain((lines) => fc.constantFrom(lines.join(''), `${lines.join('')}end`));
+    fc.assert(
+      fc.property(text, text, (original, modified) => {
+        if (original === modified || original === '' || modified === '') return;
+        const diff = unifiedDiff({ path: 'x', status: 'M', original, modified });
+        assert.equal(applied(folder, 'x', original, diff), modified);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('is applied by git where a file is new, gone, or has an odd name', (t) => {
+    const folder = folderOf(t);
+    const path = 'a "b"\\ ü\n.txt';
+    const made = unifiedDiff({ path, status: 'A', original: '', modified: 'new\n' });
+    assert.equal(applied(folder, path, undefined, made), 'new\n');
+    const gone = unifiedDiff({ path, status: 'D', original: 'old', modified: '' });
+    assert.equal(applied(folder, path, 'old', gone), undefined);
+  });
+
+  it('tells texts that have next to nothing in common as one exchange, and keeps what is around', (t) => {
+    const lines = (mark: string) => Array.from({ length: 3_000 }, (_, i) => `${mark}${i}\n`).join('');
+    const [original, modified] = [`top\n${lines('a')}end\n`, `top\n${lines('b')}end\n`];
+    const diff = unifiedDiff({ path: 'x', status: 'M', original, modified });
+    assert.equal(applied(folderOf(t), 'x', original, diff), modified);
+  });
+});

@@ -1,0 +1,110 @@
+// `parley list` and `parley show`: conversations as they are.
+import { parseArgs } from 'node:util';
+import type { ConversationInfo, ConversationStatus, ListFilter } from '../client/parley.ts';
+import { RefusalError } from '../errors.ts';
+import type { Command } from './command.ts';
+import { connect } from './connection.ts';
+import { connectionHelp, exitHelp, exits } from './exits.ts';
+import { createOutput, outputOptions, type Style } from './output.ts';
+import { plainLine } from './plainText.ts';
+import { describeRuntimeStatus } from './progress.ts';
+import { formatTable } from './table.ts';
+
+const pageSize = 1_000;
+const titleMax = 60;
+const statuses: readonly ConversationStatus[] = ['STARTING', 'RUNNING', 'STOPPED'];
+
+const help = `Usage: parley list [--status STATUS] [--repo OWNER/NAME] [--search WORDS] [--limit N] [--json|--text]
+
+Lists your conversations, newest first.
+
+  --status STATUS    starting, running or stopped
+  --repo OWNER/NAME  those on this repository
+  --search WORDS     those with this in the title or the repository
+  --limit N          at most so many (default: 20); all: every one
+
+${connectionHelp}
+${exitHelp}`;
+
+function limitOf(text: string): number {
+  if (text === 'all') return Number.POSITIVE_INFINITY;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new RefusalError('--limit must be a number from 1, or all.');
+  return Number(text);
+}
+
+function statusOf(text: string | undefined): { status?: ConversationStatus } {
+  if (text === undefined) return {};
+  const status = statuses.find((known) => known === text.toUpperCase());
+  if (status === undefined) throw new RefusalError('--status must be starting, running or stopped.');
+  return { status };
+}
+
+/** What it does, or why it does nothing, in few words. */
+export function describeStatus(
+  { status, runtime_status, stop_reason }: ConversationInfo,
+  style: Style,
+): string {
+  if (status === 'RUNNING') return style('green', 'running');
+  if (status === 'STARTING') return style('yellow', `starting: ${describeRuntimeStatus(runtime_status)}`);
+  return stop_reason === null ? 'stopped' : `stopped: ${stop_reason.code}`;
+}
+
+export function shortTime(time: string): string {
+  return time.slice(0, 16).replace('T', ' ');
+}
+
+function toRow(info: ConversationInfo): string[] {
+  const title = plainLine(info.title);
+  return [
+    info.conversation_id,
+    describeStatus(info, (_, text) => text),
+    shortTime(info.created_at),
+    plainLine(info.selected_repository ?? ''),
+    title.length > titleMax ? `${title.slice(0, titleMax - 1)}…` : title,
+  ];
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      ...outputOptions,
+      status: { type: 'string' },
+      repo: { type: 'string' },
+      search: { type: 'string' },
+      limit: { type: 'string', default: '20' },
+    },
+  });
+  const output = createOutput(values);
+  const { repo, search } = values;
+  const max = limitOf(values.limit);
+  const filter: ListFilter = {
+    ...statusOf(values.status),
+    ...(repo === undefined ? {} : { selected_repository: repo }),
+    ...(search === undefined ? {} : { q: search }),
+  };
+  const parley = connect();
+  const rows: string[][] = [];
+  let left = max;
+  let page_id: string | null = '';
+  while (page_id !== null && left > 0) {
+    const limit = Math.min(left, pageSize);
+    const page = await parley.conversations.list({
+      ...filter,
+      limit,
+      ...(page_id === '' ? {} : { page_id }),
+    });
+    for (const info of page.results) {
+      if (output.isJson) output.json(info);
+      else rows.push(toRow(info));
+    }
+    left -= page.results.length;
+    page_id = page.next_page_id;
+  }
+  if (output.isJson) return exits.done;
+  if (rows.length === 0) output.note('There are none. Start one with: parley new "…"\n');
+  else output.text(formatTable(['ID', 'STATUS', 'CREATED', 'REPOSITORY', 'TITLE'], rows));
+  return exits.done;
+}
+
+export const list: Command = { help, run };

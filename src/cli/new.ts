@@ -1,0 +1,93 @@
+// `parley new`: starts a conversation.
+import { parseArgs } from 'node:util';
+import type { CreateConversation } from '../client/parley.ts';
+import { RefusalError } from '../errors.ts';
+import type { Command } from './command.ts';
+import { connect } from './connection.ts';
+import { connectionHelp, exitHelp, exits, followExitHelp } from './exits.ts';
+import { followConversation } from './following.ts';
+import { readImage, readMcpFile, readMessage } from './inputs.ts';
+import { createOutput, outputOptions } from './output.ts';
+import { linesMaxOf } from './timelineOptions.ts';
+
+const help = `Usage: parley new "MESSAGE" [options]
+       parley new [options] < FILE
+
+Starts a conversation with a first message, and prints its id. It is stored before the id is printed; sent again
+by itself where the network fails, it is still one conversation.
+
+  --repo OWNER/NAME    the repository to work on
+  --branch NAME        the branch to begin with
+  --provider NAME      where the repository is: github, gitlab or bitbucket (default: github)
+  --image FILE|URL     an image to look at; may be given several times
+  --instructions TEXT  standing instructions for the agent
+  --mcp FILE           tool servers for this conversation: a JSON file with an mcp_config
+  --id ID              an id of your own; the same command twice is one conversation
+  -f, --follow         shows what happens until the agent waits for you
+  --full               shows outputs whole
+  --json, --text       output for programs, for people
+
+Which agent works is a setting: parley settings set agent NAME
+
+${connectionHelp}
+${exitHelp}${followExitHelp}
+Example: parley new "Fix the failing test" --repo acme/shop --follow
+`;
+
+function parse(argv: readonly string[]) {
+  return parseArgs({
+    args: [...argv],
+    options: {
+      ...outputOptions,
+      repo: { type: 'string' },
+      branch: { type: 'string' },
+      provider: { type: 'string' },
+      image: { type: 'string', multiple: true, default: [] },
+      instructions: { type: 'string' },
+      mcp: { type: 'string' },
+      id: { type: 'string' },
+      agent: { type: 'string' },
+      follow: { type: 'boolean', short: 'f', default: false },
+      full: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  });
+}
+
+function toRequest({ values, positionals }: ReturnType<typeof parse>): CreateConversation {
+  const { repo, branch, provider, image, instructions, mcp, id } = values;
+  return {
+    initial_user_msg: readMessage(positionals),
+    ...(repo === undefined ? {} : { repository: repo }),
+    ...(branch === undefined ? {} : { selected_branch: branch }),
+    // The service knows which there are.
+    ...(provider === undefined ? {} : { git_provider: provider as 'github' }),
+    ...(image.length === 0 ? {} : { image_urls: image.map(readImage) }),
+    ...(instructions === undefined ? {} : { conversation_instructions: instructions }),
+    ...(mcp === undefined ? {} : { mcp_config: readMcpFile(mcp) }),
+    ...(id === undefined ? {} : { conversation_id: id }),
+  };
+}
+
+async function run(argv: readonly string[]): Promise<number> {
+  const parsed = parse(argv);
+  const { follow, full, agent } = parsed.values;
+  if (agent !== undefined)
+    throw new RefusalError(
+      'The agent is a setting, for all that starts from then on: parley settings set agent NAME',
+    );
+  const output = createOutput(parsed.values);
+  const parley = connect();
+  const made = await parley.conversations.create(toRequest(parsed));
+  const id = made.conversation_id;
+  if (output.isJson) output.json(made);
+  else {
+    output.text(`${output.style('bold', id)}\n`);
+    if (made.message !== null) output.note(`${made.message}\n`);
+    if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${id}\n`));
+  }
+  if (!follow) return exits.done;
+  return followConversation({ parley, output, id, from: 0, stay: false, linesMax: linesMaxOf(full) });
+}
+
+export const newConversation: Command = { help, run };

@@ -1,0 +1,51 @@
+// What a command says: to people on a terminal, as lines of JSON to programs.
+import { styleText } from 'node:util';
+import { RefusalError } from '../errors.ts';
+import { jsonLine } from './plainText.ts';
+
+export type Style = (format: Parameters<typeof styleText>[0], text: string) => string;
+
+export interface Output {
+  readonly isJson: boolean;
+  /** Whether somebody looks on: then a line may be written over. */
+  readonly isLive: boolean;
+  readonly style: Style;
+  readonly columns: number;
+  /** For programs. */
+  json(value: unknown): void;
+  /** For people, as it is. */
+  text(text: string): void;
+  /** For people, and beside the output. */
+  note(text: string): void;
+}
+
+const columnsUsual = 100;
+
+/** Of every command that can do both. */
+export const outputOptions = {
+  json: { type: 'boolean', default: false },
+  text: { type: 'boolean', default: false },
+} as const;
+
+/** A reader that goes away, such as head, ends the program quietly. */
+function endWithReader(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(0);
+  });
+}
+
+export function createOutput({ json, text }: { readonly json: boolean; readonly text: boolean }): Output {
+  if (json && text) throw new RefusalError('Say --json or --text, not both.');
+  endWithReader();
+  const isJson = json || (!text && !process.stdout.isTTY);
+  return {
+    isJson,
+    isLive: !isJson && process.stdout.isTTY === true,
+    // It looks at NO_COLOR and at the terminal.
+    style: (format, styled) => styleText(format, styled, { stream: process.stdout }),
+    columns: process.stdout.columns ?? columnsUsual,
+    json: (value) => void process.stdout.write(jsonLine(value)),
+    text: (said) => void process.stdout.write(said),
+    note: (said) => void process.stderr.write(said),
+  };
+}

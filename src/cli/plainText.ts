@@ -1,0 +1,24 @@
+// Text of others for a terminal: nothing in it may move the cursor, change colours or titles, or turn letters around.
+import { stripVTControlCharacters } from 'node:util';
+
+/** Marks that change the direction of what follows. */
+const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Keeps line breaks and tabs. */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text.replaceAll('\r\n', '\n'))
+    .replace(/[^\P{Cc}\n\t]/gu, '')
+    .replace(directions, '');
+}
+
+export function plainLine(text: string): string {
+  return plainText(text).replace(/\s+/g, ' ').trim();
+}
+
+/** JSON in one line, without characters that some terminals obey. */
+export function jsonLine(value: unknown): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${JSON.stringify(value)
+    .replace(/[\u007f-\u009f]/g, escaped)
+    .replace(directions, escaped)}\n`;
+}

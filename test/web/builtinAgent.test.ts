@@ -1,0 +1,58 @@
+// The whole way as a person goes it: a model is set on the page, and the built-in agent works with it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createScriptedModel, listenScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { startRuns } from '../support/runs.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+const key = 'sk-canary-of-the-page-5d1f';
+
+describe('the built-in agent on the page', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  it('asks for a model, gets it by the settings, asks for leave, and does its work', async (t) => {
+    const model = createScriptedModel([
+      { run: 'echo done by hand' },
+      { write: { path: 'haiku.txt', text: 'an old pond\na frog leaps in\n' } },
+      { say: 'It is **written**.' },
+    ]);
+    const { origin, close } = await listenScriptedModel(model);
+    t.after(close);
+    const runs = await startRuns(
+      {
+        env: { PARLEY_MODEL_HOSTS: `deepseek=${origin}`, PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' },
+        settings: { agent: null, confirmation_mode: true },
+      },
+      t,
+    );
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service);
+    await page.getByRole('link', { name: 'Choose a model' }).click();
+    await page.getByLabel('Model', { exact: true }).fill('deepseek/deepseek-chat');
+    await page.getByLabel('Address').fill('nonsense');
+    await page.getByLabel('Key of the model').fill(key);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('must be an http or https URL with a host').waitFor();
+    await page.getByLabel('Address').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByText('One is stored. It is never shown.').waitFor();
+    assert.ok(!(await page.content()).includes(key));
+    assert.ok(!(await page.evaluate<string>('JSON.stringify([sessionStorage, localStorage])')).includes(key));
+
+    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.getByLabel('Message to the agent').fill('Write a haiku to haiku.txt');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    const log = page.getByRole('log');
+    await log.getByText('echo done by hand').waitFor();
+    await log.getByRole('button', { name: 'Allow', exact: true }).click();
+    await log.getByText('+an old pond').waitFor();
+    await log.getByRole('button', { name: 'Allow', exact: true }).click();
+    await log.getByText('It is written.').waitFor();
+    await page.getByRole('button', { name: /haiku\.txt/ }).waitFor();
+    await page
+      .getByRole('complementary')
+      .getByText(/^\$0\.0\d/)
+      .waitFor();
+  });
+});

@@ -1,0 +1,74 @@
+// What is shown while the service cannot be reached, and that nothing is lost by it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startCutProxy } from '../support/cutProxy.ts';
+import { startRuns } from '../support/runs.ts';
+import { startService } from '../support/service.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+const lost = 'The connection to Parley is lost. Trying again…';
+
+describe('the connection of the page', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  it('is made again, and each event is shown once', async (t) => {
+    const runs = await startRuns({}, t);
+    const proxy = await startCutProxy(runs.service.url, t);
+    const id = await runs.create('run echo line 0');
+    await runs.turns(id, 1);
+    const page = await browser.open(t, proxy.url);
+    await enter(page, { url: proxy.url, key: runs.service.key }, `/conversations/${id}`);
+    const log = page.getByRole('log');
+    await log.getByText('line 0', { exact: true }).waitFor();
+
+    proxy.refuse(true);
+    proxy.cut();
+    await page.getByText(lost).waitFor();
+    await page.getByLabel('Message', { exact: true }).fill('run echo line 2');
+    await page.getByLabel('Message', { exact: true }).press('Control+Enter');
+    await page.getByText('Parley cannot be reached. What you typed is still here.').waitFor();
+    await runs.say(id, 'run echo line 1');
+    await runs.turns(id, 2);
+
+    proxy.refuse(false);
+    await page.getByText('Connected again.').waitFor();
+    await log.getByText('line 1', { exact: true }).waitFor();
+    await page.getByLabel('Message', { exact: true }).press('Control+Enter');
+    await log.getByText('line 2', { exact: true }).waitFor();
+    await page.getByText('Connected again.').waitFor({ state: 'detached' });
+    for (const text of ['line 0', 'line 1', 'line 2'])
+      assert.equal(await log.getByText(text, { exact: true }).count(), 1, text);
+  });
+
+  it('that is lost on the first screen keeps what is typed, and the list catches up', async (t) => {
+    const service = await startService({}, t);
+    const proxy = await startCutProxy(service.url, t);
+    const page = await browser.open(t, proxy.url);
+    await enter(page, { url: proxy.url, key: service.key });
+    await page.getByText('No conversations yet').waitFor();
+    proxy.refuse(true);
+    proxy.cut();
+    await page.getByText(lost).waitFor();
+    await page.getByLabel('Message to the agent').fill('Typed while it was away');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('Parley cannot be reached. What you typed is still here.').waitFor();
+    await service.ask('/api/conversations', { json: { initial_user_msg: 'Made meanwhile' } });
+    proxy.refuse(false);
+    await page.getByText('Made meanwhile').waitFor();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByRole('log').getByText('Typed while it was away').waitFor();
+    const { body } = await service.ask('/api/conversations');
+    assert.equal(body.results.length, 2);
+  });
+
+  it('says that the device is offline', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByText('No conversations yet').waitFor();
+    await page.context().setOffline(true);
+    await page.getByText('This device is offline. Trying again…').waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('Connected again.').waitFor();
+  });
+});

@@ -1,0 +1,211 @@
+// A conversation on the page, with the fake agent: watched, answered, steered, and gone.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { startRuns } from '../support/runs.ts';
+import { startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+const path = (id: string) => `/conversations/${id}`;
+
+describe('a conversation', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  it('shows what the agent does while it does it', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create(
+      [
+        'think It must be the parser.',
+        'plan Find the cause;Mend it',
+        'run echo one',
+        'edit a.txt hello',
+        'mcp docs search',
+        'say It **works** now, see [this](https://example.com) and ![a picture](https://example.com/a.png).',
+        'usage 100 200000 0.5',
+      ].join('\n'),
+    );
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const log = page.getByRole('log');
+    await log.getByText('It works now').waitFor();
+    assert.equal(await log.locator('.prose strong').textContent(), 'works');
+    const link = log.getByRole('link', { name: 'this' });
+    assert.equal(await link.getAttribute('rel'), 'noreferrer noopener');
+    assert.equal(
+      await log.getByRole('link', { name: 'a picture' }).getAttribute('href'),
+      'https://example.com/a.png',
+    );
+    await log.getByText('echo one', { exact: true }).waitFor();
+    await log.getByText('+hello').waitFor();
+    await log.getByText('docs/search').click();
+    await log.getByText('search of docs answered').waitFor();
+    await log.locator('summary', { hasText: 'Thought' }).click();
+    await log.locator('.thought .prose').getByText('It must be the parser.').waitFor();
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByText('Find the cause').waitFor();
+    await details.getByText('100 of 200K tokens').waitFor();
+    await page.getByText('Waits for you').waitFor();
+
+    await details.getByRole('button', { name: /a\.txt/ }).click();
+    await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByLabel('Message', { exact: true }).fill('say And now this.');
+    await page.getByLabel('Message', { exact: true }).press('Control+Enter');
+    await log.getByText('And now this.', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), '');
+  });
+
+  it('asks for leave, and passes each answer on', async (t) => {
+    const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
+    const id = await runs.create('ask execute one\nask execute two\nask execute three');
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const log = page.getByRole('log');
+    await page.getByText('Asks for leave', { exact: true }).waitFor();
+    await log.getByText('It may change anything in its sandbox.').waitFor();
+    await log.getByRole('button', { name: 'Allow', exact: true }).click();
+    await log.getByText('You allowed it.', { exact: true }).waitFor();
+    await log.getByRole('button', { name: 'Reject' }).click();
+    await log.getByText('You rejected it.').waitFor();
+    await log.getByRole('button', { name: 'Always allow' }).click();
+    await log.getByText('You allowed it, always.').waitFor();
+    const said = await runs.turns(id, 1);
+    assert.match(said.join('\n'), /once.*no.*always/s);
+    assert.equal(await log.getByRole('button', { name: 'Allow', exact: true }).count(), 0);
+  });
+
+  it('is stopped and started, and says how far the start has come', async (t) => {
+    const runs = await startRuns({ settings: { agent: 'slow' } }, t);
+    const id = await runs.create('say hello');
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    await page.locator('.steps .now', { hasText: 'Starting the agent' }).waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByText('You stopped it.').first().waitFor();
+    await runs.service.ask('/api/settings', { json: { agent: 'fake' } });
+    await page.getByRole('button', { name: 'Start again' }).click();
+    await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
+    await runs.reaches(id, 'RUNNING');
+  });
+
+  it('says why it failed', async (t) => {
+    const runs = await startRuns({ settings: { agent: 'absent' } }, t);
+    const id = await runs.create('say hello');
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    await page.getByText('Failed').waitFor();
+    await page
+      .locator('.foot')
+      .getByText(/is not installed in the PATH/)
+      .waitFor();
+  });
+
+  it('gets another title, gives its log and files, and is deleted once that is confirmed', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('edit a.txt hello');
+    await runs.turns(id, 1);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const menu = page.getByRole('button', { name: 'More' });
+    await menu.click();
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByLabel('Title').fill('Another name');
+    await page.getByLabel('Title').press('Enter');
+    await page.getByRole('heading', { name: 'Another name' }).waitFor();
+    assert.equal(((await runs.info(id)) as unknown as { title: string }).title, 'Another name');
+
+    for (const [name, start] of [
+      ['Download the log', '{"trajectory":[{"id":0'],
+      ['Download the files', 'PK'],
+    ] as const) {
+      await menu.click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name }).click(),
+      ]);
+      assert.ok(
+        readFileSync(await download.path(), 'latin1')
+          .replaceAll(' ', '')
+          .startsWith(start),
+        name,
+      );
+    }
+
+    await menu.click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    assert.ok(await runs.info(id));
+    await menu.click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No conversations yet').waitFor();
+    assert.equal(await runs.info(id), null);
+    await page.goto(`${runs.service.url}${path(id)}`);
+    await page.getByText('There is no such conversation, or no longer.').waitFor();
+  });
+
+  it('follows its end until one scrolls up, and then says that there is something new', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create(Array.from({ length: 40 }, (_, i) => `run echo line ${i}`).join('\n'));
+    await runs.turns(id, 1);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const log = page.getByRole('log');
+    await log.getByText('line 39', { exact: true }).waitFor();
+    await runs.say(id, 'run echo line 40');
+    await log.getByText('line 40', { exact: true }).waitFor();
+    await log.hover();
+    await page.mouse.wheel(0, -1_500);
+    await page.getByRole('button', { name: 'To the end' }).waitFor();
+    const before = await page.evaluate<number>(`document.querySelector('.scroller').scrollTop`);
+    await runs.say(id, 'run echo line 41');
+    await page.getByRole('button', { name: 'New below' }).waitFor();
+    assert.equal(await page.evaluate(`document.querySelector('.scroller').scrollTop`), before);
+    await page.getByRole('button', { name: 'New below' }).click();
+    await log.getByText('line 41', { exact: true }).waitFor();
+  });
+
+  it('holds only what can be seen of a long log', async (t) => {
+    const service = await startService({}, t);
+    const replay = Array.from({ length: 10_000 }, (_, i) => ({
+      source: 'agent',
+      message: '',
+      action: 'message',
+      args: { content: `Message ${i}` },
+    }));
+    const json = {
+      conversation_id: 'long',
+      replay_json: JSON.stringify(replay),
+      initial_user_msg: 'The last one',
+    };
+    await service.ask('/api/conversations', { json });
+    const page = await browser.open(t, service.url);
+    await enter(page, service, path('long'));
+    const log = page.getByRole('log');
+    await log.getByText('The last one').waitFor();
+    assert.ok((await log.locator('article').count()) < 50);
+    await log.focus();
+    await page.keyboard.press('Home');
+    await log.getByText('Message 0', { exact: true }).waitFor();
+    assert.ok((await log.locator('article').count()) < 50);
+    await page.keyboard.press('e');
+    await log.getByText('The last one').waitFor();
+  });
+
+  it('sounds when the agent waits, where the settings want it', async (t) => {
+    const runs = await startRuns({ settings: { enable_sound_notifications: true } }, t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const page = await browser.open(t, runs.service.url);
+    await page.addInitScript(
+      `window.sounds = 0; window.AudioContext = class { constructor() { window.sounds++; throw new Error('silent'); } };`,
+    );
+    await enter(page, runs.service, path(id));
+    await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
+    assert.equal(await page.evaluate('window.sounds'), 0);
+    await runs.say(id, 'say again');
+    await until('it sounds', async () => (await page.evaluate<number>('window.sounds')) === 1);
+  });
+});

@@ -1,0 +1,127 @@
+// The first screen: beginning a conversation, and finding one.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startRuns } from '../support/runs.ts';
+import { startService } from '../support/service.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+/** One pixel. */
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describe('the first screen', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  it('begins a conversation with all that it was told, by Ctrl and Enter', async (t) => {
+    const { service, events } = await startRuns({ settings: { agent: null } }, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const message = page.getByLabel('Message to the agent');
+    await message.fill('image-count\nmcp-servers');
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png });
+    await page.getByRole('img', { name: 'a.png' }).waitFor();
+    await page.getByRole('button', { name: 'More options' }).click();
+    await page.getByLabel('Agent', { exact: true }).selectOption('fake');
+    await page.getByLabel('Instructions').fill('Be brief.');
+    await page.getByLabel('Tool servers').fill('{"shttp_servers": [}');
+    await message.press('Control+Enter');
+    await page.getByText('This is not valid JSON.').waitFor();
+    await page.getByLabel('Tool servers').fill('{"shttp_servers": [{"url": "http://127.0.0.1:9/mcp"}]}');
+    await message.press('Control+Enter');
+    await page.waitForURL(/\/conversations\//);
+    await page.getByText('1 images').waitFor();
+    await page.getByRole('img', { name: 'Image 1 of the message' }).waitFor();
+    const id = page.url().split('/').at(-1) ?? '';
+    const [first] = await events(id);
+    assert.match(JSON.stringify(first?.args?.['image_urls']), /^\["data:image\/png;base64,[^,]*"\]$/);
+    assert.equal((await service.ask('/api/settings')).body.agent, 'fake');
+    await page.goBack();
+    assert.equal(await message.inputValue(), '');
+  });
+
+  it('says what is wrong with a field at that field, and loses nothing', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByLabel('Message to the agent').fill('Hello');
+    await page.getByRole('button', { name: 'More options' }).click();
+    await page.getByLabel('Tool servers').fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('stdio_servers[0].name').first().waitFor();
+    assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'Hello');
+  });
+
+  it('takes images by paste and by drop, and nothing else', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const transfer = (type: string) =>
+      page.evaluateHandle(
+        `(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('${png.toString('base64')}'), (c) => c.charCodeAt(0))], 'shot.png', { type: '${type}' })); return data; })()`,
+      );
+    const box = page.getByLabel('Message to the agent');
+    await box.dispatchEvent('drop', { dataTransfer: await transfer('text/plain') });
+    await page.getByText('Only images can be added.').waitFor();
+    await box.dispatchEvent('drop', { dataTransfer: await transfer('image/png') });
+    await page.getByRole('img', { name: 'shot.png' }).waitFor();
+    await page.getByRole('button', { name: 'Remove shot.png' }).click();
+    assert.equal(await page.getByRole('img', { name: 'shot.png' }).count(), 0);
+    // Those of scripts have no files in them.
+    await page.evaluate(([data, box]) => Object.defineProperty(box as object, 'pasted', { value: data }), [
+      await transfer('image/png'),
+      await box.elementHandle(),
+    ] as const);
+    await page.evaluate(
+      `document.querySelector('textarea').dispatchEvent(new ClipboardEvent('paste', { clipboardData: document.querySelector('textarea').pasted, bubbles: true, cancelable: true }))`,
+    );
+    await page.getByRole('img', { name: 'shot.png' }).waitFor();
+  });
+
+  it('keeps what was typed over a reload', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByLabel('Message to the agent').fill('A long\nstory');
+    await page.getByLabel('Repository', { exact: true }).fill('acme/shop');
+    await page.reload();
+    assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'A long\nstory');
+    assert.equal(await page.getByLabel('Repository', { exact: true }).inputValue(), 'acme/shop');
+  });
+
+  it('finds conversations, shows more of them as one scrolls, and follows what happens to them', async (t) => {
+    const service = await startService({}, t);
+    for (let i = 0; i < 45; i++)
+      await service.ask('/api/conversations', {
+        json: { conversation_id: `c${i}`, initial_user_msg: `Number ${i}` },
+      });
+    const page = await browser.open(t, service.url, { viewport: { width: 1280, height: 500 } });
+    await enter(page, service);
+    const rows = page.locator('.rows li');
+    await page.getByText('Number 44').waitFor();
+    await page.getByText('Number 25').scrollIntoViewIfNeeded();
+    await page.getByText('Number 5', { exact: true }).waitFor({ state: 'attached' });
+    await page.getByText('Number 5', { exact: true }).scrollIntoViewIfNeeded();
+    await page.getByText('Number 0', { exact: true }).waitFor({ state: 'attached' });
+    assert.equal(await rows.count(), 45);
+
+    await page.getByLabel('Search by title or repository').fill('number 17');
+    await page.locator('.rows li:only-child', { hasText: 'Number 17' }).waitFor();
+    await service.ask('/api/conversations/c17', {
+      method: 'PATCH',
+      json: { title: 'number 17 by another name' },
+    });
+    await page.getByText('number 17 by another name').waitFor();
+    await service.ask('/api/conversations/c17/stop', { method: 'POST' });
+    await page.locator('.rows').getByText('Stopped').waitFor();
+    await page.getByLabel('Status').selectOption('RUNNING');
+    await page.getByText('Nothing fits your search.').waitFor();
+    await page.getByLabel('Status').selectOption('');
+    await page.getByText('number 17 by another name').waitFor();
+    await service.ask('/api/conversations/c17', { method: 'DELETE' });
+    await page.getByText('Nothing fits your search.').waitFor();
+  });
+});

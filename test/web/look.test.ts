@@ -1,0 +1,124 @@
+// Every screen is usable by everybody: in both colours, on a phone, by keys alone, in both languages.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { type Runs, startRuns } from '../support/runs.ts';
+import { until } from '../support/until.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+async function faultsOf(page: Page): Promise<string[]> {
+  // Colours that are still changing would be measured.
+  await page.evaluate(
+    'Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished))',
+  );
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ violations: Violation[] }>('axe.run()');
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
+  );
+}
+
+async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: Runs; id: string }> {
+  const runs = await startRuns({ settings: { confirmation_mode: true, llm_model: null } }, t);
+  const lines = [
+    'think Hm.',
+    'plan One;Two;Three',
+    'really-run echo out; exit 3',
+    'edit a.txt hello',
+    'say Some `code`, a [link](https://example.com), and\n',
+    'mcp docs search',
+    'ask execute something',
+  ];
+  const id = await runs.create(lines.join('\n'));
+  await until('it asks', async () =>
+    (await runs.events(id)).some((event) => event.extras?.['agent_state'] === 'awaiting_user_confirmation'),
+  );
+  return { runs, id };
+}
+
+describe('every screen', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    it(`is clean for axe in ${colorScheme}, and as wide as a phone`, async (t) => {
+      const { runs, id } = await startScene(t);
+      const { url } = runs.service;
+      const page = await browser.open(t, url, { colorScheme, reducedMotion: 'reduce' });
+      await page.goto(url);
+      await page.getByLabel('Session key').waitFor();
+      const faults: string[] = [];
+      const look = async (name: string) => {
+        faults.push(...(await faultsOf(page)).map((fault) => `${name}: ${fault}`));
+        await page.setViewportSize({ width: 320, height: 640 });
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        if (width > 320) faults.push(`${name}: ${width} px wide`);
+        faults.push(...(await faultsOf(page)).map((fault) => `${name}, small: ${fault}`));
+        await page.setViewportSize({ width: 1280, height: 860 });
+      };
+      await look('sign in');
+      await enter(page, runs.service);
+      await page.locator('.rows li').first().waitFor();
+      await page.getByRole('button', { name: 'More options' }).click();
+      await look('home');
+      await page.keyboard.press('Escape');
+      await page.getByRole('heading', { level: 1 }).click();
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      await look('shortcuts');
+      await page.keyboard.press('Escape');
+      await page.goto(`${url}/conversations/${id}`);
+      await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+      await page.getByText('Look again').waitFor();
+      await look('conversation');
+      await page.getByRole('button', { name: 'More' }).click();
+      await look('menu');
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await look('delete');
+      await page.goto(`${url}/settings/model`);
+      await page.getByLabel('Model', { exact: true }).waitFor();
+      await look('settings');
+      assert.deepEqual(faults, []);
+    });
+
+  it('speaks the language of the settings', async (t) => {
+    const runs = await startRuns({ settings: { language: 'de' } }, t);
+    const page = await browser.open(t, runs.service.url);
+    await page.goto(`${runs.service.url}/#key=${runs.service.key}`);
+    await page.getByRole('heading', { name: 'Was soll getan werden?' }).waitFor();
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'de');
+    await runs.service.ask('/api/settings', { json: { language: 'ja' } });
+    await page.reload();
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+  });
+
+  it('is reached and used by keys alone', async (t) => {
+    const runs = await startRuns({}, t);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service);
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content');
+    await page.keyboard.press('n');
+    await page.keyboard.type('say by keys');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('log').getByText('by keys', { exact: true }).waitFor();
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('m');
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA');
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('d');
+    await page.getByRole('complementary').waitFor({ state: 'detached' });
+    await page.keyboard.press('t');
+    assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'light');
+    await page.keyboard.press('?');
+    await page.getByLabel('Single keys are shortcuts').click();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('n');
+    assert.match(page.url(), /conversations/);
+  });
+});

@@ -1,0 +1,72 @@
+// How somebody comes in, and out again.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startService } from '../support/service.ts';
+import { enter, noBrowser, useBrowser } from './browser.ts';
+
+describe('signing in', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  it('takes the key of a link, and leaves it nowhere that can be seen', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    assert.equal(page.url(), `${service.url}/`);
+    await page.getByText('No conversations yet').waitFor();
+    assert.equal(await page.evaluate('history.length'), 2);
+    assert.deepEqual(await page.context().cookies(), []);
+    assert.equal(await page.evaluate('JSON.stringify(localStorage)'), '{"parley.language":"en"}');
+    await page.reload();
+    await page.getByText('No conversations yet').waitFor();
+  });
+
+  it('takes a key from the form, after it has said that another is not valid', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await page.goto(`${service.url}/settings/model`);
+    const field = page.getByLabel('Session key');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Paste a key first.').waitFor();
+    await field.fill('pk_0000000000000000_wrong');
+    await field.press('Enter');
+    await page.getByText('This key is not valid, or no longer.').waitFor();
+    await field.fill(` ${service.key}\n`);
+    await field.press('Enter');
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+  });
+
+  it('says that the key of a link is not valid', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await page.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
+    await page.getByText('This key is not valid, or no longer.').waitFor();
+    assert.equal(page.url(), `${service.url}/`);
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  });
+
+  it('ends where the key is revoked, and keeps what was typed', async (t) => {
+    const service = await startService({}, t);
+    const made = await service.ask('/api/keys', { json: { name: 'tab' } });
+    const page = await browser.open(t, service.url);
+    await enter(page, { url: service.url, key: made.body.key });
+    await page.getByLabel('Message to the agent').fill('half a thought');
+    await service.ask(`/api/keys/${made.body.id}`, { method: 'DELETE' });
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('This key is not valid, or no longer.').waitFor();
+    await page.getByLabel('Session key').fill(service.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'half a thought');
+  });
+
+  it('forgets the key and what was typed when one signs out', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByLabel('Message to the agent').fill('a secret plan');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Session key').waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    await page.reload();
+    await page.getByLabel('Session key').waitFor();
+  });
+});

@@ -1,0 +1,25 @@
+// What a first visit loads.
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { projectDir } from '../support/process.ts';
+
+const firstLoadBytesMax = 200_000;
+const folder = join(projectDir, 'dist/web');
+
+describe('the built page', () => {
+  const index = readFileSync(join(folder, 'index.html'), 'utf8');
+  const files = [...index.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, name = '']) => name);
+
+  it('loads little at first', () => {
+    assert.ok(files.length >= 3, index);
+    const bytes = ['index.html', ...files].map((name) => statSync(join(folder, `${name}.br`)).size);
+    const sum = bytes.reduce((a, b) => a + b);
+    assert.ok(sum <= firstLoadBytesMax, `${sum} bytes`);
+  });
+
+  it('has nothing inline, and names no other place', () => {
+    assert.doesNotMatch(index, /<style|<script(?![^>]*src=)|style=|\son\w+=|https?:/);
+  });
+});

@@ -1,0 +1,173 @@
+// What becomes of the events of a log.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ParleyEvent } from '../../../src/client/parley.ts';
+import type { CallItem, Item } from './items.ts';
+import { createTimeline } from './timeline.ts';
+
+type Draft = Partial<ParleyEvent> & { readonly tool_call_id?: string; readonly [more: string]: unknown };
+
+function timelineOf(...drafts: readonly Draft[]) {
+  const timeline = createTimeline();
+  for (const [id, draft] of drafts.entries())
+    timeline.take({ id, source: 'agent', message: '', ...draft } as ParleyEvent);
+  return timeline;
+}
+
+const state = (agentState: string, reason = ''): Draft => ({
+  source: 'environment',
+  observation: 'agent_state_changed',
+  extras: { agent_state: agentState, reason },
+});
+const asks: Draft = {
+  action: 'run',
+  message: 'rm x',
+  tool_call_id: 'c1',
+  args: { command: 'rm x', confirmation_state: 'awaiting_confirmation', security_risk: 2 },
+};
+
+function callOf(item: Item | undefined): CallItem['call'] {
+  assert.equal(item?.kind, 'call');
+  return (item as CallItem).call;
+}
+
+describe('a timeline', () => {
+  it('makes one thing of an action and its observation, in the place of the first', () => {
+    const { items } = timelineOf(
+      { action: 'run', tool_call_id: 'c1', args: { command: 'ls' }, message: 'List' },
+      { action: 'message', args: { content: 'Meanwhile' } },
+      {
+        observation: 'run',
+        tool_call_id: 'c1',
+        content: 'a\n',
+        extras: { metadata: { exit_code: 2 }, outcome: 'failed' },
+      },
+    );
+    assert.deepEqual(
+      items().map(({ id, kind }) => [id, kind]),
+      [
+        [0, 'call'],
+        [1, 'message'],
+      ],
+    );
+    const call = callOf(items()[0]);
+    assert.deepEqual([call.subject, call.output, call.exitCode, call.outcome], ['ls', 'a\n', 2, 'failed']);
+  });
+
+  it('makes another thing of an id that is used again', () => {
+    const end: Draft = {
+      observation: 'run',
+      tool_call_id: 'c1',
+      content: 'x',
+      extras: { outcome: 'completed' },
+    };
+    const begin: Draft = { action: 'run', tool_call_id: 'c1', args: { command: 'ls' } };
+    const { items } = timelineOf(begin, end, begin);
+    assert.deepEqual(
+      items().map((item) => callOf(item).outcome),
+      ['completed', undefined],
+    );
+  });
+
+  it('shows an observation whose action is not there', () => {
+    const { items } = timelineOf({
+      observation: 'read',
+      content: 'text',
+      extras: { path: '/x/workspace/a/b.ts' },
+    });
+    assert.deepEqual([callOf(items()[0]).subject, callOf(items()[0]).output], ['a/b.ts', 'text']);
+  });
+
+  it('parts the diff of an edit from what was said about it', () => {
+    const diff = '--- /dev/null\n+++ a.txt\n@@ -0,0 +1,1 @@\n+one';
+    const { items } = timelineOf({
+      observation: 'edit',
+      content: `${diff}\nIt was rejected.`,
+      extras: { path: 'a.txt', prev_exist: false },
+    });
+    const call = callOf(items()[0]);
+    assert.deepEqual([call.diff, call.output, call.createsFile], [diff, 'It was rejected.', true]);
+  });
+
+  it('holds a question open until it is answered', () => {
+    const open = timelineOf(asks, state('awaiting_user_confirmation'));
+    assert.deepEqual(open.state().question, { event: 0, risk: 2, answer: 'open' });
+    for (const [args, answer] of [
+      [{ agent_state: 'user_confirmed', decision: 'allow' }, 'allow'],
+      [{ agent_state: 'user_confirmed', decision: 'allow_always' }, 'allow_always'],
+      [{ agent_state: 'user_rejected', decision: 'reject' }, 'reject'],
+    ] as const) {
+      const timeline = timelineOf(
+        asks,
+        { source: 'user', action: 'change_agent_state', args },
+        state('running'),
+      );
+      assert.equal(callOf(timeline.items()[0]).question?.answer, answer);
+      assert.equal(timeline.state().question, undefined);
+    }
+  });
+
+  it('closes a question that nobody can answer any more', () => {
+    const timeline = timelineOf(
+      asks,
+      state('awaiting_user_confirmation'),
+      state('stopped', 'You stopped it.'),
+    );
+    assert.equal(callOf(timeline.items()[0]).question?.answer, 'closed');
+    assert.equal(timeline.state().agentState, 'stopped');
+  });
+
+  it('asks at a call that was announced before', () => {
+    const { items, state: now } = timelineOf(
+      { action: 'run', tool_call_id: 'c1', args: { command: 'rm x' } },
+      asks,
+    );
+    assert.equal(items().length, 1);
+    assert.equal(now().question?.event, 1);
+  });
+
+  it('keeps one plan for each message of the user, as it was last', () => {
+    const plan = (title: string): Draft => ({
+      action: 'task_tracking',
+      args: { task_list: [{ title, status: 'done' }] },
+    });
+    const user: Draft = { source: 'user', action: 'message', args: { content: 'Go on' } };
+    const { items, state: now } = timelineOf(plan('a'), plan('b'), user, plan('c'));
+    const titles = items().flatMap((item) =>
+      item.kind === 'plan' ? item.tasks.map(({ title }) => title) : [],
+    );
+    assert.deepEqual(titles, ['b', 'c']);
+    assert.equal(now().tasks[0]?.title, 'c');
+  });
+
+  it('tells a fault once, though it is also why the conversation stopped', () => {
+    const { items } = timelineOf(
+      { observation: 'error', content: 'It died. Its last words: x' },
+      state('stopped', 'It died.'),
+    );
+    assert.deepEqual(
+      items().map(({ kind }) => kind),
+      ['error'],
+    );
+  });
+
+  it('passes over what it does not know', () => {
+    const { items } = timelineOf({ action: 'from_the_future' }, { observation: '__proto__' }, {});
+    assert.deepEqual(items(), []);
+  });
+
+  it('never changes what it has given out', () => {
+    const timeline = timelineOf(asks);
+    const before = timeline.items();
+    timeline.take({
+      id: 1,
+      source: 'agent',
+      message: '',
+      observation: 'run',
+      content: 'x',
+      tool_call_id: 'c1',
+    } as ParleyEvent);
+    assert.equal(callOf(before[0]).output, '');
+    assert.equal(callOf(timeline.items()[0]).output, 'x');
+  });
+});
