@@ -1,4 +1,4 @@
-// The frame of a form for one entry of a list: it takes the focus when it opens and gives it back when it is closed.
+// The frame of a form for one entry of a list: it takes the focus when it opens.
 import { type ReactNode, useEffect, useRef } from 'react';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
@@ -15,26 +15,10 @@ interface EntryFrameProps {
   readonly children: ReactNode;
 }
 
-function useLentFocus() {
-  const frame = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    frame.current?.querySelector<HTMLElement>('input, select, textarea')?.focus();
-    return () => {
-      if (before instanceof HTMLElement) setTimeout(() => giveBack(before));
-    };
-  }, []);
-  return frame;
-}
-
-/** Only where nobody has taken it meanwhile. */
-function giveBack(to: HTMLElement): void {
-  if (document.activeElement === document.body && to.isConnected) to.focus();
-}
-
 export function EntryFrame({ title, form, atFields, submit, extra, children }: EntryFrameProps) {
   const texts = useSettingsTexts();
-  const frame = useLentFocus();
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => frame.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
   return (
     <div className="entry-frame" ref={frame}>
       <Form className="entry-form" error={form.error} onSubmit={form.submit}>

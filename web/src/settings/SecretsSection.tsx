@@ -112,14 +112,16 @@ export function SecretsSection({ settings }: SectionProps) {
             mono
             facts={[description]}
             actions={
-              <>
-                <EntryAction
-                  label={texts.change}
-                  of={name}
-                  onClick={() => form.open(name, { name, description: description ?? '' })}
-                />
-                <EntryAction label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
-              </>
+              form.entry === name ? undefined : (
+                <>
+                  <EntryAction
+                    label={texts.change}
+                    of={name}
+                    onClick={() => form.open(name, { name, description: description ?? '' })}
+                  />
+                  <EntryAction label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
+                </>
+              )
             }
           >
             {form.entry === name ? <SecretForm form={form} /> : null}

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useDraft } from '../session/drafts.ts';
 import { faultsAt } from '../texts/errors.ts';
+import { useLentFocus } from './lentFocus.ts';
 import { useUnsaved } from './unsaved.tsx';
 
 export type Secrets = Readonly<Record<string, string>>;
@@ -52,6 +53,7 @@ export function useEntryForm<Fields extends object, Out = void>(
   const { draft, change, clear } = useDraft(`settings.${name}`, start);
   const [secrets, setSecrets] = useState<Secrets>({});
   const { entry, fields, before } = draft;
+  const lend = useLentFocus(entry !== null);
 
   function forget() {
     clear();
@@ -80,6 +82,7 @@ export function useEntryForm<Fields extends object, Out = void>(
     busy: sending.isPending,
     error: sending.error,
     open: (id, filled) => {
+      lend();
       setSecrets({});
       sending.reset();
       change({ entry: id, fields: filled, before: filled });
