@@ -41,6 +41,8 @@ export interface Plan {
   };
   /** Of the built-in agent, with each model API. */
   readonly agent: { readonly starts: number };
+  /** Visits in a browser. */
+  readonly page: { readonly opens: number };
   readonly gateway: {
     /** Sizes of a request, for one connection; the first also for the streams. */
     readonly bodyBytes: readonly number[];
@@ -83,6 +85,7 @@ export const fullPlan: Plan = {
   },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
   agent: { starts: 10 },
+  page: { opens: 10 },
   gateway: {
     bodyBytes: [2_000, 200_000],
     warmups: 300,
@@ -117,6 +120,7 @@ export const quickPlan: Plan = {
   },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
   agent: { starts: 2 },
+  page: { opens: 2 },
   gateway: {
     bodyBytes: [2_000, 200_000],
     warmups: 50,

@@ -11,6 +11,7 @@ import { measureConversations, measureSettings } from './http.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
 import { measureList } from './list.ts';
 import { describeMachine } from './machine.ts';
+import { measurePage } from './page.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
 import { measureRuns } from './runs.ts';
@@ -36,6 +37,7 @@ const parts: readonly Part[] = [
   { name: 'runs', needsPostgres: true, measure: measureRuns },
   { name: 'agent', needsPostgres: false, measure: measureAgent },
   { name: 'gateway', needsPostgres: false, measure: measureGateway },
+  { name: 'page', needsPostgres: false, measure: measurePage },
 ];
 
 /** Promised as well, and proven elsewhere. */

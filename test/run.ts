@@ -20,16 +20,16 @@ const groups: Readonly<Record<string, Group>> = {
   },
   // They start programs and wait for them: two at a time.
   runs: {
-    files: ['src/{runtime,workspaces}/**/*.test.ts'],
+    files: ['src/{runtime,workspaces}/**/*.test.ts', 'test/runs/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
     minutesMax: 6,
   },
   faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 5 },
-  // A real browser, which wants a core for itself.
+  // Each file has a browser of its own: two at a time.
   web: {
     files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],
-    flags: ['--test-concurrency=1'],
-    minutesMax: 4,
+    flags: ['--test-concurrency=2'],
+    minutesMax: 5,
   },
   // Not part of `npm test`: they install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },

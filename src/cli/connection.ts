@@ -5,7 +5,7 @@ import { createParley, type Parley, ParleyError } from '../client/parley.ts';
 import { isLoopbackName, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 
-const usualUrl = 'http://127.0.0.1:3000';
+const usualPort = '3000';
 
 export interface ServiceAddress {
   readonly url: string;
@@ -15,8 +15,15 @@ export interface ServiceAddress {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function serviceAddress({ PARLEY_URL = usualUrl }: Environment = process.env): ServiceAddress {
-  const url = /^https?:\/\//i.test(PARLEY_URL) ? URL.parse(PARLEY_URL) : null;
+/** Whether the user said where the service is. */
+export function isAddressNamed(env: Environment = process.env): boolean {
+  return (env['PARLEY_URL'] ?? '') !== '';
+}
+
+export function serviceAddress(env: Environment = process.env): ServiceAddress {
+  const usual = `http://127.0.0.1:${env['PORT'] || usualPort}`;
+  const text = isAddressNamed(env) ? String(env['PARLEY_URL']) : usual;
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   if (url === null || url.username !== '' || url.password !== '' || url.search + url.hash !== '')
     throw new RefusalError('PARLEY_URL must be an http or https URL, such as http://127.0.0.1:3000.');
   return { url: url.href.replace(/\/+$/, ''), isLocal: isLoopbackName(url.hostname.replace(/^\[|\]$/g, '')) };
@@ -43,5 +50,5 @@ export function connect(): Parley {
   const where = address.isLocal
     ? 'run this in the folder of the service, name its data folder with PARLEY_DATA_DIR, or set PARLEY_KEY'
     : 'set PARLEY_KEY';
-  throw new ParleyError('unauthorized', `There is no key for ${address.url}: ${where}.`, { status: 401 });
+  throw new ParleyError('unauthorized', `There is no key for ${address.url}: ${where}.`);
 }

@@ -32,9 +32,7 @@ export async function getConversation(parley: Parley, typed: string | undefined)
   }
   const [first, ...others] = await listBeginning(parley, typed);
   if (first === undefined)
-    throw new ParleyError('not_found', 'There is no such conversation; "parley list" shows them.', {
-      status: 404,
-    });
+    throw new ParleyError('not_found', 'There is no such conversation; "parley list" shows them.');
   if (others.length === 0) return first;
   const ids = [first, ...others].slice(0, shownMax).map(({ conversation_id }) => conversation_id);
   throw new RefusalError(

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { ownerName } from '../users/owner.ts';
 import type { Command } from './command.ts';
-import { findKey, serviceAddress } from './connection.ts';
+import { findKey, isAddressNamed, serviceAddress } from './connection.ts';
 import { withSettings } from './database.ts';
 import { checkDatabase } from './doctorDatabase.ts';
 import { checkAgents, checkDataDir, checkSandbox } from './doctorMachine.ts';
@@ -65,7 +65,7 @@ async function localFindings(config: Config): Promise<Finding[]> {
     // The clock of the database is the one that counts; where it was not asked, that of the service.
     const clockKnown = config.databaseUrl !== undefined;
     found.push(...asked.findings.filter(({ check }) => check !== 'clock' || !clockKnown));
-  } else if (process.env['PARLEY_URL'] !== undefined)
+  } else if (isAddressNamed())
     found.push(wrong('service', `No Parley answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'));
   else found.push(await checkPort(config));
   return [...found, checkModel(settings)];

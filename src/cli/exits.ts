@@ -1,5 +1,5 @@
 // Exit codes, once for all commands, and which of them an error of the client comes to.
-import type { ParleyError } from '../client/errors.ts';
+import type { ParleyError, ParleyErrorCode } from '../client/errors.ts';
 import type { StopCode } from '../lifecycle/states.ts';
 
 export const exits = {
@@ -23,25 +23,29 @@ export const followExitHelp = `With --follow it ends when the agent waits for yo
             130 you left with Ctrl-C: the conversation goes on.
 `;
 
-export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000) with the key in PARLEY_KEY, or else
-with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
+export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000, or at PORT) with the key in PARLEY_KEY,
+or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
 beginning that no other has. Where the output is no terminal, or with --json, it is JSON, a line each; --text
 is for people everywhere.
 `;
 
-const statusExits: Readonly<Record<number, number>> = {
-  0: exits.unreachable,
-  401: exits.unreachable,
-  403: exits.unreachable,
-  404: exits.notFound,
-  400: exits.misused,
-  413: exits.misused,
-  415: exits.failed,
-  422: exits.misused,
+const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {
+  network: exits.unreachable,
+  timeout: exits.unreachable,
+  unexpected: exits.unreachable,
+  unauthorized: exits.unreachable,
+  forbidden: exits.unreachable,
+  host_not_allowed: exits.unreachable,
+  not_found: exits.notFound,
+  no_workspace: exits.notFound,
+  no_repository: exits.notFound,
+  invalid: exits.misused,
+  bad_limit: exits.misused,
+  body_too_large: exits.misused,
 };
 
-export function exitOfError({ code, status }: ParleyError): number {
-  return code === 'unexpected' ? exits.unreachable : (statusExits[status] ?? exits.failed);
+export function exitOfError({ code }: ParleyError): number {
+  return codeExits[code] ?? exits.failed;
 }
 
 const failures: ReadonlySet<StopCode> = new Set([

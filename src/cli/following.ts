@@ -5,7 +5,7 @@ import { exitOfStop, exits } from './exits.ts';
 import type { Output } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { showProgress } from './progress.ts';
-import { describeEvent, describeQuestion } from './timeline.ts';
+import { createTimeline, describeQuestion } from './timeline.ts';
 
 export interface Following {
   readonly parley: Parley;
@@ -28,11 +28,9 @@ async function readTail(parley: Parley, id: string): Promise<{ newest: number; s
 }
 
 function printer({ output, linesMax }: Following): (event: ParleyEvent) => void {
-  const { isJson, style } = output;
-  return (event) => {
-    if (isJson) output.json(event);
-    else output.text(describeEvent(event, { style, linesMax }));
-  };
+  if (output.isJson) return output.json;
+  const tell = createTimeline({ style: output.style, linesMax });
+  return (event) => output.text(tell(event));
 }
 
 function reportConnection({ output }: Following): (state: 'live' | 'reconnecting') => void {

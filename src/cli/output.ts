@@ -43,7 +43,8 @@ export function createOutput({ json, text }: { readonly json: boolean; readonly 
     isLive: !isJson && process.stdout.isTTY === true,
     // It looks at NO_COLOR and at the terminal.
     style: (format, styled) => styleText(format, styled, { stream: process.stdout }),
-    columns: process.stdout.columns ?? columnsUsual,
+    // Some terminals say 0.
+    columns: process.stdout.columns || columnsUsual,
     json: (value) => void process.stdout.write(jsonLine(value)),
     text: (said) => void process.stdout.write(said),
     note: (said) => void process.stderr.write(said),

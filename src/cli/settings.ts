@@ -13,9 +13,11 @@ import {
   type SettingsChange,
   secretMembers,
 } from '../settings/schema.ts';
+import type { Settings } from '../settings/service.ts';
 import { ownerName } from '../users/owner.ts';
 import { compileCheck } from '../validation.ts';
 import type { Command } from './command.ts';
+import { connect, isAddressNamed } from './connection.ts';
 import { withSettings } from './database.ts';
 
 const help = `Usage: parley settings get [NAME] [--user USER]
@@ -24,6 +26,8 @@ const help = `Usage: parley settings get [NAME] [--user USER]
        parley settings export [--user USER]
 
 Reads and writes a user's settings (default user: ${ownerName}). A running service follows within a second.
+Where PARLEY_URL is set and no user is named, get, set and export speak to that service, for the user of the key
+in PARLEY_KEY or of the owner's; otherwise the settings are those in the data folder or at DATABASE_URL.
 
 get      Prints the record as JSON, or one member of it.
 set      Stores one member. VALUE is JSON, or else taken as text; null clears it.
@@ -38,7 +42,27 @@ Examples: parley settings set llm_model anthropic/claude-sonnet-4-5
 
 interface Asked {
   readonly words: readonly string[];
-  readonly user: string;
+  /** Undefined: nobody was named. */
+  readonly user: string | undefined;
+}
+
+type SettingsRecord = Awaited<ReturnType<Settings['read']>>;
+
+/** Where the settings are: in a service that was named, or in the database of this machine. */
+function placeOf({ user }: Asked) {
+  if (user === undefined && isAddressNamed()) {
+    const { settings } = connect();
+    return {
+      read: async () => (await settings.get()) as SettingsRecord,
+      write: async (change: SettingsChange) => void (await settings.update(change)),
+    };
+  }
+  const name = user ?? ownerName;
+  return {
+    read: () => withSettings(name, (settings, { userId }) => settings.read(userId)),
+    write: async (change: SettingsChange) =>
+      void (await withSettings(name, (settings, writer) => settings.update(writer, 'patch', change))),
+  };
 }
 
 type Action = (asked: Asked) => Promise<void>;
@@ -52,9 +76,10 @@ function checkedBy(schema: Parameters<typeof compileCheck>[0], value: unknown): 
   if (error !== undefined) throw error;
 }
 
-const get: Action = async ({ words: [name, ...rest], user }) => {
+const get: Action = async (asked) => {
+  const [name, ...rest] = asked.words;
   if (rest.length > 0) throw new RefusalError('Name one member, or none for all.');
-  const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
+  const record = await placeOf(asked).read();
   if (name !== undefined && !Object.hasOwn(record, name))
     throw new RefusalError('There is no such member of the settings.');
   print(name === undefined ? record : record[name as keyof typeof record]);
@@ -68,7 +93,8 @@ function parseValue(text: string): unknown {
   }
 }
 
-const set: Action = async ({ words: [name = '', value, ...rest], user }) => {
+const set: Action = async (asked) => {
+  const [name = '', value, ...rest] = asked.words;
   // Tool servers hold keys, too.
   const isSecret = [...secretMembers, 'mcp_config'].includes(name);
   if (name === '' || rest.length > 0) throw new RefusalError('Say "parley settings set NAME VALUE".');
@@ -79,7 +105,7 @@ const set: Action = async ({ words: [name = '', value, ...rest], user }) => {
   if (sent === '' || sent === mask) throw new RefusalError('The value is empty; null clears.');
   const change = { [name]: sent } as SettingsChange;
   checkedBy(PatchSettings, change);
-  await withSettings(user, (settings, writer) => settings.update(writer, 'patch', change));
+  await placeOf(asked).write(change);
 };
 
 function checkImport({ settings, providers, secrets }: Imported): void {
@@ -88,7 +114,7 @@ function checkImport({ settings, providers, secrets }: Imported): void {
   for (const secret of secrets) checkedBy(NewSecret, secret);
 }
 
-const importFile: Action = async ({ words: [file, ...rest], user }) => {
+const importFile: Action = async ({ words: [file, ...rest], user = ownerName }) => {
   if (file === undefined || rest.length > 0) throw new RefusalError('Name one file.');
   let text: string;
   try {
@@ -113,8 +139,8 @@ const importFile: Action = async ({ words: [file, ...rest], user }) => {
   if (ignored.length > 0) process.stderr.write(`Not known here, left out: ${ignored.join(', ')}.\n`);
 };
 
-const exportAll: Action = async ({ user }) => {
-  const record = await withSettings(user, (settings, { userId }) => settings.read(userId));
+const exportAll: Action = async (asked) => {
+  const record = await placeOf(asked).read();
   const kept = Object.entries(record).filter(([name, value]) => value !== null && !isDerived(name));
   print(Object.fromEntries(kept));
 };
@@ -124,7 +150,7 @@ const actions: Readonly<Record<string, Action>> = { get, set, import: importFile
 async function run(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
-    options: { user: { type: 'string', default: ownerName } },
+    options: { user: { type: 'string' } },
     allowPositionals: true,
   });
   const [action = '', ...words] = positionals;

@@ -106,6 +106,7 @@ const actions: Readonly<Record<string, Teller>> = {
   call_tool_mcp: tellUse,
 };
 
+/** Where it did not go well; otherwise its beginning has said it. */
 function tellOutcome({ content, extras }: ParleyEvent, { style }: TimelineOptions): string {
   if (extras?.['outcome'] !== 'failed' && extras?.['outcome'] !== 'unfinished') return '';
   const why = plainLine(content ?? '') || `It is ${extras['outcome']}.`;
@@ -121,7 +122,6 @@ const observations: Readonly<Record<string, Teller>> = {
       code === 0 || code === undefined ? '' : `${indent(style('red', `exit code ${String(code)}`))}\n`;
     return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
   },
-  // The action has told of it already, where it went well.
   edit: tellOutcome,
   read: tellOutcome,
   browse: tellOutcome,
@@ -132,10 +132,22 @@ const observations: Readonly<Record<string, Teller>> = {
   workspace_removed: ({ content }, { style }) => `${style('yellow', `! ${plainText(content ?? '')}`)}\n`,
 };
 
-/** The text for an event; empty for those that say nothing to people. */
-export function describeEvent(event: ParleyEvent, options: TimelineOptions): string {
-  const tell = event.action === undefined ? observations[event.observation ?? ''] : actions[event.action];
-  return tell?.(event, options) ?? '';
+/** Edits that have begun; more are forgotten. */
+const openEditsMax = 100;
+
+/** Gives the text for each event of a log in order; empty for those that say nothing to people. */
+export function createTimeline(options: TimelineOptions): (event: ParleyEvent) => string {
+  /** Those whose change was told when they began: the others tell it when they end. */
+  const told = new Set<string>();
+  return (event) => {
+    const { action, observation = '', tool_call_id: call = '', args, content = '' } = event;
+    if (action === 'edit' && textOf(args?.['diff']) !== '' && told.size < openEditsMax) told.add(call);
+    const tell = action === undefined ? observations[observation] : actions[action];
+    const text = tell?.(event, options) ?? '';
+    const diffIsNew = action === undefined && observation === 'edit' && !told.delete(call);
+    if (!diffIsNew || !content.startsWith('--- ')) return text;
+    return `${indent(colourDiff(block(content, options), options.style))}\n${text}`;
+  };
 }
 
 /** What the agent asks leave for, in one line. */

@@ -1,26 +1,10 @@
 // A real browser for tests of the page. It reaches this machine alone, and whatever it complains of fails the test.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import chromium, { inflate, setupLambdaEnvironment } from '@sparticuz/chromium';
-import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launchBrowser } from '../support/chromium.ts';
 
-/** Not those that the package offers: they are for one page in one process, and weaken what is tested. */
-const flags = [
-  '--no-sandbox',
-  '--no-zygote',
-  '--disable-gpu',
-  '--font-render-hinting=none',
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
-];
 const waitMs = 15_000;
-
-/** The browser that is tested with is one for Linux on x64. */
-export const noBrowser =
-  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine';
 
 export interface TestBrowser {
   /** Another tab, with a storage of its own. `url` is where all that it asks for must be. */
@@ -66,30 +50,13 @@ async function openTab(browser: Browser, t: Cleanup, url: string, options: Brows
   return page;
 }
 
-/** The libraries that come with the package, for machines that have none of their own. */
-async function withOwnLibraries(): Promise<void> {
-  const packed = fileURLToPath(new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium')));
-  if (!existsSync(join(tmpdir(), 'al2023', 'lib'))) await inflate(packed);
-  setupLambdaEnvironment(join(tmpdir(), 'al2023', 'lib'));
-}
-
-async function launch(): Promise<Browser> {
-  const options = { executablePath: await chromium.executablePath(), args: flags };
-  try {
-    return await playwright.launch(options);
-  } catch {
-    await withOwnLibraries();
-    return playwright.launch(options);
-  }
-}
-
 /** One for a whole file, for a start takes longer than most tests; it ends with them. */
 export function useBrowser(): TestBrowser {
   let launched: Promise<Browser> | undefined;
   after(async () => (await launched)?.close());
   return {
     open: async (t, url, options = {}) => {
-      launched ??= launch();
+      launched ??= launchBrowser();
       return openTab(await launched, t, url, options);
     },
   };

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createScriptedModel, listenScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 const key = 'sk-canary-of-the-page-5d1f';
 

@@ -1,10 +1,11 @@
 // What is shown while the service cannot be reached, and that nothing is lost by it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { noBrowser } from '../support/chromium.ts';
 import { startCutProxy } from '../support/cutProxy.ts';
 import { startRuns } from '../support/runs.ts';
 import { startService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 const lost = 'The connection to Parley is lost. Trying again…';
 

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 const path = (id: string) => `/conversations/${id}`;
 

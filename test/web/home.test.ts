@@ -1,9 +1,10 @@
 // The first screen: beginning a conversation, and finding one.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
 import { startService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 /** One pixel. */
 const png = Buffer.from(

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { FullSettings } from '../../src/settings/schema.ts';
+import { noBrowser } from '../support/chromium.ts';
 import { inspect } from '../support/inspect.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 /** What nobody sets: it tells what else is set. */
 const notSettable = [

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/chromium.ts';
 import { inspect } from '../support/inspect.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/chromium.ts';
 import { startService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 interface Violation {
   readonly id: string;

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/chromium.ts';
 import { inspect } from '../support/inspect.ts';
 import { startMcpServer } from '../support/mcpServer.ts';
 import { startService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 const mask = '**********';
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });

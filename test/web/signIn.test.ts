@@ -1,8 +1,9 @@
 // How somebody comes in, and out again.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { noBrowser } from '../support/chromium.ts';
 import { startService } from '../support/service.ts';
-import { enter, noBrowser, useBrowser } from './browser.ts';
+import { enter, useBrowser } from './browser.ts';
 
 describe('signing in', { skip: noBrowser }, () => {
   const browser = useBrowser();

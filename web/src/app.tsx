@@ -11,6 +11,15 @@ import { SettingsScreen } from './settings/SettingsScreen.tsx';
 import { Shell } from './shell/Shell.tsx';
 import { TextsProvider, useTexts } from './texts/texts.tsx';
 
+/** Ids may hold a colon, which some write as %3A. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
 function NotFound() {
   const { shell } = useTexts();
   return (
@@ -39,9 +48,7 @@ function Screens() {
       <Route path="/">
         <Home />
       </Route>
-      <Route path="/conversations/:id">
-        {({ id }) => <Conversation key={id} id={decodeURIComponent(id)} />}
-      </Route>
+      <Route path="/conversations/:id">{({ id }) => <Conversation key={id} id={decoded(id)} />}</Route>
       <Route path="/settings">
         <Redirect to="/settings/model" replace />
       </Route>

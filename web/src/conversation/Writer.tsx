@@ -54,7 +54,7 @@ export function Writer({
         submit();
       }}
     >
-      <ErrorCallout error={send.error} />
+      <ErrorCallout error={send.error} kept />
       <MessageBox
         label={conversation.message}
         placeholder={stopped ? conversation.placeholderStopped : conversation.placeholder}

@@ -151,6 +151,15 @@ describe('a timeline', () => {
     );
   });
 
+  it('leaves out tools that only think, unless they ask', () => {
+    const args = { name: 'update_plan', kind: 'think', arguments: {} };
+    const begin: Draft = { action: 'call_tool', tool_call_id: 'c1', args };
+    const end: Draft = { observation: 'call_tool', tool_call_id: 'c1', content: 'Shown.', extras: args };
+    assert.equal(timelineOf(begin, end).items().length, 0);
+    const asking: Draft = { ...begin, args: { ...args, confirmation_state: 'awaiting_confirmation' } };
+    assert.equal(timelineOf(asking, end).items().length, 1);
+  });
+
   it('passes over what it does not know', () => {
     const { items } = timelineOf({ action: 'from_the_future' }, { observation: '__proto__' }, {});
     assert.deepEqual(items(), []);

@@ -42,6 +42,10 @@ function messageOf(event: ParleyEvent): Item {
   };
 }
 
+function isAside({ args, extras }: ParleyEvent): boolean {
+  return ((args ?? extras ?? {}) as Members)['kind'] === 'think';
+}
+
 /** States in which a question that was not answered no longer waits. */
 const pastQuestions: ReadonlySet<string> = new Set(['running', 'stopped', 'awaiting_user_input', 'loading']);
 
@@ -83,6 +87,8 @@ export function createTimeline(): Timeline {
       return;
     }
     const question = questionOf(event);
+    // Plans and the like are told by events of their own.
+    if (question === undefined && before === undefined && isAside(event)) return;
     // An action that asks may be of a call that was announced before.
     if (before !== undefined && known !== undefined && before.call.outcome === undefined) {
       items[known] = {

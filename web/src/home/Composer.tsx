@@ -234,7 +234,7 @@ export function Composer() {
       {draft.open ? (
         <MoreOptions draft={draft} change={edit} error={creation.error} mcpFault={mcpFault} />
       ) : null}
-      <ErrorCallout error={creation.error} />
+      <ErrorCallout error={creation.error} kept />
     </form>
   );
 }

@@ -17,13 +17,20 @@ export function Callout({ kind, children }: { readonly kind: Kind; readonly chil
   );
 }
 
+interface ErrorProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+  /** Something was typed, and is kept. */
+  readonly kept?: boolean;
+}
+
 /** Nothing where nothing went wrong. */
-export function ErrorCallout({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
+export function ErrorCallout({ error, onRetry, kept = false }: ErrorProps) {
   const texts = useTexts();
   if (error === null || error === undefined) return null;
   return (
     <Callout kind="error">
-      {errorText(error, texts)}{' '}
+      {errorText(error, texts)} {kept ? texts.shell.kept : null}
       {onRetry === undefined ? null : (
         <button type="button" className="link-button" onClick={onRetry}>
           {texts.shell.tryAgain}

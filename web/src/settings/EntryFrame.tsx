@@ -24,7 +24,7 @@ export function EntryFrame({ title, form, atFields, submit, extra, children }: E
       <Form className="entry-form" error={form.error} onSubmit={form.submit}>
         <h3>{title}</h3>
         {children}
-        {atFields ? null : <ErrorCallout error={form.error} />}
+        {atFields ? null : <ErrorCallout error={form.error} kept />}
         <div className="row">
           <button type="submit" className="button primary">
             {submit}

@@ -17,7 +17,7 @@ export function SaveBar({ form }: { readonly form: SettingsForm }) {
   }, [changed]);
   return (
     <div className={changed || saved ? 'save-bar' : 'hidden'}>
-      <ErrorCallout error={error} />
+      <ErrorCallout error={error} kept />
       <div className="row">
         {changed ? (
           <>

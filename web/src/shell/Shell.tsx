@@ -112,10 +112,20 @@ function Bar({ onHelp }: { readonly onHelp: () => void }) {
   );
 }
 
+/** Who listens to the page, or goes by keys, is at the start of a new screen. */
+function useFocusOnScreen(path: string): void {
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current !== path) document.getElementById('content')?.focus();
+    shown.current = path;
+  }, [path]);
+}
+
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [helping, setHelping] = useState(false);
-  const [, go] = useLocation();
+  const [path, go] = useLocation();
   useFollowing();
+  useFocusOnScreen(path);
   useShortcuts(
     useMemo(
       () => ({

@@ -24,6 +24,7 @@ export const de: Texts = {
     cancel: 'Abbrechen',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    kept: 'Was du geschrieben hast, ist noch da.',
     now: 'gerade eben',
   },
   signIn: {
@@ -214,8 +215,8 @@ export const de: Texts = {
     secretKeep: 'Den gespeicherten behalten',
   },
   errors: {
-    network: 'Parley ist nicht erreichbar. Was du geschrieben hast, ist noch da.',
-    timeout: 'Parley hat nicht rechtzeitig geantwortet. Was du geschrieben hast, ist noch da.',
+    network: 'Parley ist nicht erreichbar.',
+    timeout: 'Parley hat nicht rechtzeitig geantwortet.',
     unexpected: 'Etwas anderes als Parley hat geantwortet.',
   },
 };

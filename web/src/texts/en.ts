@@ -23,6 +23,7 @@ export const en = {
     cancel: 'Cancel',
     copy: 'Copy',
     copied: 'Copied',
+    kept: 'What you typed is still here.',
     now: 'just now',
   },
   signIn: {
@@ -213,8 +214,8 @@ export const en = {
     secretKeep: 'Keep the stored one',
   },
   errors: {
-    network: 'Parley cannot be reached. What you typed is still here.',
-    timeout: 'Parley did not answer in time. What you typed is still here.',
+    network: 'Parley cannot be reached.',
+    timeout: 'Parley did not answer in time.',
     unexpected: 'Something else than Parley answered.',
   },
 };

@@ -70,7 +70,7 @@ export function ServersJson({ config }: { readonly config: Settings['mcp_config'
         onChange={type}
         fault={jsonFault ?? said}
       />
-      {said === undefined ? <ErrorCallout error={update.error} /> : null}
+      {said === undefined ? <ErrorCallout error={update.error} kept /> : null}
       <div className="row">
         {changed ? (
           <>

