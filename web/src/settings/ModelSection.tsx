@@ -1,49 +1,25 @@
-// Which model the agents use. The pattern for the other sections.
-import { useQuery } from '@tanstack/react-query';
-import { TextField } from '../parts/fields.tsx';
-import { SecretField } from '../parts/SecretField.tsx';
-import { useParley } from '../session/session.tsx';
-import { useTexts } from '../texts/texts.tsx';
+// Which model the agents use, and what it may take.
+import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { useNames } from './choices.ts';
 import { useSettingsForm } from './form.ts';
-import { Section } from './Section.tsx';
+import { NumberMemberField, SecretMemberField, SwitchMemberField, TextMemberField } from './members.tsx';
+import { Group, Section } from './Section.tsx';
 import type { SectionProps } from './sections.ts';
 
 export function ModelSection({ settings }: SectionProps) {
-  const { model: texts } = useTexts().settings;
-  const parley = useParley();
+  const { model: texts } = useSettingsTexts();
   const form = useSettingsForm('model', settings);
-  const models = useQuery({
-    queryKey: ['options', 'models'],
-    queryFn: ({ signal }) => parley.options.models({ signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const models = useNames('models');
   return (
     <Section title={texts.title} lead={texts.lead} form={form}>
-      <TextField
-        label={texts.llm_model}
-        hint={texts.llm_model_hint}
-        mono
-        value={form.text('llm_model')}
-        onChange={(value) => form.set('llm_model', value || null)}
-        suggestions={models.data}
-        fault={form.fault('llm_model')}
-      />
-      <SecretField
-        label={texts.llm_api_key}
-        isSet={settings.llm_api_key_set}
-        value={form.secret('llm_api_key')}
-        onChange={(value) => form.setSecret('llm_api_key', value)}
-        fault={form.fault('llm_api_key')}
-      />
-      <TextField
-        label={texts.llm_base_url}
-        hint={texts.llm_base_url_hint}
-        type="url"
-        mono
-        value={form.text('llm_base_url')}
-        onChange={(value) => form.set('llm_base_url', value || null)}
-        fault={form.fault('llm_base_url')}
-      />
+      <TextMemberField form={form} name="llm_model" mono suggestions={models} />
+      <SecretMemberField form={form} name="llm_api_key" isSet={settings.llm_api_key_set} />
+      <TextMemberField form={form} name="llm_base_url" type="url" mono />
+      <Group title={texts.limits}>
+        <NumberMemberField form={form} name="max_iterations" />
+        <NumberMemberField form={form} name="max_budget_per_task" />
+        <SwitchMemberField form={form} name="enable_default_condenser" />
+      </Group>
     </Section>
   );
 }

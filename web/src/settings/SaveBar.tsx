@@ -1,4 +1,5 @@
-// The end of a section: whether something is unsaved, what went wrong, and the buttons.
+// The end of a section, where something was changed: what went wrong, and the buttons. After that, that it is saved.
+import { useEffect, useRef } from 'react';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
 import { useTexts } from '../texts/texts.tsx';
@@ -6,21 +7,31 @@ import type { SettingsForm } from './form.ts';
 
 export function SaveBar({ form }: { readonly form: SettingsForm }) {
   const { settings } = useTexts();
+  const { changed, saved, error } = form;
+  const status = useRef<HTMLParagraphElement>(null);
+  const before = useRef(changed);
+  useEffect(() => {
+    // The button that was pressed is gone; whoever uses the keyboard goes on from here.
+    if (before.current && !changed && document.activeElement === document.body) status.current?.focus();
+    before.current = changed;
+  }, [changed]);
   return (
-    <div className="save-bar">
-      <ErrorCallout error={form.error} kept />
+    <div className={changed || saved ? 'save-bar' : 'hidden'}>
+      <ErrorCallout error={error} kept />
       <div className="row">
-        <button type="submit" className="button primary" disabled={!form.changed || form.saving}>
-          {settings.save}
-        </button>
-        {form.changed ? (
-          <button type="button" className="button" onClick={form.discard} disabled={form.saving}>
-            {settings.discard}
-          </button>
+        {changed ? (
+          <>
+            <button type="submit" className="button primary">
+              {settings.save}
+            </button>
+            <button type="button" className="button" onClick={form.discard}>
+              {settings.discard}
+            </button>
+          </>
         ) : null}
-        <p role="status" className="quiet">
-          {form.changed ? settings.unsaved : null}
-          {form.saved && !form.changed ? (
+        <p role="status" className="quiet" ref={status} tabIndex={-1}>
+          {changed ? settings.unsaved : null}
+          {saved && !changed ? (
             <>
               <Icon name="check" /> {settings.saved}
             </>

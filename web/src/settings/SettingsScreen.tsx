@@ -2,8 +2,10 @@
 import { Link, Redirect } from 'wouter';
 import { Callout, ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { useSettings } from '../session/settings.ts';
+import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { sections } from './sections.ts';
+import { UnsavedGuard } from './unsaved.tsx';
 
 function Chosen({ section }: { readonly section: string }) {
   const texts = useTexts();
@@ -22,21 +24,26 @@ function Chosen({ section }: { readonly section: string }) {
 
 export function SettingsScreen({ section }: { readonly section: string }) {
   const { settings: texts } = useTexts();
+  const words = useSettingsTexts();
   return (
-    <div className="settings">
-      <h1>{texts.title}</h1>
-      <nav aria-label={texts.sections}>
-        <ul>
-          {sections.map(({ id, title }) => (
-            <li key={id}>
-              <Link href={`/settings/${id}`} aria-current={id === section ? 'page' : undefined}>
-                {title(texts)}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <Chosen section={section} />
-    </div>
+    <UnsavedGuard>
+      <div className="settings">
+        <h1>{texts.title}</h1>
+        <nav aria-label={texts.sections}>
+          <ul>
+            {sections.map(({ id, title }) => (
+              <li key={id}>
+                <Link href={`/settings/${id}`} aria-current={id === section ? 'page' : undefined}>
+                  {title(words)}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className="chosen">
+          <Chosen section={section} />
+        </div>
+      </div>
+    </UnsavedGuard>
   );
 }

@@ -213,15 +213,6 @@ export const de: Texts = {
     secretClear: 'Entfernen',
     secretCleared: 'Er wird beim Speichern entfernt.',
     secretKeep: 'Den gespeicherten behalten',
-    model: {
-      title: 'Modell',
-      lead: 'Welches Modell die Agenten benutzen, und mit wessen Schlüssel. Es gilt ab der nächsten Nachricht.',
-      llm_model: 'Modell',
-      llm_model_hint: 'Der Anbieter zuerst, wie anthropic/claude-sonnet-4-5.',
-      llm_api_key: 'Schlüssel des Modells',
-      llm_base_url: 'Adresse',
-      llm_base_url_hint: 'Nur für einen eigenen Server, der OpenAI Chat Completions spricht.',
-    },
   },
   errors: {
     network: 'Parley ist nicht erreichbar.',

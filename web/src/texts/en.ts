@@ -212,15 +212,6 @@ export const en = {
     secretClear: 'Remove',
     secretCleared: 'It is removed when you save.',
     secretKeep: 'Keep the stored one',
-    model: {
-      title: 'Model',
-      lead: 'Which model the agents use, and with whose key. It counts from the next message on.',
-      llm_model: 'Model',
-      llm_model_hint: 'The provider first, such as anthropic/claude-sonnet-4-5.',
-      llm_api_key: 'Key of the model',
-      llm_base_url: 'Address',
-      llm_base_url_hint: 'Only for a server of your own that speaks OpenAI chat completions.',
-    },
   },
   errors: {
     network: 'Parley cannot be reached.',

@@ -1,0 +1,229 @@
+// The settings record on the page: every member can be set, nothing typed is lost, and secrets only go in.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { FullSettings } from '../../src/settings/schema.ts';
+import { noBrowser } from '../support/chromium.ts';
+import { inspect } from '../support/inspect.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enter, useBrowser } from './browser.ts';
+
+/** What nobody sets: it tells what else is set. */
+const notSettable = [
+  'llm_api_key_set',
+  'search_api_key_set',
+  'provider_tokens_set',
+  'secrets_store',
+  'email_verified',
+];
+
+describe('the settings', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  async function open(t: TestContext, section: string, settings: object = {}) {
+    const service = await startService({}, t);
+    await service.ask('/api/settings', { method: 'PATCH', json: settings });
+    const page = await browser.open(t, service.url);
+    await enter(page, service, `/settings/${section}`);
+    await page.locator('.section').first().waitFor();
+    return { service, page };
+  }
+
+  const settingsOf = async (service: TestService) => (await service.ask('/api/settings')).body;
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+  async function save(page: Page) {
+    await button(page, 'Save').click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+  }
+
+  it('have a field for every member of the record that people can set', async (t) => {
+    const { page } = await open(t, 'model');
+    const found: string[] = [];
+    const links = page.getByRole('navigation', { name: 'Sections' }).getByRole('link');
+    for (const link of await links.all()) {
+      await link.click();
+      await page.getByRole('heading', { level: 2, name: await link.innerText(), exact: true }).waitFor();
+      const marks = await page.locator('[data-member]').all();
+      for (const mark of marks) {
+        found.push(String(await mark.getAttribute('data-member')));
+        assert.ok((await mark.locator('input, select, textarea, button').count()) > 0);
+      }
+    }
+    const members = Object.keys(FullSettings.properties).filter((name) => !notSettable.includes(name));
+    assert.deepEqual(found.sort(), members.sort());
+  });
+
+  it('show no button to save before something is changed, and save only that', async (t) => {
+    const { service, page } = await open(t, 'model', { max_iterations: 7 });
+    const iterations = page.getByLabel('Model requests for a message');
+    assert.equal(await iterations.inputValue(), '7');
+    assert.equal(await button(page, 'Save').count(), 0);
+    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');
+    await page.getByLabel('Budget of a conversation').fill('0,505');
+    await page.getByLabel('Condense long conversations').click();
+    await service.ask('/api/settings', { method: 'PATCH', json: { max_iterations: 9 } });
+    await save(page);
+    const { llm_model, max_budget_per_task, enable_default_condenser, max_iterations } =
+      await settingsOf(service);
+    assert.deepEqual(
+      { llm_model, max_budget_per_task, enable_default_condenser, max_iterations },
+      {
+        llm_model: 'openai/gpt-5',
+        max_budget_per_task: 0.505,
+        enable_default_condenser: false,
+        max_iterations: 9,
+      },
+    );
+    assert.equal(await button(page, 'Save').count(), 0);
+    await iterations.fill('');
+    await save(page);
+    assert.equal((await settingsOf(service)).max_iterations, null);
+  });
+
+  it('suggest the models that the service knows', async (t) => {
+    const { service, page } = await open(t, 'model');
+    const { body: models } = await service.ask('/api/options/models');
+    const list = await page.getByLabel('Model', { exact: true }).getAttribute('list');
+    await page.locator(`[id="${list}"] option`).first().waitFor({ state: 'attached' });
+    assert.equal(await page.locator(`[id="${list}"] option`).count(), models.length);
+  });
+
+  it('say what is wrong at the field, go there, and keep what was typed over a reload', async (t) => {
+    const { service, page } = await open(t, 'model');
+    const address = page.getByLabel('Address');
+    await address.fill('ftp://models.example.com');
+    await page.getByLabel('Model requests for a message').fill('many');
+    await button(page, 'Save').click();
+    await page.getByText('must be an http or https URL with a host').waitFor();
+    await page.getByText('must be a whole number or null').waitFor();
+    assert.equal(await address.getAttribute('aria-invalid'), 'true');
+    assert.equal(await page.evaluate('document.activeElement.type'), 'url');
+    await page.reload();
+    assert.equal(await address.inputValue(), 'ftp://models.example.com');
+    await address.fill('https://models.example.com/v1');
+    await page.getByLabel('Model requests for a message').fill('30');
+    await save(page);
+    const { llm_base_url, max_iterations } = await settingsOf(service);
+    assert.deepEqual([llm_base_url, max_iterations], ['https://models.example.com/v1', 30]);
+  });
+
+  it('go back to what is stored by Discard', async (t) => {
+    const { page } = await open(t, 'model', { llm_model: 'openai/gpt-5' });
+    await page.getByLabel('Model', { exact: true }).fill('other/model');
+    await button(page, 'Discard').click();
+    assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), 'openai/gpt-5');
+    assert.equal(await button(page, 'Save').count(), 0);
+  });
+
+  it('take a key, replace it and remove it, and never show it', async (t) => {
+    const { service, page } = await open(t, 'model');
+    await page.getByLabel('Key of the model').fill('sk-first');
+    assert.equal(await page.getByLabel('Key of the model').getAttribute('type'), 'password');
+    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /sk-first/);
+    await save(page);
+    await page.getByText('One is stored.').waitFor();
+    assert.doesNotMatch(await page.content(), /sk-first/);
+    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
+    const before = await sealed();
+    await button(page, 'Replace: Key of the model').click();
+    await page.getByLabel('Key of the model').fill('sk-second');
+    await save(page);
+    assert.notDeepEqual(await sealed(), before);
+    await button(page, 'Remove: Key of the model').click();
+    await page.getByText('It is removed when you save.').waitFor();
+    await save(page);
+    assert.equal((await settingsOf(service)).llm_api_key_set, false);
+  });
+
+  it('remove a key of which nobody is told whether it is stored', async (t) => {
+    const { service, page } = await open(t, 'general', { sandbox_api_key: 'sk-box' });
+    const stored = () => inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
+    assert.equal((await stored()).length, 1);
+    await button(page, 'Remove a stored one').click();
+    await save(page);
+    assert.equal((await stored()).length, 0);
+    await page.getByLabel('Key of the sandbox').fill('sk-other');
+    await save(page);
+    assert.equal((await stored()).length, 1);
+  });
+
+  it('choose the agent, what it asks for, and its sandbox', async (t) => {
+    const { service, page } = await open(t, 'agent', { security_analyzer: 'llm' });
+    assert.equal(await page.getByLabel('What to ask for').inputValue(), 'llm');
+    await page.getByLabel('Agent', { exact: true }).selectOption('codex');
+    await page.getByLabel('Ask before the agent acts').click();
+    await page.getByLabel('What to ask for').selectOption('tool_kind');
+    await page.getByLabel('Image').fill('acme/box:1');
+    await page.getByLabel('Resource factor').fill('4');
+    await save(page);
+    const settings = await settingsOf(service);
+    assert.equal(settings.agent, 'codex');
+    assert.equal(settings.confirmation_mode, true);
+    assert.equal(settings.security_analyzer, 'tool_kind');
+    assert.equal(settings.sandbox_runtime_container_image, 'acme/box:1');
+    assert.equal(settings.remote_runtime_resource_factor, 4);
+    await page.getByLabel('Agent', { exact: true }).selectOption('Built-in agent');
+    await save(page);
+    assert.equal((await settingsOf(service)).agent, null);
+  });
+
+  it('turn the page to German at once', async (t) => {
+    const { service, page } = await open(t, 'general');
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByLabel('Sounds').click();
+    await page.getByLabel('Consent to analytics').selectOption('No');
+    await button(page, 'Save').click();
+    await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
+    await page.getByLabel('Sprache').waitFor();
+    const { language, enable_sound_notifications, user_consents_to_analytics } = await settingsOf(service);
+    assert.deepEqual([language, enable_sound_notifications, user_consents_to_analytics], ['de', true, false]);
+  });
+
+  it('ask before somebody leaves with changes, by link, shortcut or button of the browser', async (t) => {
+    const { service, page } = await open(t, 'agent');
+    const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await page.getByRole('link', { name: 'Model', exact: true }).click();
+    await page.getByLabel('Model', { exact: true }).fill('other/model');
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await dialog.waitFor();
+    await button(page, 'Stay here').click();
+    assert.match(page.url(), /settings\/model$/);
+    assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), 'other/model');
+    await page.evaluate('history.back()');
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    assert.match(page.url(), /settings\/model$/);
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('n');
+    await dialog.waitFor();
+    await button(page, 'Leave and discard').click();
+    await page.waitForURL(`${service.url}/`);
+    await page.goBack();
+    assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), '');
+  });
+
+  it('let the browser ask before a reload loses a key that was typed', async (t) => {
+    const { page } = await open(t, 'model');
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.accept();
+    });
+    await page.reload();
+    assert.deepEqual(asked, []);
+    await page.getByLabel('Key of the model').pressSequentially('sk');
+    await page.reload();
+    assert.deepEqual(asked, ['beforeunload']);
+  });
+
+  it('keep what was typed while the service cannot be reached', async (t) => {
+    const { page } = await open(t, 'model');
+    await page.route('**/api/settings', (route) => route.abort());
+    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');
+    await button(page, 'Save').click();
+    await page.getByText('Parley cannot be reached.').first().waitFor();
+    await page.unroute('**/api/settings');
+    await save(page);
+  });
+});

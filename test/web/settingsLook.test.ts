@@ -1,0 +1,161 @@
+// Every section of the settings is usable by everybody: in both colours, on a phone, by keys alone, in German.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/chromium.ts';
+import { startService } from '../support/service.ts';
+import { enter, useBrowser } from './browser.ts';
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+}
+
+async function faultsOf(page: Page, name: string, rules: object = {}): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(
+    `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...rules })})`,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${name}: ${id}: ${html.slice(0, 200)}\n${failureSummary}`),
+  );
+}
+
+const excessOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+
+/** A service with something in every list. */
+async function startFull(t: TestContext, language: string | null) {
+  const service = await startService({}, t);
+  const mcp_config = {
+    shttp_servers: [{ url: `https://tools.example.com/${'long/'.repeat(12)}mcp`, api_key: 'k' }],
+    stdio_servers: [{ name: 'files', command: 'npx', args: ['-y', 'files-server'], env: { TOKEN: 'x' } }],
+  };
+  const json = { llm_api_key: 'k', search_api_key: 'k', language, mcp_config };
+  await service.ask('/api/settings', { method: 'PATCH', json });
+  await service.ask('/api/secrets', { json: { name: 'A'.repeat(64), value: 'v', description: 'for it' } });
+  const provider_tokens = { gitlab: { token: 'x', host: 'git.example.com' } };
+  await service.ask('/api/add-git-providers', { json: { provider_tokens } });
+  await service.ask('/api/keys', { json: { name: 'laptop' } });
+  const url = `https://bot.example.com/${'x'.repeat(80)}`;
+  await service.ask('/api/webhooks', { json: { url, events: ['conversation.status'] } });
+  await service.ask('/api/conversations', { json: {} });
+  return service;
+}
+
+/** What opens a form or a list of a section. */
+const opened: Readonly<Record<string, readonly string[]>> = {
+  git: ['Replace: GitLab'],
+  tools: ['Change: files'],
+  secrets: ['Add a secret'],
+  keys: ['Make a key'],
+  webhooks: ['Add a webhook', 'Messages: https://bot'],
+};
+
+const sections = ['model', 'agent', 'general', 'git', 'tools', 'secrets', 'keys', 'webhooks', 'about'];
+
+describe('every section of the settings', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  // What is the same in both colours is looked at once.
+  const looks = [
+    { colorScheme: 'light', rules: {} },
+    { colorScheme: 'dark', rules: { runOnly: ['color-contrast'] } },
+  ] as const;
+  for (const { colorScheme, rules } of looks)
+    it(`is clean for axe in ${colorScheme}, and as wide as a phone`, async (t) => {
+      const service = await startFull(t, null);
+      const page = await browser.open(t, service.url, { colorScheme, reducedMotion: 'reduce' });
+      await enter(page, service, '/settings/model');
+      const faults: string[] = [];
+      for (const section of sections) {
+        await page.getByRole('navigation', { name: 'Sections' }).locator(`a[href$="${section}"]`).click();
+        await page.locator('.section').first().waitFor();
+        for (const name of opened[section] ?? []) await page.getByRole('button', { name }).first().click();
+        faults.push(...(await faultsOf(page, section, rules)));
+        await page.setViewportSize({ width: 320, height: 640 });
+        const excess = await excessOf(page);
+        if (excess > 0) faults.push(`${section}: ${excess} px too wide`);
+        await page.setViewportSize({ width: 1280, height: 860 });
+      }
+      assert.deepEqual(faults, []);
+    });
+
+  it('is clean for axe where tool servers are JSON, where one is added, and where a key is shown', async (t) => {
+    const service = await startFull(t, null);
+    const page = await browser.open(t, service.url, { reducedMotion: 'reduce' });
+    await enter(page, service, '/settings/tools');
+    await page.getByRole('button', { name: 'Add a tool server' }).click();
+    const faults = await faultsOf(page, 'a new server');
+    await page.getByRole('button', { name: 'As JSON' }).click();
+    faults.push(...(await faultsOf(page, 'JSON')));
+    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByText('must not be empty').waitFor();
+    faults.push(...(await faultsOf(page, 'a fault')));
+    await page.getByLabel('Name').fill('phone');
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Copy' }).waitFor();
+    faults.push(...(await faultsOf(page, 'a key')));
+    await page.getByRole('link', { name: 'Model', exact: true }).click();
+    await page.getByRole('dialog').waitFor();
+    faults.push(...(await faultsOf(page, 'the question')));
+    assert.deepEqual(faults, []);
+  });
+
+  it('speaks German, and not a word of it is missing', async (t) => {
+    const service = await startFull(t, 'de');
+    const page = await browser.open(t, service.url);
+    await page.goto(`${service.url}/settings/model#key=${service.key}`);
+    const links = page.getByRole('navigation', { name: 'Bereiche' }).getByRole('link');
+    await links.first().waitFor();
+    assert.deepEqual(await links.allInnerTexts(), [
+      'Modell',
+      'Agent',
+      'Allgemein',
+      'Git',
+      'Werkzeugserver',
+      'Geheimnisse',
+      'Schlüssel',
+      'Webhooks',
+      'Über',
+    ]);
+    for (const link of await links.all()) {
+      await link.click();
+      await page.getByRole('heading', { level: 2, name: await link.innerText(), exact: true }).waitFor();
+      const text = await page.getByRole('main').innerText();
+      assert.doesNotMatch(text, /\b(the|of|and|Default|undefined|Remove|Save|Change)\b/);
+    }
+  });
+
+  it('is changed and saved by keys alone', async (t) => {
+    const service = await startFull(t, null);
+    const page = await browser.open(t, service.url);
+    await enter(page, service, '/settings/secrets');
+    await page.getByRole('button', { name: 'Add a secret' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('NPM_TOKEN');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('a value');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Change: NPM_TOKEN' }).waitFor();
+    const focused = () =>
+      page.evaluate(
+        'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
+      );
+    assert.equal(await focused(), 'Add a secret');
+    await page.getByRole('button', { name: 'Change: NPM_TOKEN' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Cancel' }).focus();
+    await page.keyboard.press('Enter');
+    assert.equal(await focused(), 'Change: NPM_TOKEN');
+    await page.getByRole('button', { name: 'Remove: NPM_TOKEN' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await focused(), 'Remove: NPM_TOKEN');
+  });
+});

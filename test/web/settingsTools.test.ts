@@ -1,0 +1,177 @@
+// Tool servers in the settings: a form for each kind, a check that connects, and the same as JSON.
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../support/chromium.ts';
+import { inspect } from '../support/inspect.ts';
+import { startMcpServer } from '../support/mcpServer.ts';
+import { startService } from '../support/service.ts';
+import { enter, useBrowser } from './browser.ts';
+
+const mask = '**********';
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+describe('tool servers in the settings', { skip: noBrowser }, () => {
+  const browser = useBrowser();
+
+  async function open(t: TestContext, mcp_config: object | null = null) {
+    const service = await startService({ env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' } }, t);
+    await service.ask('/api/settings', { method: 'PATCH', json: { mcp_config } });
+    const page = await browser.open(t, service.url);
+    await enter(page, service, '/settings/tools');
+    await page.getByRole('heading', { name: 'Tool servers' }).waitFor();
+    const stored = async () => (await service.ask('/api/settings')).body.mcp_config;
+    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'mcp'");
+    return { service, page, stored, sealed };
+  }
+
+  it('are added by a form, checked before they are saved, and checked again', async (t) => {
+    const server = await startMcpServer(t, { form: 'json', tools: ['search', 'fetch'], key: 'k-1' });
+    const { page, stored } = await open(t);
+    await page.getByText('No tool servers yet.').waitFor();
+    await button(page, 'Add a tool server').click();
+    await page.getByLabel('Address').fill(server.url);
+    await button(page, 'Check').click();
+    await page.getByText('Not reachable:').waitFor();
+    await page.getByLabel('Key', { exact: true }).fill('k-1');
+    await button(page, 'Check').click();
+    await page.getByText('Reachable: 2 tools').waitFor();
+    assert.equal(await stored(), null);
+    await page.getByLabel('Time limit').fill('soon');
+    await button(page, 'Save the server').click();
+    await page.getByText('must be a whole number or null').waitFor();
+    await page.getByLabel('Time limit').fill('20');
+    await button(page, 'Save the server').click();
+    await page.getByText('with a key').waitFor();
+    assert.deepEqual((await stored()).shttp_servers, [{ url: server.url, api_key: mask, timeout: 20 }]);
+    await button(page, `Check: ${server.url}`).click();
+    await page.getByText('Reachable: 2 tools').waitFor();
+    await page.getByText('search', { exact: true }).waitFor();
+
+    await button(page, `Change: ${server.url}`).click();
+    await page.getByLabel('Time limit').fill('');
+    await button(page, 'Save the server').click();
+    await page.getByLabel('Time limit').waitFor({ state: 'detached' });
+    assert.deepEqual((await stored()).shttp_servers, [{ url: server.url, api_key: mask }]);
+    assert.equal(await page.getByText('Reachable').count(), 0);
+    await button(page, `Check: ${server.url}`).click();
+    await page.getByText('Reachable: 2 tools').waitFor();
+  });
+
+  it('keep their keys where something else is changed, and lose them by Remove', async (t) => {
+    const url = 'https://tools.example.com/sse';
+    const { page, stored, sealed } = await open(t, {
+      sse_servers: [{ url, api_key: 'k-1' }],
+      stdio_servers: [{ name: 'files', command: 'npx', env: { TOKEN: 'x', OTHER: 'y' } }],
+    });
+    const opened = await sealed();
+    await button(page, 'Change: files').click();
+    assert.equal(await page.getByLabel('Value 1').inputValue(), '');
+    await page.getByLabel('Arguments').fill('-y\nfiles-server --root .');
+    await button(page, 'Remove: OTHER').click();
+    await button(page, 'Add a variable').click();
+    await page.getByLabel('Variable 2', { exact: true }).fill('ROOT');
+    await page.getByLabel('Value 2').fill('/workspace');
+    await button(page, 'Save the server').click();
+    await page.getByText('npx -y files-server --root .').waitFor();
+    const config = await stored();
+    assert.deepEqual(config.stdio_servers, [
+      {
+        name: 'files',
+        command: 'npx',
+        args: ['-y', 'files-server --root .'],
+        env: { ROOT: mask, TOKEN: mask },
+      },
+    ]);
+    assert.deepEqual(config.sse_servers, [{ url, api_key: mask }]);
+    assert.notDeepEqual(await sealed(), opened);
+
+    await button(page, `Change: ${url}`).click();
+    await page.getByLabel('Address').fill('https://other.example.com/sse');
+    await button(page, 'Save the server').click();
+    await page.getByText('is masked, and no stored server matches it').waitFor();
+    await button(page, 'Remove: Key').click();
+    await button(page, 'Save the server').click();
+    await page.getByText('SSE', { exact: true }).waitFor();
+    assert.deepEqual((await stored()).sse_servers, [{ url: 'https://other.example.com/sse' }]);
+  });
+
+  it('that are programs say that they are not checked, and faults of theirs stand at their fields', async (t) => {
+    const { page, stored } = await open(t);
+    await button(page, 'Add a tool server').click();
+    await page.getByLabel('Kind').selectOption('Program (stdio)');
+    await page.getByLabel('Name').fill('my files');
+    await page.getByLabel('Command').fill('npx');
+    await button(page, 'Save the server').click();
+    await page.getByText('must match').waitFor();
+    await page.getByLabel('Name').fill('files');
+    await button(page, 'Check').click();
+    await page.getByText('Not checked:').waitFor();
+    await button(page, 'Save the server').click();
+    await button(page, 'Change: files').waitFor();
+    assert.deepEqual((await stored()).stdio_servers, [{ name: 'files', command: 'npx' }]);
+  });
+
+  it('are checked all at once, and removed one at a time', async (t) => {
+    const good = await startMcpServer(t, { form: 'stream', tools: ['one'] });
+    const old = await startMcpServer(t, { form: 'sse', tools: [] });
+    const { page, stored } = await open(t, {
+      shttp_servers: [good.url, 'http://127.0.0.1:1/mcp'],
+      sse_servers: [`${old.url}/sse`],
+    });
+    await button(page, 'Check all').click();
+    await page.getByText('Reachable: 1 tool').waitFor();
+    await page.getByText('Not reachable:').waitFor();
+    await button(page, `Remove: ${good.url}`).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual((await stored()).shttp_servers, [{ url: 'http://127.0.0.1:1/mcp' }]);
+    assert.equal(await page.getByText('Reachable: 1 tool').count(), 0);
+  });
+
+  it('are edited as JSON, in which masked keys stay as they are stored', async (t) => {
+    const url = 'https://tools.example.com/mcp';
+    const { page, stored } = await open(t, { shttp_servers: [{ url, api_key: 'k-1' }] });
+    await button(page, 'As JSON').click();
+    const text = page.getByLabel('Tool servers as JSON');
+    const shown = JSON.parse(await text.inputValue());
+    assert.deepEqual(shown.shttp_servers, [{ url, api_key: mask }]);
+    await text.fill('{"shttp_servers": [');
+    await button(page, 'Save').click();
+    await page.getByText('This is not valid JSON').waitFor();
+    await text.fill('{"shttp_servers": [{"url": "nowhere"}], "stdio": []}');
+    await button(page, 'Save').click();
+    await page.getByText('stdio is not a known member').waitFor();
+    await text.fill(
+      JSON.stringify({ shttp_servers: [{ url, api_key: mask }, 'https://new.example.com/mcp'] }),
+    );
+    await page.reload();
+    await button(page, 'Save').click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    assert.deepEqual((await stored()).shttp_servers, [
+      { url, api_key: mask },
+      { url: 'https://new.example.com/mcp' },
+    ]);
+    await text.fill('');
+    await button(page, 'Save').click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    assert.equal(await stored(), null);
+  });
+
+  it('as JSON with new keys are not written to the storage of the browser', async (t) => {
+    const { page } = await open(t);
+    await button(page, 'As JSON').click();
+    await page
+      .getByLabel('Tool servers as JSON')
+      .fill('{"sse_servers": [{"url": "https://a.example.com", "api_key": "k-secret"}]}');
+    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /k-secret/);
+  });
+
+  it('search the web with a key of their own', async (t) => {
+    const { service, page } = await open(t);
+    await page.getByLabel('Key of Tavily').fill('tvly-1');
+    await button(page, 'Save').click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    assert.equal((await service.ask('/api/settings')).body.search_api_key_set, true);
+  });
+});

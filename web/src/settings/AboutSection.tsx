@@ -1,0 +1,80 @@
+// What the service is, where to read more, and the way out.
+import { useQuery } from '@tanstack/react-query';
+import type { ServerInfo } from '../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../parts/Callout.tsx';
+import { useParley, useSession } from '../session/session.tsx';
+import type { SettingsTexts } from '../texts/settings/en.ts';
+import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { useWords } from '../texts/texts.tsx';
+import { fullText } from '../texts/time.ts';
+import { Panel } from './Section.tsx';
+
+type Words = Readonly<Record<string, string>>;
+
+function sandboxText(sandbox: string | null, about: SettingsTexts['about']): string {
+  return sandbox === null ? about.noSandbox : ((about.sandboxes as Words)[sandbox] ?? sandbox);
+}
+
+function limitsText({ memory, processes }: ServerInfo['limits'], about: SettingsTexts['about']): string {
+  if (memory && processes) return about.limitTexts.both;
+  if (memory) return about.limitTexts.memory;
+  return processes ? about.limitTexts.processes : about.limitTexts.none;
+}
+
+function Facts({ info }: { readonly info: ServerInfo }) {
+  const { about } = useSettingsTexts();
+  const { language } = useWords();
+  const since = new Date(Date.now() - info.uptime * 1_000).toISOString();
+  const facts: readonly [string, string][] = [
+    [about.version, info.version],
+    [about.sandbox, sandboxText(info.sandbox, about)],
+    [about.limits, limitsText(info.limits, about)],
+    [about.database, (about.databases as Words)[info.database] ?? info.database],
+    [about.uptime, fullText(since, language)],
+  ];
+  return (
+    <dl className="facts-list">
+      {facts.map(([name, fact]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{fact}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function AboutSection() {
+  const { about } = useSettingsTexts();
+  const { texts } = useWords();
+  const parley = useParley();
+  const { signOut } = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['server'],
+    queryFn: ({ signal }) => parley.server.info({ signal }),
+  });
+  return (
+    <>
+      <Panel title={about.title} lead={about.lead}>
+        {data === undefined && error === null ? <Loading>{texts.shell.loading}</Loading> : null}
+        <ErrorCallout error={error} onRetry={() => void refetch()} />
+        {data === undefined ? null : <Facts info={data} />}
+        <ul className="links" aria-label={about.more}>
+          <li>
+            <a href="/docs">{about.reference}</a>
+          </li>
+          <li>
+            <a href="/openapi.json">{about.openapi}</a>
+          </li>
+        </ul>
+      </Panel>
+      <Panel title={about.session} lead={about.sessionText} part>
+        <div className="row">
+          <button type="button" className="button" onClick={signOut}>
+            {about.signOut}
+          </button>
+        </div>
+      </Panel>
+    </>
+  );
+}

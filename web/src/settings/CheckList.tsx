@@ -1,0 +1,48 @@
+// Several of a few: a box for each.
+import { useId } from 'react';
+
+interface CheckListProps<Value extends string> {
+  readonly label: string;
+  readonly options: readonly { readonly value: Value; readonly label: string; readonly note?: string }[];
+  readonly chosen: readonly Value[];
+  readonly onChange: (chosen: Value[]) => void;
+  readonly fault?: string | undefined;
+}
+
+export function CheckList<Value extends string>({
+  label,
+  options,
+  chosen,
+  onChange,
+  fault,
+}: CheckListProps<Value>) {
+  const id = useId();
+  return (
+    <fieldset className="checks" aria-describedby={fault === undefined ? undefined : `${id}-fault`}>
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(option.value)}
+            aria-invalid={fault !== undefined}
+            onChange={({ target }) =>
+              onChange(
+                options
+                  .map(({ value }) => value)
+                  .filter((value) => (value === option.value ? target.checked : chosen.includes(value))),
+              )
+            }
+          />
+          <span>{option.label}</span>
+          {option.note === undefined ? null : <code className="quiet">{option.note}</code>}
+        </label>
+      ))}
+      {fault === undefined ? null : (
+        <p id={`${id}-fault`} className="fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,153 @@
+// Custom secrets: their names and descriptions can be seen and changed, their values only replaced.
+import { useState } from 'react';
+import type { Parley } from '../../../src/client/parley.ts';
+import { TextField } from '../parts/fields.tsx';
+import { useParley } from '../session/session.tsx';
+import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { ConfirmDialog } from './ConfirmDialog.tsx';
+import { Entries, Entry, EntryAction } from './Entries.tsx';
+import { EntryFrame } from './EntryFrame.tsx';
+import { type EntryForm, type Typed, useEntryForm } from './entry.ts';
+import { useSettingsRefresh } from './refresh.ts';
+import { SecretInput } from './SecretInput.tsx';
+import { Panel } from './Section.tsx';
+import type { SectionProps } from './sections.ts';
+
+interface SecretFields {
+  readonly name: string;
+  readonly description: string;
+}
+
+const empty: SecretFields = { name: '', description: '' };
+
+const nameMax = 64;
+
+/** A name that nobody else has taken. */
+function besides(name: string): string {
+  const suffix = `_${crypto.getRandomValues(new Uint32Array(1))[0]?.toString(36)}`;
+  return name.slice(0, nameMax - suffix.length) + suffix;
+}
+
+/**
+ * The API never changes a value: another one is stored beside it and takes its name. Whatever is refused is refused
+ * before the old one is gone.
+ */
+async function replace(parley: Parley, entry: string, { name, description }: SecretFields, value: string) {
+  if (name !== entry) await parley.secrets.update(entry, { name });
+  const beside = besides(name);
+  await parley.secrets.create({ name: beside, value, description: description || null });
+  await parley.secrets.delete(name);
+  await parley.secrets.update(beside, { name });
+}
+
+function send(parley: Parley, { entry, fields, secrets }: Typed<SecretFields>): Promise<void> {
+  const { name } = fields;
+  const description = fields.description || null;
+  const value = secrets['value'];
+  if (entry === '') return parley.secrets.create({ name, value: value ?? '', description });
+  if (value === undefined) return parley.secrets.update(entry, { name, description });
+  return replace(parley, entry, fields, value);
+}
+
+function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
+  const { secrets: texts, change, of } = useSettingsTexts();
+  const isNew = form.entry === '';
+  const faults = {
+    name: form.fault('name'),
+    value: form.fault('value'),
+    description: form.fault('description'),
+  };
+  return (
+    <EntryFrame
+      title={isNew ? texts.add : of(change, form.entry ?? '')}
+      form={form}
+      atFields={Object.values(faults).some((fault) => fault !== undefined)}
+      submit={texts.save}
+    >
+      <TextField
+        label={texts.name}
+        hint={texts.nameHint}
+        mono
+        value={form.fields.name}
+        onChange={(name) => form.set({ name })}
+        fault={faults.name}
+      />
+      <SecretInput
+        label={texts.value}
+        hint={isNew ? texts.valueHint : texts.valueKept}
+        lines
+        value={form.secrets['value'] ?? ''}
+        onChange={(value) => form.setSecret('value', value || undefined)}
+        fault={faults.value}
+      />
+      <TextField
+        label={texts.description}
+        hint={texts.descriptionHint}
+        value={form.fields.description}
+        onChange={(description) => form.set({ description })}
+        fault={faults.description}
+      />
+    </EntryFrame>
+  );
+}
+
+export function SecretsSection({ settings }: SectionProps) {
+  const texts = useSettingsTexts();
+  const parley = useParley();
+  const refresh = useSettingsRefresh();
+  const [removing, setRemoving] = useState<string>();
+  const form = useEntryForm<SecretFields>('secret', {
+    empty,
+    send: (typed) => send(parley, typed).finally(refresh),
+  });
+  const stored = Object.entries(settings.secrets_store.custom_secrets);
+  const isStored = (name: string) => Object.hasOwn(settings.secrets_store.custom_secrets, name);
+  return (
+    <Panel title={texts.secrets.title} lead={texts.secrets.lead}>
+      <Entries empty={texts.secrets.empty}>
+        {stored.map(([name, { description }]) => (
+          <Entry
+            key={name}
+            name={name}
+            mono
+            facts={[description]}
+            actions={
+              form.entry === name ? undefined : (
+                <>
+                  <EntryAction
+                    label={texts.change}
+                    of={name}
+                    onClick={() => form.open(name, { name, description: description ?? '' })}
+                  />
+                  <EntryAction label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
+                </>
+              )
+            }
+          >
+            {form.entry === name ? <SecretForm form={form} /> : null}
+          </Entry>
+        ))}
+      </Entries>
+      {form.entry !== null && !isStored(form.entry) ? (
+        <SecretForm form={form} />
+      ) : (
+        <div className="row">
+          <button type="button" className="button" onClick={() => form.open('', empty)}>
+            {texts.secrets.add}
+          </button>
+        </div>
+      )}
+      {removing === undefined ? null : (
+        <ConfirmDialog
+          title={texts.secrets.removeTitle}
+          name={removing}
+          action={texts.remove}
+          onConfirm={() => parley.secrets.delete(removing).finally(refresh)}
+          onClose={() => setRemoving(undefined)}
+        >
+          <p className="quiet">{texts.secrets.removeText}</p>
+        </ConfirmDialog>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,25 @@
+// Gives the focus back to what opened a form, when the form is closed.
+import { useEffect, useRef } from 'react';
+
+const nameOf = (element: Element) => element.getAttribute('aria-label') ?? element.textContent;
+
+/** Only where nobody has taken it meanwhile. The button may have been drawn anew: its name is the same. */
+function giveBack(name: string): void {
+  if (document.activeElement !== document.body) return;
+  const buttons = document.querySelectorAll<HTMLElement>('.settings button');
+  [...buttons].find((button) => nameOf(button) === name)?.focus();
+}
+
+/** Call what it returns when a form is opened. */
+export function useLentFocus(isOpen: boolean): () => void {
+  const opener = useRef<string>(undefined);
+  useEffect(() => {
+    if (isOpen || opener.current === undefined) return;
+    giveBack(opener.current);
+    opener.current = undefined;
+  }, [isOpen]);
+  return () => {
+    const { activeElement } = document;
+    opener.current = activeElement instanceof HTMLButtonElement ? nameOf(activeElement) : undefined;
+  };
+}

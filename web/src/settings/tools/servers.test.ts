@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  envSecret,
+  fromJson,
+  holdsSecrets,
+  listServers,
+  mask,
+  newServer,
+  toFields,
+  toJson,
+  toServer,
+  withServer,
+} from './servers.ts';
+
+const config = {
+  sse_servers: [{ url: 'https://a.example.com', api_key: mask }],
+  stdio_servers: [
+    { name: 'files', command: 'npx', args: ['-e', 'one\ntwo', ''], env: { TOKEN: mask, ROOT: mask } },
+  ],
+  shttp_servers: [],
+};
+
+describe('the fields of a tool server', () => {
+  it('give the server back as it is stored, where nobody has touched them', () => {
+    for (const placed of listServers(config))
+      assert.deepEqual(toServer(toFields(placed), {}, placed.server), placed.server);
+  });
+
+  it('give one argument for each line, where somebody has', () => {
+    const [, placed] = listServers(config);
+    assert.ok(placed);
+    const typed = { ...toFields(placed), args: '-y\n\n files server ' };
+    assert.deepEqual(toServer(typed, {}, placed.server), {
+      name: 'files',
+      command: 'npx',
+      args: ['-y', ' files server '],
+      env: { TOKEN: mask, ROOT: mask },
+    });
+  });
+
+  it('hold a typed secret, a mask for a stored one, and none that was removed', () => {
+    const [remote, program] = listServers(config);
+    assert.ok(remote && program);
+    assert.deepEqual(toServer(toFields(remote), { api_key: 'k' }, remote.server), {
+      url: 'https://a.example.com',
+      api_key: 'k',
+    });
+    assert.deepEqual(toServer(toFields(remote), { api_key: '' }, remote.server), {
+      url: 'https://a.example.com',
+    });
+    const { env } = toServer(toFields(program), { [envSecret('ROOT')]: '/' }, program.server) as {
+      env: object;
+    };
+    assert.deepEqual(env, { TOKEN: mask, ROOT: '/' });
+  });
+
+  it('leave what is no number to the service', () => {
+    const sent = (timeout: string) => toServer({ ...newServer, url: 'https://a', timeout }, {}, undefined);
+    assert.deepEqual(sent('soon'), { url: 'https://a', timeout: 'soon' });
+    assert.deepEqual(sent(' 20 '), { url: 'https://a', timeout: 20 });
+    assert.deepEqual(sent(''), { url: 'https://a' });
+  });
+});
+
+describe('a change of one server', () => {
+  it('names its list alone', () => {
+    const added = { url: 'https://b.example.com' };
+    assert.deepEqual(withServer(config, { kind: 'sse_servers', index: 1 }, added), {
+      sse_servers: [...config.sse_servers, added],
+    });
+    assert.deepEqual(withServer(config, { kind: 'stdio_servers', index: 0 }, undefined), {
+      stdio_servers: [],
+    });
+    assert.deepEqual(withServer(null, { kind: 'shttp_servers', index: 0 }, added), {
+      shttp_servers: [added],
+    });
+  });
+});
+
+describe('tool servers as JSON', () => {
+  it('are the same when they are read again, and lists that are left out are empty', () => {
+    assert.deepEqual(fromJson(toJson(config)), config);
+    assert.deepEqual(fromJson('{"sse_servers": ["https://a"]}'), {
+      sse_servers: ['https://a'],
+      stdio_servers: [],
+      shttp_servers: [],
+    });
+    assert.equal(fromJson('  '), null);
+    assert.throws(() => fromJson('{'), SyntaxError);
+  });
+
+  it('are told to hold secrets where a value is neither masked nor empty, or where nobody can tell', () => {
+    assert.equal(holdsSecrets(toJson(config)), false);
+    assert.equal(holdsSecrets('{"sse_servers": [{"url": "https://a", "api_key": "k"}]}'), true);
+    assert.equal(holdsSecrets('{"stdio_servers": [{"env": {"A": "b"}}]}'), true);
+    assert.equal(holdsSecrets('{"stdio_servers": [{"env": "A=b"}]}'), true);
+    assert.equal(holdsSecrets('{"sse_servers": [{"api_key": "k"'), true);
+  });
+});

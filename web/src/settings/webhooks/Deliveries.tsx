@@ -1,0 +1,130 @@
+// The messages of a webhook that wait or were given up, and sending them again.
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { DeliveryRecord, DeliveryState } from '../../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
+import { SelectField } from '../../parts/fields.tsx';
+import { useParley } from '../../session/session.tsx';
+import { useSettingsTexts } from '../../texts/settings/texts.ts';
+import { useWords } from '../../texts/texts.tsx';
+import { agoText, fullText } from '../../texts/time.ts';
+import { EntryAction } from '../Entries.tsx';
+
+const pageSize = 20;
+export const webhooksKey = ['webhooks'];
+type Which = DeliveryState | 'all';
+
+function useDeliveries(webhook: string, which: Which) {
+  const parley = useParley();
+  return useInfiniteQuery({
+    queryKey: [...webhooksKey, webhook, which],
+    queryFn: ({ pageParam, signal }) =>
+      parley.webhooks.deliveries(
+        webhook,
+        {
+          limit: pageSize,
+          ...(which === 'all' ? {} : { state: which }),
+          ...(pageParam === null ? {} : { page_id: pageParam }),
+        },
+        { signal },
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_page_id,
+  });
+}
+
+function Delivery({ record, onAgain }: { record: DeliveryRecord; onAgain: () => void }) {
+  const { webhooks: texts } = useSettingsTexts();
+  const { language, texts: words } = useWords();
+  const { type, state, attempts, next_attempt_at, last_error, last_status, conversation_id } = record;
+  const facts = [
+    agoText(record.created_at, language, words.shell.now),
+    texts.attempts(attempts),
+    next_attempt_at === null ? null : texts.next(fullText(next_attempt_at, language)),
+    last_status === null ? null : `HTTP ${last_status}`,
+  ].filter((fact) => fact !== null);
+  return (
+    <li className="delivery">
+      <div className="entry-head">
+        <div className="entry-name">
+          <p>
+            <code>{type}</code>{' '}
+            <span className={state === 'failed' ? 'badge failed' : 'badge waiting'}>
+              {texts.states[state]}
+            </span>
+          </p>
+          <p className="quiet facts">
+            {facts.join(' · ')} ·{' '}
+            <Link href={`/conversations/${encodeURIComponent(conversation_id)}`}>{texts.conversation}</Link>
+          </p>
+        </div>
+        {state === 'failed' ? (
+          <div className="row">
+            <EntryAction label={texts.redeliver} of={record.id} onClick={onAgain} />
+          </div>
+        ) : null}
+      </div>
+      {last_error === null ? null : <p className="facts">{last_error}</p>}
+    </li>
+  );
+}
+
+export function Deliveries({ webhook, failed }: { readonly webhook: string; readonly failed: number }) {
+  const { webhooks: texts, showMore } = useSettingsTexts();
+  const { texts: words } = useWords();
+  const parley = useParley();
+  const queries = useQueryClient();
+  const [which, setWhich] = useState<Which>('all');
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useDeliveries(
+    webhook,
+    which,
+  );
+  const again = useMutation({
+    mutationFn: (delivery: string | undefined) => parley.webhooks.redeliver(webhook, delivery),
+    onSettled: () => queries.invalidateQueries({ queryKey: webhooksKey }),
+  });
+  const records = data?.pages.flatMap((page) => page.deliveries) ?? [];
+  return (
+    <div className="deliveries">
+      <SelectField
+        label={texts.which}
+        value={which}
+        onChange={(chosen) => setWhich(chosen as Which)}
+        options={(['all', 'waiting', 'failed'] as const).map((value) => ({
+          value,
+          label: texts.states[value],
+        }))}
+      />
+      {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
+      <ErrorCallout error={error ?? again.error} onRetry={() => void refetch()} />
+      {data !== undefined && records.length === 0 ? <p className="quiet">{texts.noDeliveries}</p> : null}
+      {records.length === 0 ? null : (
+        <ul className="entries">
+          {records.map((record) => (
+            <Delivery key={record.id} record={record} onAgain={() => again.mutate(record.id)} />
+          ))}
+        </ul>
+      )}
+      <div className="row">
+        {hasNextPage ? (
+          <button
+            type="button"
+            className="button"
+            onClick={() => !isFetchingNextPage && void fetchNextPage()}
+          >
+            {showMore}
+          </button>
+        ) : null}
+        {failed > 0 ? (
+          <button type="button" className="button" onClick={() => again.mutate(undefined)}>
+            {texts.redeliverAll}
+          </button>
+        ) : null}
+        <p role="status" className="quiet">
+          {again.data === undefined ? null : texts.redelivered(again.data)}
+        </p>
+      </div>
+    </div>
+  );
+}
