@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
 import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
 import type { ModelHosts } from './gateway/providers.ts';
-import { urlFault } from './mcp/schema.ts';
+import { urlFault } from './mcp/url.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;

@@ -19,7 +19,7 @@ terminal gets the same as "git apply" takes it; with --json it is a line for eac
   PATH     only this file, or those in this folder
   --names  only the names
 
-${connectionHelp.replace('Where the output is no terminal, or with --json, it is JSON, a line each; --text\nis for people everywhere.\n', '')}
+${connectionHelp}
 ${exitHelp}
 Example: parley diff 01a1dd > changes.patch
 `;

@@ -62,8 +62,8 @@ async function localFindings(config: Config): Promise<Finding[]> {
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
   if (asked !== undefined) {
-    // The clock of the database is the one that counts; where it was not asked, that of the service.
-    const clockKnown = config.databaseUrl !== undefined;
+    // The clock of the database is the one that counts.
+    const clockKnown = found.some(({ check }) => check === 'clock');
     found.push(...asked.findings.filter(({ check }) => check !== 'clock' || !clockKnown));
   } else if (isAddressNamed())
     found.push(wrong('service', `No Parley answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'));

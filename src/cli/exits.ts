@@ -25,8 +25,10 @@ export const followExitHelp = `With --follow it ends when the agent waits for yo
 
 export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000, or at PORT) with the key in PARLEY_KEY,
 or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
-beginning that no other has. Where the output is no terminal, or with --json, it is JSON, a line each; --text
-is for people everywhere.
+beginning that no other has.
+`;
+
+export const outputHelp = `Where the output is no terminal, or with --json, it is JSON, a line each; --text is for people everywhere.
 `;
 
 const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {

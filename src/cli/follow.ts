@@ -4,7 +4,7 @@ import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
-import { connectionHelp, exitHelp, followExitHelp } from './exits.ts';
+import { connectionHelp, exitHelp, followExitHelp, outputHelp } from './exits.ts';
 import { followConversation } from './following.ts';
 import { createOutput, outputOptions } from './output.ts';
 import { linesMaxOf } from './timelineOptions.ts';
@@ -18,7 +18,7 @@ made again, and nothing is missed or shown twice. Ctrl-C leaves; the conversatio
   --stay     goes on when the agent waits
   --full     shows outputs whole
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp.replace('With --follow it', 'It')}`;
 
 function firstEvent(text: string): number {

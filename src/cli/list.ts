@@ -4,7 +4,7 @@ import type { ConversationInfo, ConversationStatus, ListFilter } from '../client
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
-import { connectionHelp, exitHelp, exits } from './exits.ts';
+import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions, type Style } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { describeRuntimeStatus } from './progress.ts';
@@ -23,7 +23,7 @@ Lists your conversations, newest first.
   --search WORDS     those with this in the title or the repository
   --limit N          at most so many (default: 20); all: every one
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}`;
 
 function limitOf(text: string): number {

@@ -4,7 +4,7 @@ import type { CreateConversation } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
-import { connectionHelp, exitHelp, exits, followExitHelp } from './exits.ts';
+import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './exits.ts';
 import { followConversation } from './following.ts';
 import { readImage, readMcpFile, readMessage } from './inputs.ts';
 import { createOutput, outputOptions } from './output.ts';
@@ -29,7 +29,7 @@ by itself where the network fails, it is still one conversation.
 
 Which agent works is a setting: parley settings set agent NAME
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp}
 Example: parley new "Fix the failing test" --repo acme/shop --follow
 `;

@@ -5,7 +5,7 @@ import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
-import { connectionHelp, exitHelp, exits, followExitHelp } from './exits.ts';
+import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './exits.ts';
 import { followConversation } from './following.ts';
 import { readImage, readMessage } from './inputs.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
@@ -56,7 +56,7 @@ its next turn.
   -f, --follow      shows what comes of it until the agent waits for you
   --full            shows outputs whole
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp}`;
 
 async function runSend(argv: readonly string[]): Promise<number> {
@@ -97,7 +97,7 @@ reject     not at all; the agent goes on without
   -f, --follow  shows what comes of it until the agent waits for you
   --full        shows outputs whole
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp}`;
 
 function questionOf(text: string | undefined): { question?: number } {

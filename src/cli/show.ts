@@ -6,7 +6,7 @@ import { nextState, unknownState } from './agentState.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
-import { connectionHelp, exitHelp, exits } from './exits.ts';
+import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { describeStatus, shortTime } from './list.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
 import { plainLine, plainText } from './plainText.ts';
@@ -18,7 +18,7 @@ const help = `Usage: parley show ID [--json|--text]
 
 Shows a conversation: what it does or why it has stopped, what it took of its model, and the last words of the agent.
 
-${connectionHelp}
+${connectionHelp}${outputHelp}
 ${exitHelp}`;
 
 function facts(info: ConversationInfo, { style }: Output): string {

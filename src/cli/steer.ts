@@ -5,7 +5,7 @@ import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
-import { connectionHelp, exitHelp, exits } from './exits.ts';
+import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions } from './output.ts';
 import { plainLine } from './plainText.ts';
 
@@ -38,7 +38,7 @@ function steering({ name, help, done, act }: Steering): Command {
     }
     return exits.done;
   }
-  const usage = `Usage: parley ${name} ID… [--json|--text]\n\n${help}\n\n${connectionHelp}\n${exitHelp}`;
+  const usage = `Usage: parley ${name} ID… [--json|--text]\n\n${help}\n\n${connectionHelp}${outputHelp}\n${exitHelp}`;
   return { help: usage, run };
 }
 

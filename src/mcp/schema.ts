@@ -2,6 +2,7 @@
 // conversations. `normaliseMcp` turns every form into one.
 import Type from 'typebox';
 import { checked, kib, nullableText, orNull, text } from '../schema.ts';
+import { urlFault } from './url.ts';
 import { splitWords } from './words.ts';
 
 const serversMax = 50;
@@ -11,14 +12,6 @@ const textBytesMax = kib;
 const envValueBytesMax = 4 * kib;
 const timeoutMaxS = 3_600;
 const envName = '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,127}$';
-
-export function urlFault(value: string, keyMember = 'api_key'): string | undefined {
-  const url = /^(https?|wss?):\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
-  if (url === null || url.hostname === '') return 'must be an http, https, ws or wss URL with a host';
-  if (url.username !== '' || url.password !== '')
-    return `must not hold a user name or password; use ${keyMember}`;
-  return undefined;
-}
 
 function argsFault(value: string): string | undefined {
   const words = splitWords(value);

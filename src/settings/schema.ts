@@ -1,6 +1,7 @@
 // The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
-import { NullableMcpConfig, urlFault } from '../mcp/schema.ts';
+import { NullableMcpConfig } from '../mcp/schema.ts';
+import { urlFault } from '../mcp/url.ts';
 import { checked, kib, nullableText, orNull } from '../schema.ts';
 
 const textBytesMax = 4 * kib;

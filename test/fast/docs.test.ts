@@ -3,6 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
+import { commands } from '../../src/cli/commands.ts';
+import { exits } from '../../src/cli/exits.ts';
+import { createParley } from '../../src/client/parley.ts';
 import { describeOptions } from '../../src/config.ts';
 import { statuses } from '../../src/http/errors.ts';
 import { readModels } from '../../src/models/catalogue.ts';
@@ -61,6 +64,38 @@ describe('docs/agents.md', () => {
   it('tells of the versions that the test of real agents installs', () => {
     for (const [id, version] of Object.entries(versions))
       assert.match(page, new RegExp(`^\\| \`${id}\` \\| ${RegExp.escape(version)} \\|`, 'm'));
+  });
+});
+
+describe('docs/cli.md', () => {
+  const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+
+  it('has a section for every command, and a row for every exit code', () => {
+    for (const { name } of commands) assert.match(page, new RegExp(`^### \`${name}\`$`, 'm'));
+    for (const code of Object.values(exits)) assert.match(page, new RegExp(`^\\| ${code} \\| `, 'm'));
+  });
+
+  it('names only options that the command knows', async () => {
+    const uses = [...page.matchAll(/^\.\/parley (\w+)([^\n|#>]*)/gm)];
+    assert.ok(uses.length > 15);
+    for (const [, name = '', rest = ''] of uses) {
+      const help = (await commands.find((command) => command.name === name)?.load())?.help ?? '';
+      for (const [option] of rest.replace(/"[^"]*"/g, '').matchAll(/--[a-z-]+/g))
+        assert.ok(help.includes(option), `${name} ${option}`);
+    }
+  });
+});
+
+describe('docs/client.md', () => {
+  it('names every call', () => {
+    const page = readFileSync(join(root, 'docs/client.md'), 'utf8');
+    for (const [group, calls] of Object.entries(createParley({ url: '' }))) {
+      const [row = '', names] =
+        typeof calls === 'function'
+          ? [/^\| `parley` \|.*$/m.exec(page)?.[0], [group]]
+          : [new RegExp(`^\\| \`parley\\.${group}\` \\|.*$`, 'm').exec(page)?.[0], Object.keys(calls)];
+      for (const name of names) assert.ok(row.includes(`\`${name}(`), `${group}.${name}`);
+    }
   });
 });
 
