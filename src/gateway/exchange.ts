@@ -7,10 +7,13 @@ import type { AddressRule } from '../outgoing/resolve.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
 import { mib } from '../schema.ts';
 import { attempt } from './attempts.ts';
+import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
 import { asideHeader } from './current.ts';
+import { createGate } from './gate.ts';
 import type { Meter, ModelLimit } from './meter.ts';
 import type { Notices } from './notices.ts';
+import { createPace } from './pace.ts';
 import { type Passed, pass, readError } from './passing.ts';
 import { findPrice, type Price } from './prices.ts';
 import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
@@ -33,6 +36,8 @@ const limitSentences: Readonly<Record<ModelLimit, string>> = {
 const endSentences: Readonly<Partial<Record<Passed, string>>> = {
   broken: 'The provider of the model broke off in the middle of an answer.',
   silent: 'The provider of the model fell silent in the middle of an answer.',
+  too_late: 'The provider of the model did not come to the end of an answer in time. It was cut off.',
+  too_large: 'The provider of the model sent more than any answer should have. It was cut off.',
 };
 
 export interface ExchangeParts {
@@ -43,6 +48,7 @@ export interface ExchangeParts {
   readonly notices: Notices;
   readonly bodies: Bodies;
   readonly times: GatewayTimes;
+  readonly bounds: GatewayBounds;
   readonly connections: Connections;
   readonly allowPrivate: () => boolean | Promise<boolean>;
 }
@@ -108,7 +114,9 @@ function headersOf(request: IncomingMessage, upstream: Upstream, key: string | u
 
 /** Settles when all of it is counted. Rejects with Refusal or OutgoingError where the agent has no answer yet. */
 export function createExchange(parts: ExchangeParts): Exchange {
-  const { modelHosts, models, meter, notices, bodies, times, connections, allowPrivate } = parts;
+  const { modelHosts, models, meter, notices, bodies, times, bounds, connections, allowPrivate } = parts;
+  const gate = createGate(bounds);
+  const pace = createPace(bounds);
 
   async function ruleFor({ namedByOperator }: Upstream): Promise<AddressRule> {
     return { private: namedByOperator || (await allowPrivate()) };
@@ -122,10 +130,14 @@ export function createExchange(parts: ExchangeParts): Exchange {
     return price;
   }
 
-  /** The request for the user's model, once the meter allows it. */
-  async function admit({ protocol, call, request, response }: Asked, model: string) {
+  async function readBody({ request, response }: Asked): Promise<Buffer> {
     const raw = await bodies.read(request, response, requestBytesMax);
     if ('status' in raw) throw new Refusal(raw.sentence, { status: raw.status, untold: true });
+    return raw;
+  }
+
+  /** The request for the user's model, once the meter allows it. */
+  function admit({ protocol, call, request }: Asked, raw: Buffer, model: string) {
     const { suffix, body } = protocol.prepare(call, parseBody(raw), model);
     const limit = call.kind === 'answer' ? meter.admit({ aside: isAside(request) }) : undefined;
     if (limit !== undefined) throw new Refusal(limitSentences[limit], { untold: true });
@@ -163,10 +175,9 @@ export function createExchange(parts: ExchangeParts): Exchange {
       .end(said);
   }
 
-  return async (asked) => {
-    const { name, protocol, call, request, response, target, signal } = asked;
-    const upstream = getUpstream(target, name, modelHosts);
-    const { suffix, body, bytes } = await admit(asked, upstream.model);
+  async function ask(asked: Asked, upstream: Upstream, raw: Buffer): Promise<void> {
+    const { protocol, call, request, response, target, signal } = asked;
+    const { suffix, body, bytes } = admit(asked, raw, upstream.model);
     const counts = call.kind === 'answer';
     const message = {
       url: new URL(upstream.base + suffix),
@@ -183,9 +194,15 @@ export function createExchange(parts: ExchangeParts): Exchange {
     const price = priceAt(upstream, answer.socket.remoteAddress);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
-    const passed = await pass({ answer, response, count: reader.push, redaction, times });
+    const passed = await pass({ ...parts, answer, response, isStream, count: reader.push, redaction, pace });
     if (counts) meter.record(reader.end(passed === 'whole'), price);
     const sentence = endSentences[passed];
     if (sentence !== undefined && !signal.aborted) notices.tell(sentence, true);
+  }
+
+  return async (asked) => {
+    const upstream = getUpstream(asked.target, asked.name, modelHosts);
+    const raw = await readBody(asked);
+    await gate.pass(asked.signal, () => ask(asked, upstream, raw));
   };
 }

@@ -5,6 +5,7 @@ import { type Protocol, protocolBases } from '../modelProtocols.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import { createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
+import { type GatewayBounds, usualBounds } from './bounds.ts';
 import { createConnections } from './connection.ts';
 import { currentModelPath } from './current.ts';
 import { createExchange, type ExchangeParts } from './exchange.ts';
@@ -39,6 +40,8 @@ export interface GatewayOptions extends Target, Shared {
   readonly bodies?: ExchangeParts['bodies'];
   /** Shorter ones, for tests. */
   readonly times?: Partial<GatewayTimes>;
+  /** Smaller ones, for tests. */
+  readonly bounds?: Partial<GatewayBounds>;
 }
 
 export interface Gateway {
@@ -79,9 +82,10 @@ function findCall({ method }: IncomingMessage, rest: string): (Route & { call: M
 export function createGateway(options: GatewayOptions): Gateway {
   const { modelHosts, models, bodies = createBodies() } = options;
   const times = { ...usualTimes, ...options.times };
+  const bounds = { ...usualBounds, ...options.bounds };
   const connections = createConnections(times);
   const notices = createNotices(options.onNotice);
-  const exchange = createExchange({ ...options, bodies, times, connections, notices });
+  const exchange = createExchange({ ...options, bodies, times, bounds, connections, notices });
   const underWay = createUnderWay();
   let target: Target = options;
 

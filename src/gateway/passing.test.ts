@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import { modelRequests, post, withProvider } from '../../test/support/gateway.ts';
+import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
 
 const brokeOff = 'The provider of the model broke off in the middle of an answer.';
 const fellSilent = 'The provider of the model fell silent in the middle of an answer.';
+const tooLate = 'The provider of the model did not come to the end of an answer in time. It was cut off.';
+const tooLarge = 'The provider of the model sent more than any answer should have. It was cut off.';
 const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
 
 function beginStream(response: ServerResponse, text: string): void {
@@ -150,6 +152,57 @@ describe('an answer that the provider does not finish', () => {
       bytes += value.length;
     }
     assert.equal(bytes, text.length);
+    assert.deepEqual(notices, []);
+  });
+});
+
+describe('an answer that is more than any should be', () => {
+  const flood = 'x'.repeat(10_000);
+  const cases: readonly [string, string, SceneOptions, string][] = [
+    ['in bytes', chunk.repeat(100), { bounds: { answerBytesMax: 1_000 } }, tooLarge],
+    ['in one line', `data: ${flood}`, { bounds: { lineBytesMax: 1_000 } }, tooLarge],
+    ['in time', chunk, { times: { answerMs: 30 } }, tooLate],
+  ];
+  for (const [name, text, more, sentence] of cases)
+    it(`is cut off ${name}, told of and counted`, async (t) => {
+      const { ask, notices, meter, provider } = await withProvider(
+        t,
+        (_, response) => beginStream(response, text),
+        more,
+      );
+      await assert.rejects((await ask({}, { stream: true })).text());
+      await until('it is told of', () => notices.length > 0);
+      assert.deepEqual(notices, [sentence]);
+      assert.ok(meter.take().output > 0);
+      await until('nothing is open', async () => (await provider.openConnections()) === 0);
+    });
+
+  it('is cut off where nothing but comments keeps it alive for too long', async (t) => {
+    const { ask, notices } = await withProvider(
+      t,
+      (_, response) => {
+        beginStream(response, chunk);
+        const timer = setInterval(() => response.write(': still here\n\n'), 5);
+        response.once('close', () => clearInterval(timer));
+      },
+      { times: { silenceMs: 60_000, keptAliveMs: 100 } },
+    );
+    await assert.rejects((await ask({}, { stream: true })).text());
+    await until('it is told of', () => notices.length > 0);
+    assert.deepEqual(notices, [fellSilent]);
+  });
+
+  it('comes whole where it only comes too fast', async (t) => {
+    const text = chunk.repeat(10_000);
+    const { ask, notices } = await withProvider(
+      t,
+      (_, response) => {
+        beginStream(response, text);
+        response.end();
+      },
+      { bounds: { bytesPerSecondMax: 1_000_000 } },
+    );
+    assert.equal(await (await ask({}, { stream: true })).text(), text);
     assert.deepEqual(notices, []);
   });
 });

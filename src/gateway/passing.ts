@@ -1,21 +1,30 @@
 // An answer of a provider on its way to the agent: piece by piece, as it comes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { kib } from '../schema.ts';
+import type { GatewayBounds } from './bounds.ts';
+import { createLineWatch } from './lineWatch.ts';
+import type { Pace } from './pace.ts';
+import { createPatience, type Impatience } from './patience.ts';
 import type { Redaction } from './redaction.ts';
 import type { GatewayTimes } from './times.ts';
 
 const errorBytesMax = 64 * kib;
 const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 
-/** How it came to an end: as it should, cut off by the provider or by its silence, or because the agent went away. */
-export type Passed = 'whole' | 'broken' | 'silent' | 'gone';
+/**
+ * How it came to an end: as it should, cut off by the provider or because of it, or because the agent went away.
+ */
+export type Passed = 'whole' | 'broken' | 'gone' | 'too_large' | Impatience;
 
 interface Passing {
   readonly answer: IncomingMessage;
   readonly response: ServerResponse;
+  readonly isStream: boolean;
   readonly count: (piece: Buffer) => void;
   readonly redaction: Redaction;
+  readonly pace: Pace;
   readonly times: GatewayTimes;
+  readonly bounds: GatewayBounds;
 }
 
 function sendHead({ answer, response, redaction }: Passing): void {
@@ -28,52 +37,65 @@ function sendHead({ answer, response, redaction }: Passing): void {
   response.flushHeaders();
 }
 
+/** Sees what passes: whether it has data in it, and when it is too much. */
+function createSizes({ isStream, bounds }: Passing) {
+  const lines = createLineWatch();
+  let bytes = 0;
+  return {
+    hasData: (piece: Buffer) => {
+      bytes += piece.length;
+      return !isStream || lines.see(piece);
+    },
+    areTooLarge: () => bytes > bounds.answerBytesMax || (isStream && lines.bytes() > bounds.lineBytesMax),
+  };
+}
+
 /** Each piece is sent on, then counted. Where the answer is not whole, the agent's connection is cut, too. */
 export function pass(passing: Passing): Promise<Passed> {
-  const { answer, response, count, redaction } = passing;
-  const { firstByteMs, silenceMs } = passing.times;
+  const { answer, response, count, redaction, pace, times } = passing;
   const redacted = redaction.stream();
+  const sizes = createSizes(passing);
   sendHead(passing);
   return new Promise((resolve) => {
-    let isSilent = false;
-    const wait = (ms: number) =>
-      setTimeout(() => {
-        isSilent = true;
-        answer.destroy();
-      }, ms);
-    let timer = wait(firstByteMs);
-    let hasBegun = false;
+    let why: Passed | undefined;
+    function cut(reason: Passed): void {
+      why ??= reason;
+      answer.destroy();
+    }
+    const patience = createPatience(times, cut);
 
-    function heard(): void {
-      if (hasBegun) return void timer.refresh();
-      hasBegun = true;
-      clearTimeout(timer);
-      timer = wait(silenceMs);
+    function goOn(): void {
+      if (answer.destroyed) return;
+      patience.goOn();
+      answer.resume();
     }
     /** Whoever is slow now, it is not the provider. */
-    function holdBack(): void {
-      clearTimeout(timer);
+    function holdBack(isFull: boolean, ms: number): void {
+      patience.hold();
       answer.pause();
-      response.once('drain', () => {
-        timer = wait(silenceMs);
-        answer.resume();
-      });
+      const rest = () => (ms > 0 ? void setTimeout(goOn, ms) : goOn());
+      if (isFull) response.once('drain', rest);
+      else rest();
     }
 
     answer.on('data', (piece: Buffer) => {
-      heard();
-      if (!response.write(redacted.push(piece))) holdBack();
+      const began = performance.now();
+      const isFull = !response.write(redacted.push(piece));
+      patience.heard(sizes.hasData(piece));
       count(piece);
+      if (sizes.areTooLarge()) return cut('too_large');
+      const ms = pace.take(piece.length, performance.now() - began);
+      if (isFull || ms > 0) holdBack(isFull, ms);
     });
     answer.once('end', () => response.end(redacted.end()));
     // What it means is told by its end.
     answer.on('error', () => {});
     answer.once('close', () => {
-      clearTimeout(timer);
+      patience.end();
       const isWhole = answer.complete && answer.readableEnded;
       const isGone = response.destroyed;
       if (!isWhole) response.destroy();
-      resolve(isWhole ? 'whole' : isSilent ? 'silent' : isGone ? 'gone' : 'broken');
+      resolve(isWhole ? 'whole' : (why ?? (isGone ? 'gone' : 'broken')));
     });
   });
 }

@@ -6,6 +6,10 @@ export interface GatewayTimes {
   readonly firstByteMs: number;
   /** Between two pieces of an answer. */
   readonly silenceMs: number;
+  /** Between two that have data in them, where others keep the connection alive. */
+  readonly keptAliveMs: number;
+  /** From the head of an answer to its end. */
+  readonly answerMs: number;
   /** Before the second attempt; longer before each further one. */
   readonly firstPauseMs: number;
   readonly pauseMsMax: number;
@@ -16,6 +20,8 @@ export const usualTimes: GatewayTimes = {
   connectMs: 15_000,
   firstByteMs: 10 * 60_000,
   silenceMs: 5 * 60_000,
+  keptAliveMs: 20 * 60_000,
+  answerMs: 60 * 60_000,
   firstPauseMs: 1_000,
   pauseMsMax: 30_000,
 };

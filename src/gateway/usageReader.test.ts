@@ -3,14 +3,16 @@ import { describe, it } from 'node:test';
 import { loadModels } from '../models/catalogue.ts';
 import { mib } from '../schema.ts';
 import { findPrice } from './prices.ts';
+import { gemini } from './protocols/gemini.ts';
 import { openaiChat } from './protocols/openaiChat.ts';
-import { answerTokensMax } from './protocols/protocol.ts';
+import { openaiResponses } from './protocols/openaiResponses.ts';
+import { answerTokensMax, type ModelProtocol } from './protocols/protocol.ts';
 import { createUsageReader } from './usageReader.ts';
 
 const told = 'data: {"word":"größer","usage":{"prompt_tokens":7,"completion_tokens":9}}\n\n';
 
-function read(isStream: boolean, pieces: readonly Buffer[]) {
-  const reader = createUsageReader({ protocol: openaiChat, isStream, requestBytes: 400 });
+function read(isStream: boolean, pieces: readonly Buffer[], protocol: ModelProtocol = openaiChat) {
+  const reader = createUsageReader({ protocol, isStream, requestBytes: 400 });
   for (const piece of pieces) reader.push(piece);
   const { input, output } = reader.end(true);
   return [input, output];
@@ -48,6 +50,49 @@ describe('reading what an answer took', () => {
     assert.deepEqual(read(false, inBytes(whole)), [7, 9]);
     assert.deepEqual(read(true, inBytes('data: {}\n\ndata: {}')), [100, 2]);
   });
+
+  const words = 'y'.repeat(mib);
+  const ends: readonly [string, ModelProtocol, object][] = [
+    ['openai-chat', openaiChat, { choices: words, usage: { prompt_tokens: 7, completion_tokens: 9 } }],
+    [
+      'openai-responses',
+      openaiResponses,
+      {
+        response: {
+          output: `${words} "usage": {}`,
+          usage: { input_tokens: 10, input_tokens_details: { cached_tokens: 3 }, output_tokens: 9 },
+          metadata: { a: '{' },
+        },
+      },
+    ],
+    [
+      'gemini',
+      gemini,
+      {
+        candidates: words,
+        usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 9 },
+        modelVersion: '1',
+      },
+    ],
+  ];
+  for (const [name, protocol, part] of ends)
+    it(`finds it at the end of what is long, in ${name}, and parses nothing long for it`, (t) => {
+      let parsed = 0;
+      const { parse } = JSON;
+      t.mock.method(JSON, 'parse', (text: string) => {
+        parsed = Math.max(parsed, text.length);
+        return parse(text);
+      });
+      const whole = Buffer.from(JSON.stringify(part));
+      const inPieces = (text: Buffer) =>
+        Array.from({ length: Math.ceil(text.length / 50_000) }, (_, i) =>
+          text.subarray(50_000 * i, 50_000 * (i + 1)),
+        );
+      const line = Buffer.concat([Buffer.from('data: '), whole, Buffer.from('\n\n')]);
+      assert.deepEqual(read(true, inPieces(line), protocol), [7, 9]);
+      assert.deepEqual(read(false, inPieces(whole), protocol), [7, 9]);
+      assert.ok(parsed > 0 && parsed <= 65_536, String(parsed));
+    });
 
   it('passes over a line that is too long, and reads the next', () => {
     const long = Array.from({ length: 17 }, () => Buffer.alloc(mib / 16, 'x'));

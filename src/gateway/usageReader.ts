@@ -1,17 +1,18 @@
 // Reads, from an answer that passes by, what it took. Nothing is held back: a piece is looked at after it was sent on.
+import { kib } from '../schema.ts';
 import { createHeldBytes } from './heldBytes.ts';
-import { isObject, type ModelProtocol, noTokens, type Tokens } from './protocols/protocol.ts';
+import { type Json, type ModelProtocol, noTokens, type Tokens } from './protocols/protocol.ts';
+import { findToldAtEnd, parseObject } from './toldUsage.ts';
 
-/** Longer lines are not looked at: none that tells of tokens is that long. */
-const lineBytesMax = 1_048_576;
-/** Of an answer in one piece. */
-const wholeBytesMax = 16_777_216;
+/** Of longer lines and answers only the end is looked at. */
+const parsedBytesMax = 64 * kib;
 /** About, in any language. */
 const bytesPerToken = 4;
 /** About what a part of a stream has around its text, and how much text there is in it at most: some quote the request. */
 const frameChars = 300;
 const partTokensMax = 256;
 const lineEnd = 0x0a;
+const dataField = 'data:';
 
 export interface UsageReader {
   push(piece: Buffer): void;
@@ -19,18 +20,9 @@ export interface UsageReader {
   end(isWhole: boolean): Tokens;
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** A part of a stream holds a token, or more where it is long. */
-function tokensIn({ length }: string): number {
-  return Math.min(partTokensMax, Math.max(1, Math.ceil((length - frameChars) / bytesPerToken)));
+function tokensIn(bytes: number): number {
+  return Math.min(partTokensMax, Math.max(1, Math.ceil((bytes - frameChars) / bytesPerToken)));
 }
 
 /** Of a request that was not answered, or of an answer that did not say. */
@@ -45,22 +37,35 @@ interface ReaderOptions {
 }
 
 export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOptions): UsageReader {
-  const held = createHeldBytes(isStream ? lineBytesMax : wholeBytesMax);
+  const held = createHeldBytes(parsedBytesMax);
   let bytes = 0;
   let streamed = 0;
   let tokens = noTokens;
 
-  function look(text: string): void {
-    // Most parts of a stream say nothing of it.
-    if (!/usage/i.test(text)) return;
-    const part = parse(text);
+  function look(part: Json | undefined): void {
     if (part !== undefined) tokens = protocol.read(part, tokens);
   }
 
+  function lookAtWhole(text: string): void {
+    // Most parts of a stream say nothing of it.
+    if (/usage/i.test(text)) look(parseObject(text));
+  }
+
   function lookAtLine(line: string): void {
-    if (!line.startsWith('data:')) return;
-    streamed += tokensIn(line);
-    look(line.slice('data:'.length));
+    if (!line.startsWith(dataField)) return;
+    streamed += tokensIn(line.length);
+    lookAtWhole(line.slice(dataField.length));
+  }
+
+  function lookAtHeld(): void {
+    const { head, text, bytes: size } = held.take();
+    const isWhole = size <= parsedBytesMax;
+    if (isWhole && isStream) lookAtLine(text);
+    else if (isWhole) lookAtWhole(text);
+    else if (!isStream || head.startsWith(dataField)) {
+      streamed += tokensIn(size);
+      look(findToldAtEnd(text));
+    }
   }
 
   function pushLines(piece: Buffer): void {
@@ -68,7 +73,7 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
     const last = piece.lastIndexOf(lineEnd);
     if (first !== -1) {
       held.add(piece.subarray(0, first));
-      lookAtLine(held.take());
+      lookAtHeld();
       for (const line of piece.toString('utf8', first + 1, last).split('\n')) lookAtLine(line);
     }
     held.add(piece.subarray(last + 1));
@@ -83,8 +88,7 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
       else held.add(piece);
     },
     end: (isWhole) => {
-      if (isStream) lookAtLine(held.take());
-      else look(held.take());
+      lookAtHeld();
       const isTold = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0;
       if (!isTold) return guess();
       return isWhole ? tokens : { ...tokens, output: Math.max(tokens.output, guess().output) };

@@ -1,0 +1,25 @@
+// How fast the answers of a run are read: one provider that floods must not keep the process from everybody else.
+import type { GatewayBounds } from './bounds.ts';
+
+/** What was not used in so much time may be used at once: answers that are no flood are never slowed down. */
+const savedMs = 250;
+
+export interface Pace {
+  /** After a piece that it took so long to deal with: the milliseconds until the next one may be read. */
+  take(bytes: number, busyMs: number): number;
+}
+
+export function createPace(
+  { bytesPerSecondMax, busyShareMax }: GatewayBounds,
+  now: () => number = () => performance.now(),
+): Pace {
+  let freeAt = Number.NEGATIVE_INFINITY;
+  return {
+    take: (bytes, busyMs) => {
+      const at = now();
+      const ms = Math.max((1_000 * bytes) / bytesPerSecondMax, busyMs / busyShareMax);
+      freeAt = Math.max(freeAt, at - savedMs) + ms;
+      return Math.max(0, freeAt - at);
+    },
+  };
+}
