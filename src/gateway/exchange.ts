@@ -26,13 +26,23 @@ import {
 import type { ModelHosts, Upstream } from './providers.ts';
 import { createRedaction } from './redaction.ts';
 import { Refusal } from './refusal.ts';
+import {
+  addressHint,
+  isElsewhere,
+  isForUser,
+  isJson,
+  isPage,
+  placeOf,
+  refusalSentence,
+  statusOf,
+} from './refusing.ts';
 import { guessRequest } from './requestGuess.ts';
+import { headersOf } from './requestHeaders.ts';
 import { getUpstream, type Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
 import { createUsageReader, guessTokens } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
-const badGateway = 502;
 
 /** So often the cost of an answer is looked at while it comes. */
 const costEveryBytes = mib;
@@ -101,37 +111,14 @@ const isAside = ({ headers }: IncomingMessage) => headers[asideHeader] === '1';
 
 const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
 
-const isJson = ({ headers }: IncomingMessage) => /json/i.test(headers['content-type'] ?? '');
-
-/** What to answer with: a provider may send a number that is no status. */
-const statusOf = ({ statusCode = 0 }: IncomingMessage) => (statusCode < 300 ? badGateway : statusCode);
-
-function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
-  if (key === undefined) return {};
-  return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
+function notAModel(answer: IncomingMessage, upstream: Upstream): Refusal {
+  answer.destroy();
+  return new Refusal(
+    `The provider of the model answers with a page for people, not with one of a model.${addressHint(upstream)}`,
+  );
 }
 
-const requestHeaders = [
-  'accept',
-  'anthropic-version',
-  'anthropic-beta',
-  'openai-beta',
-  'user-agent',
-] as const;
-
-function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-  };
-  for (const name of requestHeaders) {
-    const value = request.headers[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return { ...headers, ...authorize(upstream, key) };
-}
-
-/** Settles when all of it is counted. Rejects with Refusal or OutgoingError where the agent has no answer yet. */
+/** Settles when all of it is counted. Rejects with Refusal where the agent has no answer yet. */
 export function createExchange(parts: ExchangeParts): Exchange {
   const { modelHosts, models, meter, notices, bodies, times, bounds, connections, allowPrivate } = parts;
   const gate = createGate(bounds);
@@ -185,21 +172,22 @@ export function createExchange(parts: ExchangeParts): Exchange {
     };
     try {
       const onRetry = (sentence: string) => notices.tell(sentence, false);
-      return await attempt({ send: sendOnce, signal, times, onRetry });
+      return await attempt({ send: sendOnce, place: placeOf(message.url), signal, times, onRetry });
     } catch (error) {
       if (signal.aborted && unanswered !== undefined) onLeft(unanswered);
       throw error;
     }
   }
 
-  async function refuse(answer: IncomingMessage, { response, target }: Asked): Promise<void> {
+  async function refuse(answer: IncomingMessage, asked: Asked, upstream: Upstream): Promise<void> {
     const status = statusOf(answer);
-    const redaction = createRedaction(target.key, 'error');
+    const redaction = createRedaction(asked.target.key, 'error');
     const said = await readError({ answer, redaction, times });
-    if (status === 401 || status === 403)
-      throw new Refusal(`The provider of the model refuses the key in your settings (${status}).`);
-    notices.tell(`The provider of the model refuses a request (${status}).`, true);
-    response
+    const sentence = refusalSentence(status, said, upstream);
+    const isLost = upstream.custom && isElsewhere(status) && !isJson(answer);
+    if (isForUser(status) || isLost) throw new Refusal(sentence);
+    notices.tell(sentence, true);
+    asked.response
       .writeHead(status, { 'content-type': isJson(answer) ? 'application/json' : 'text/plain' })
       .end(said);
   }
@@ -242,8 +230,9 @@ export function createExchange(parts: ExchangeParts): Exchange {
       const answer = await send(message, (address) =>
         admission?.record(guessTokens(requestBytes), priceAt(upstream, address)),
       );
-      if (isGood(answer)) await passOn(answer, asked, { upstream, requestBytes, admission });
-      else await refuse(answer, asked);
+      if (!isGood(answer)) return await refuse(answer, asked, upstream);
+      if (isPage(answer)) throw notAModel(answer, upstream);
+      await passOn(answer, asked, { upstream, requestBytes, admission });
     } finally {
       admission?.settle();
     }
