@@ -21,6 +21,8 @@ const gateway = createGateway({
     onLimit: () => {},
   }),
   allowPrivate: () => false,
+  // One gateway stands for those of several runs.
+  bounds: { requestsMax: 256 },
   onNotice: (sentence) => process.stderr.write(`${sentence}\n`),
 });
 const bridge = createBridge({ handlers: { model: gateway.handle } });

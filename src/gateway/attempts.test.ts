@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
@@ -150,28 +151,60 @@ describe('the limits under requests at the same time', () => {
     assert.deepEqual(limits, ['max_iterations']);
   });
 
-  it('exceed a budget by no more than what was under way when it was used up', async (t) => {
-    const held: (() => void)[] = [];
-    const { ask, provider, limits, meter } = await withProvider(
+  const tiny = { limits: { requestsMax: null, costNanosMax: 1 } };
+
+  it('exceed a budget by one request, 402 for the others', async (t) => {
+    const held: ServerResponse[] = [];
+    const { ask, provider, limits, meter, notices } = await withProvider(
+      t,
+      (_, response) => void held.push(response),
+      tiny,
+    );
+    const asking = Array.from({ length: crowd }, () => ask());
+    const statuses: number[] = [];
+    for (const asked of asking) void asked.then(({ status }) => statuses.push(status));
+    await until('all others are refused', () => statuses.length === crowd - 1);
+    assert.ok(statuses.every((status) => status === 402));
+    assert.deepEqual([held.length, limits], [1, []]);
+    assert.equal(notices.length, 1);
+    assert.match(notices[0] ?? '', /under way may use up/);
+    held[0]?.end(JSON.stringify({ usage: { prompt_tokens: 1_000, completion_tokens: 1_000 } }));
+    await untilCounted(meter, ({ costNanos }) => costNanos > 0);
+    assert.equal((await ask()).status, 402);
+    assert.equal(provider.requests.length, 1);
+    assert.deepEqual(limits, ['max_budget']);
+  });
+
+  it('let as many pass as the budget is enough for', async (t) => {
+    const held: ServerResponse[] = [];
+    // About 4,096 tokens at ten dollars a million each.
+    const limits = { requestsMax: null, costNanosMax: 3.5 * 0.041e9 };
+    const { ask } = await withProvider(t, (_, response) => void held.push(response), { limits });
+    const asking = Array.from({ length: few }, () => ask());
+    const statuses: number[] = [];
+    for (const asked of asking) void asked.then(({ status }) => statuses.push(status));
+    await until('the others are refused', () => statuses.length === few - 3);
+    assert.equal(held.length, 3);
+  });
+
+  it('hold nothing back for a request that was not answered', async (t) => {
+    const { ask } = await withProvider(t, (_, response) => void response.writeHead(400).end(), tiny);
+    assert.deepEqual([(await ask()).status, (await ask()).status], [400, 400]);
+  });
+
+  it('cut an answer off that costs more than what is left and was held back for it', async (t) => {
+    const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
+    const { ask, notices, meter } = await withProvider(
       t,
       (_, response) => {
-        const usage = { prompt_tokens: 1_000, completion_tokens: 1_000 };
-        held.push(() => response.end(JSON.stringify({ usage })));
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk.repeat(60_000));
       },
-      { limits: { requestsMax: null, costNanosMax: 1 } },
+      tiny,
     );
-    const asking = Array.from({ length: few }, () => ask());
-    await until('all are under way', () => held.length === few);
-    // The first that is answered uses the budget up.
-    held.shift()?.();
-    const { costNanos: each } = await untilCounted(meter, ({ costNanos }) => costNanos > 0);
+    await assert.rejects((await ask({}, { stream: true })).text());
+    await until('it is told of', () => notices.length > 0);
+    assert.match(notices[0] ?? '', /budget .* used up in the middle of an answer/);
+    assert.ok(meter.take().output < 60_000);
     assert.equal((await ask()).status, 402);
-    for (const answer of held) answer();
-    const answers = await Promise.all(asking);
-    assert.ok(answers.every(({ status }) => status === 200));
-    assert.equal(provider.requests.length, few);
-    assert.deepEqual(limits, ['max_budget']);
-    const rest = await untilCounted(meter, ({ costNanos }) => costNanos >= (few - 1) * each);
-    assert.equal(rest.costNanos, (few - 1) * each);
   });
 });

@@ -9,6 +9,8 @@ const attemptsMax = 5;
 
 interface Attempts {
   readonly send: () => Promise<IncomingMessage>;
+  /** The host and port that are asked. */
+  readonly place: string;
   readonly signal: AbortSignal;
   readonly times: Pick<GatewayTimes, 'firstPauseMs' | 'pauseMsMax'>;
   /** Called before each pause. */
@@ -31,7 +33,7 @@ function pauseMs(
 
 type Outcome = IncomingMessage | { readonly why: string; readonly retryAfter?: string | undefined };
 
-async function tryOnce({ send, signal }: Attempts): Promise<Outcome> {
+async function tryOnce({ send, place, signal }: Attempts): Promise<Outcome> {
   try {
     const answer = await send();
     const { statusCode = 0, headers } = answer;
@@ -42,13 +44,14 @@ async function tryOnce({ send, signal }: Attempts): Promise<Outcome> {
       retryAfter: headers['retry-after'],
     };
   } catch (error) {
-    if (signal.aborted || !(error instanceof OutgoingError) || error.code === 'address_not_allowed')
-      throw error;
-    return { why: `The provider of the model cannot be reached: ${error.message}` };
+    if (signal.aborted || !(error instanceof OutgoingError)) throw error;
+    const why = `The provider of the model at ${place} cannot be reached: ${error.message}`;
+    if (error.code === 'address_not_allowed') throw new Refusal(why);
+    return { why };
   }
 }
 
-/** The first answer that is no passing trouble. Rejects with Refusal, OutgoingError, or the reason of the signal. */
+/** The first answer that is no passing trouble. Rejects with Refusal, or the reason of the signal. */
 export async function attempt(attempts: Attempts): Promise<IncomingMessage> {
   for (let before = 0; ; before++) {
     const outcome = await tryOnce(attempts);

@@ -11,25 +11,47 @@ import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
 import { asideHeader } from './current.ts';
 import { createGate } from './gate.ts';
-import type { Meter, ModelLimit } from './meter.ts';
+import type { Admission, Denial, Meter } from './meter.ts';
 import type { Notices } from './notices.ts';
 import { createPace } from './pace.ts';
 import { type Passed, pass, readError } from './passing.ts';
 import { findPrice, type Price } from './prices.ts';
-import { isObject, type Json, type ModelCall, type ModelProtocol } from './protocols/protocol.ts';
+import {
+  isObject,
+  type Json,
+  type ModelCall,
+  type ModelProtocol,
+  type Tokens,
+} from './protocols/protocol.ts';
 import type { ModelHosts, Upstream } from './providers.ts';
 import { createRedaction } from './redaction.ts';
 import { Refusal } from './refusal.ts';
+import {
+  addressHint,
+  isElsewhere,
+  isForUser,
+  isJson,
+  isPage,
+  placeOf,
+  refusalSentence,
+  statusOf,
+} from './refusing.ts';
+import { guessRequest } from './requestGuess.ts';
+import { headersOf } from './requestHeaders.ts';
 import { getUpstream, type Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
 import { createUsageReader, guessTokens } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
-const badGateway = 502;
 
-const limitSentences: Readonly<Record<ModelLimit, string>> = {
+/** So often the cost of an answer is looked at while it comes. */
+const costEveryBytes = mib;
+
+const denials: Readonly<Record<Denial, string>> = {
   max_iterations: 'The number of model requests that the settings allow for a message is reached. Stop here.',
   max_budget: 'The budget that the settings allow for this conversation is used up. Stop here.',
+  budget_held:
+    'The requests to the model that are under way may use up what is left of the budget of this conversation.',
 };
 
 /** What the user should know of an answer that did not come to its end. */
@@ -38,6 +60,7 @@ const endSentences: Readonly<Partial<Record<Passed, string>>> = {
   silent: 'The provider of the model fell silent in the middle of an answer.',
   too_late: 'The provider of the model did not come to the end of an answer in time. It was cut off.',
   too_large: 'The provider of the model sent more than any answer should have. It was cut off.',
+  too_dear: 'The budget that the settings allow was used up in the middle of an answer. It was cut off.',
 };
 
 export interface ExchangeParts {
@@ -65,6 +88,12 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
+interface Asking {
+  readonly upstream: Upstream;
+  readonly requestBytes: number;
+  readonly admission: Admission | undefined;
+}
+
 export type Exchange = (asked: Asked) => Promise<void>;
 
 function parseBody(body: Buffer): Json {
@@ -82,37 +111,14 @@ const isAside = ({ headers }: IncomingMessage) => headers[asideHeader] === '1';
 
 const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
 
-const isJson = ({ headers }: IncomingMessage) => /json/i.test(headers['content-type'] ?? '');
-
-/** What to answer with: a provider may send a number that is no status. */
-const statusOf = ({ statusCode = 0 }: IncomingMessage) => (statusCode < 300 ? badGateway : statusCode);
-
-function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
-  if (key === undefined) return {};
-  return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
+function notAModel(answer: IncomingMessage, upstream: Upstream): Refusal {
+  answer.destroy();
+  return new Refusal(
+    `The provider of the model answers with a page for people, not with one of a model.${addressHint(upstream)}`,
+  );
 }
 
-const requestHeaders = [
-  'accept',
-  'anthropic-version',
-  'anthropic-beta',
-  'openai-beta',
-  'user-agent',
-] as const;
-
-function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
-  const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-  };
-  for (const name of requestHeaders) {
-    const value = request.headers[name];
-    if (typeof value === 'string') headers[name] = value;
-  }
-  return { ...headers, ...authorize(upstream, key) };
-}
-
-/** Settles when all of it is counted. Rejects with Refusal or OutgoingError where the agent has no answer yet. */
+/** Settles when all of it is counted. Rejects with Refusal where the agent has no answer yet. */
 export function createExchange(parts: ExchangeParts): Exchange {
   const { modelHosts, models, meter, notices, bodies, times, bounds, connections, allowPrivate } = parts;
   const gate = createGate(bounds);
@@ -122,12 +128,21 @@ export function createExchange(parts: ExchangeParts): Exchange {
     return { private: namedByOperator || (await allowPrivate()) };
   }
 
+  /** What an answer of the user's own address cost last: before the first nobody knows whether it is free. */
+  let custom: { readonly base: string; readonly price: Price } | undefined;
+
   /** A server of the user's own at a private address is billed by nobody. */
   function priceAt(upstream: Upstream, address: string | undefined): Price {
     const isFree = upstream.custom && classifyAddress(address ?? '') === 'private';
     const price = findPrice(models, upstream.name, isFree);
     if (price.note !== undefined) notices.tellOnce(price.note);
+    if (upstream.custom) custom = { base: upstream.base, price };
     return price;
+  }
+
+  function guessCost(upstream: Upstream, tokens: Tokens): number {
+    if (!upstream.custom) return findPrice(models, upstream.name, false).costOf(tokens);
+    return custom?.base === upstream.base ? custom.price.costOf(tokens) : 0;
   }
 
   async function readBody({ request, response }: Asked): Promise<Buffer> {
@@ -136,12 +151,13 @@ export function createExchange(parts: ExchangeParts): Exchange {
     return raw;
   }
 
-  /** The request for the user's model, once the meter allows it. */
-  function admit({ protocol, call, request }: Asked, raw: Buffer, model: string) {
-    const { suffix, body } = protocol.prepare(call, parseBody(raw), model);
-    const limit = call.kind === 'answer' ? meter.admit({ aside: isAside(request) }) : undefined;
-    if (limit !== undefined) throw new Refusal(limitSentences[limit], { untold: true });
-    return { suffix, body: Buffer.from(JSON.stringify(body)), bytes: raw.length };
+  /** Undefined where it is free. Throws Refusal. */
+  function admit({ call, request }: Asked, upstream: Upstream, taken: Tokens): Admission | undefined {
+    if (call.kind !== 'answer') return undefined;
+    const costNanos = guessCost(upstream, taken);
+    const admitted = meter.admit({ aside: isAside(request), costNanos });
+    if (typeof admitted !== 'string') return admitted;
+    throw new Refusal(denials[admitted], { untold: admitted !== 'budget_held' });
   }
 
   /** The head of the answer. One that has the whole request may bill it, whether somebody waits for its answer or not. */
@@ -156,48 +172,70 @@ export function createExchange(parts: ExchangeParts): Exchange {
     };
     try {
       const onRetry = (sentence: string) => notices.tell(sentence, false);
-      return await attempt({ send: sendOnce, signal, times, onRetry });
+      return await attempt({ send: sendOnce, place: placeOf(message.url), signal, times, onRetry });
     } catch (error) {
       if (signal.aborted && unanswered !== undefined) onLeft(unanswered);
       throw error;
     }
   }
 
-  async function refuse(answer: IncomingMessage, { response, target }: Asked): Promise<void> {
+  async function refuse(answer: IncomingMessage, asked: Asked, upstream: Upstream): Promise<void> {
     const status = statusOf(answer);
-    const redaction = createRedaction(target.key, 'error');
+    const redaction = createRedaction(asked.target.key, 'error');
     const said = await readError({ answer, redaction, times });
-    if (status === 401 || status === 403)
-      throw new Refusal(`The provider of the model refuses the key in your settings (${status}).`);
-    notices.tell(`The provider of the model refuses a request (${status}).`, true);
-    response
+    const sentence = refusalSentence(status, said, upstream);
+    const isLost = upstream.custom && isElsewhere(status) && !isJson(answer);
+    if (isForUser(status) || isLost) throw new Refusal(sentence);
+    notices.tell(sentence, true);
+    asked.response
       .writeHead(status, { 'content-type': isJson(answer) ? 'application/json' : 'text/plain' })
       .end(said);
   }
 
-  async function ask(asked: Asked, upstream: Upstream, raw: Buffer): Promise<void> {
-    const { protocol, call, request, response, target, signal } = asked;
-    const { suffix, body, bytes } = admit(asked, raw, upstream.model);
-    const counts = call.kind === 'answer';
-    const message = {
-      url: new URL(upstream.base + suffix),
-      headers: headersOf(request, upstream, target.key),
-      body,
-      rule: await ruleFor(upstream),
-      signal,
-    };
-    const answer = await send(message, (address) => {
-      if (counts) meter.record(guessTokens(bytes), priceAt(upstream, address));
-    });
-    if (!isGood(answer)) return refuse(answer, asked);
-    const redaction = createRedaction(target.key, 'answer');
+  /** The answer on its way to the agent, counted. */
+  async function passOn(answer: IncomingMessage, asked: Asked, asking: Asking): Promise<void> {
+    const { protocol, response, target, signal } = asked;
+    const { upstream, requestBytes, admission } = asking;
     const price = priceAt(upstream, answer.socket.remoteAddress);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
-    const reader = createUsageReader({ protocol, isStream, requestBytes: bytes });
-    const passed = await pass({ ...parts, answer, response, isStream, count: reader.push, redaction, pace });
-    if (counts) meter.record(reader.end(passed === 'whole'), price);
+    const reader = createUsageReader({ protocol, isStream, requestBytes });
+    let unseen = 0;
+    function count(piece: Buffer): boolean {
+      reader.push(piece);
+      unseen += piece.length;
+      if (unseen < costEveryBytes) return true;
+      unseen = 0;
+      return !admission?.isTooMuch(price.costOf(reader.guess()));
+    }
+    const redaction = createRedaction(target.key, 'answer');
+    const passed = await pass({ ...parts, answer, response, isStream, count, redaction, pace });
+    admission?.record(reader.end(passed === 'whole'), price);
     const sentence = endSentences[passed];
     if (sentence !== undefined && !signal.aborted) notices.tell(sentence, true);
+  }
+
+  async function ask(asked: Asked, upstream: Upstream, raw: Buffer): Promise<void> {
+    const { protocol, call, request, target, signal } = asked;
+    const { suffix, body } = protocol.prepare(call, parseBody(raw), upstream.model);
+    const requestBytes = raw.length;
+    const admission = admit(asked, upstream, guessRequest(requestBytes, body));
+    try {
+      const message = {
+        url: new URL(upstream.base + suffix),
+        headers: headersOf(request, upstream, target.key),
+        body: Buffer.from(JSON.stringify(body)),
+        rule: await ruleFor(upstream),
+        signal,
+      };
+      const answer = await send(message, (address) =>
+        admission?.record(guessTokens(requestBytes), priceAt(upstream, address)),
+      );
+      if (!isGood(answer)) return await refuse(answer, asked, upstream);
+      if (isPage(answer)) throw notAModel(answer, upstream);
+      await passOn(answer, asked, { upstream, requestBytes, admission });
+    } finally {
+      admission?.settle();
+    }
   }
 
   return async (asked) => {

@@ -2,7 +2,6 @@
 // agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Protocol, protocolBases } from '../modelProtocols.ts';
-import { OutgoingError } from '../outgoing/errors.ts';
 import { createBodies } from '../runtime/bridge/bodies.ts';
 import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
 import { type GatewayBounds, usualBounds } from './bounds.ts';
@@ -62,12 +61,6 @@ function sendError(response: ServerResponse, status: number, message: string): v
   send(response, status, { type: 'error', error: { type, code: status, message } });
 }
 
-function toRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  if (!(error instanceof OutgoingError)) throw error;
-  return new Refusal(`The provider of the model cannot be reached: ${error.message}`);
-}
-
 /** Undefined where it is no model request. */
 function findCall({ method }: IncomingMessage, rest: string): (Route & { call: ModelCall }) | undefined {
   if (method !== 'POST') return undefined;
@@ -99,7 +92,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         await exchange({ ...found, request, response, target, signal });
       } catch (error) {
         if (signal.aborted) return void response.destroy();
-        const { message, status, untold } = toRefusal(error);
+        if (!(error instanceof Refusal)) throw error;
+        const { message, status, untold } = error;
         if (!untold) notices.tell(message, true);
         sendError(response, status, message);
       }

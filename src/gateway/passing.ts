@@ -14,13 +14,14 @@ const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 /**
  * How it came to an end: as it should, cut off by the provider or because of it, or because the agent went away.
  */
-export type Passed = 'whole' | 'broken' | 'gone' | 'too_large' | Impatience;
+export type Passed = 'whole' | 'broken' | 'gone' | 'too_large' | 'too_dear' | Impatience;
 
 interface Passing {
   readonly answer: IncomingMessage;
   readonly response: ServerResponse;
   readonly isStream: boolean;
-  readonly count: (piece: Buffer) => void;
+  /** Whether it may go on. */
+  readonly count: (piece: Buffer) => boolean;
   readonly redaction: Redaction;
   readonly pace: Pace;
   readonly times: GatewayTimes;
@@ -82,7 +83,7 @@ export function pass(passing: Passing): Promise<Passed> {
       const began = performance.now();
       const isFull = !response.write(redacted.push(piece));
       patience.heard(sizes.hasData(piece));
-      count(piece);
+      if (!count(piece)) return cut('too_dear');
       if (sizes.areTooLarge()) return cut('too_large');
       const ms = pace.take(piece.length, performance.now() - began);
       if (isFull || ms > 0) holdBack(isFull, ms);

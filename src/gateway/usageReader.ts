@@ -16,6 +16,8 @@ const dataField = 'data:';
 
 export interface UsageReader {
   push(piece: Buffer): void;
+  /** What it has taken by now, guessed from its size. */
+  guess(): Tokens;
   /** What it took; guessed from its size where it did not say, or not to its end. */
   end(isWhole: boolean): Tokens;
 }
@@ -82,6 +84,7 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
   const guess = () => guessTokens(requestBytes, isStream ? streamed : Math.ceil(bytes / bytesPerToken));
 
   return {
+    guess,
     push: (piece) => {
       bytes += piece.length;
       if (isStream) pushLines(piece);

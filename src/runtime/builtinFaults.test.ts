@@ -111,7 +111,7 @@ describe('a run whose provider', () => {
     await runs.say(id, 'again');
     await runs.turns(id, 2);
     const events = await runs.events(id);
-    const sentence = 'MODEL: The provider of the model refuses the key in your settings (401).';
+    const sentence = 'MODEL: The provider of the model refuses the key in your settings (401): bad key …';
     assert.deepEqual(errorsOf(events), [sentence, sentence]);
     assert.ok(!JSON.stringify(events).includes(modelKey));
   });

@@ -1,0 +1,28 @@
+// The headers of a model request: few of the agent's, and the user's key, as the provider wants it.
+import type { IncomingMessage } from 'node:http';
+import type { Upstream } from './providers.ts';
+
+function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
+  if (key === undefined) return {};
+  return authorization === 'bearer' ? { authorization: `Bearer ${key}` } : { [authorization]: key };
+}
+
+const requestHeaders = [
+  'accept',
+  'anthropic-version',
+  'anthropic-beta',
+  'openai-beta',
+  'user-agent',
+] as const;
+
+export function headersOf(request: IncomingMessage, upstream: Upstream, key: string | undefined) {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+  };
+  for (const name of requestHeaders) {
+    const value = request.headers[name];
+    if (typeof value === 'string') headers[name] = value;
+  }
+  return { ...headers, ...authorize(upstream, key) };
+}
