@@ -52,7 +52,10 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   } as const;
   if (await database.run(createFirstKey, toRow(grant, credential)))
     return { file, usable: true, made: credential.text };
-  // Another process on this database was faster; its folder has the key.
+  // Another process on this database was faster. It may have taken the key that was written here.
+  if ((await database.run(findKey, credential.id))?.hash === credential.hash)
+    return { file, usable: true, made: undefined };
+  // Else its folder has the key.
   if (made) rmSync(file, { force: true });
   return { file, usable: !made, made: undefined };
 }
