@@ -17,7 +17,7 @@ const groups: Readonly<Record<string, Group>> = {
     files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/fast/**/*.test.ts'],
     flags: ['--test-isolation=none'],
     minutesMax: 5,
-    shards: 3,
+    shards: 2,
   },
   // They start programs, and mostly wait for them.
   runs: {

@@ -205,11 +205,8 @@ for (const kind of databaseKinds) {
       ];
       await rename(id, 'now');
       for (const stream of streams) {
-        await untilFrames(stream, 1);
-        assert.deepEqual(
-          changesOf(stream).map(({ title }) => title),
-          ['now'],
-        );
+        // What was committed a moment before may come once more.
+        await until('it hears of it', () => changesOf(stream).at(-1)?.title === 'now');
         stream.cut();
       }
     });

@@ -185,6 +185,8 @@ describe('the limits under requests at the same time', () => {
     for (const asked of asking) void asked.then(({ status }) => statuses.push(status));
     await until('the others are refused', () => statuses.length === few - 3);
     assert.equal(held.length, 3);
+    for (const response of held) response.end('{}');
+    await Promise.all(asking);
   });
 
   it('hold nothing back for a request that was not answered', async (t) => {

@@ -145,7 +145,7 @@ for (const kind of databaseKinds) {
       const receiver = await startReceiver(t);
       receiver.answer(() => 500);
       const { id } = await bench.watch(receiver.url, ['conversation.status']);
-      bench.startLoop({ times: { giveUpAfterMs: 100 } });
+      bench.startLoop({ times: { giveUpAfterMs: 1_000 } });
       await bench.say('hello');
       const failed = await untilFailed(bench, id);
       assert.ok(failed.attempts >= 2);
