@@ -11,6 +11,8 @@ const poolMax = 10;
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 15_000;
+/** A process that sleeps in the middle of a transaction must not hold its locks against all others. */
+const idleInTransactionMs = 3_000;
 /** A little more than the server takes, so that its own answer comes first; this one is for a dead network. */
 const queryTimeoutMs = 20_000;
 const endTimeoutMs = 5_000;
@@ -84,6 +86,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     max: poolMax,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: 'parley',
