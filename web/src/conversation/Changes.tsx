@@ -90,10 +90,10 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
     retry: false,
   });
   const { refetch } = changes;
-  const atRest = agentState !== 'running' && agentState !== 'loading';
+  // From one rest to the next it may have worked so shortly that nobody has seen it.
   useEffect(() => {
-    if (atRest) void refetch();
-  }, [atRest, refetch]);
+    if (agentState !== 'running' && agentState !== 'loading') void refetch();
+  }, [agentState, refetch]);
   const nothing = isNothing(changes.error);
   return (
     <section>
