@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { type AgentBenchOptions, startAgentBench } from '../../test/support/agentBench.ts';
+import { describe, it } from 'node:test';
+import { type AgentBench, startAgentBench, startRawBench } from '../../test/support/agentBench.ts';
 import {
   calling,
-  createRawModel,
   cutOff,
   lines,
   type RawAnswer,
@@ -16,18 +15,12 @@ import {
   saying,
   stream,
 } from '../../test/support/rawModel.ts';
-
-async function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
-  const model = createRawModel(answers);
-  const bench = await startAgentBench(t, { ...more, model });
-  await bench.open();
-  return { ...bench, bodies: model.bodies };
-}
+import { until } from '../../test/support/until.ts';
 
 const results = ({ messages }: RawBody): string[] =>
   messages.filter(({ role }: RawBody) => role === 'tool').map(({ content }: RawBody) => content);
 
-const thoughts = ({ updates }: Pick<Awaited<ReturnType<typeof start>>, 'updates'>): string =>
+const thoughts = ({ updates }: Pick<AgentBench, 'updates'>): string =>
   updates
     .map((update) =>
       update.sessionUpdate === 'agent_thought_chunk' && update.content.type === 'text'
@@ -46,15 +39,27 @@ const callDelta = (more: object) => ({
 describe('an answer that breaks off', () => {
   it('is asked for again, and its calls are done once', async (t) => {
     const once = cutOff([callDelta({ arguments: '{"command":"echo x >>log"}' })]);
-    const bench = await start(t, [once, calling([run('echo x >>log')]), saying('Done.')]);
+    const bench = await startRawBench(t, [once, calling([run('echo x >>log')]), saying('Done.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), 'x\n');
     assert.equal(bench.ended().length, 1);
     assert.match(thoughts(bench), /broke off\. Asking again/);
   });
 
+  it('is not asked for again by one who is cancelled meanwhile, and nothing of the history is lost', async (t) => {
+    const answers = [calling([run('echo x >>log')]), cutOff(half), saying('Here.')];
+    const bench = await startRawBench(t, answers, { askAgainMs: 60_000 });
+    const turn = bench.prompt('go');
+    await until('it waits', async () => /Asking again/.test(thoughts(bench)));
+    await bench.cancel();
+    assert.equal(await turn, 'cancelled');
+    await bench.prompt('and now?');
+    const roles = bench.bodies[2].messages.map(({ role }: RawBody) => role);
+    assert.deepEqual(roles, ['system', 'user', 'assistant', 'tool', 'user']);
+  });
+
   it('leaves nothing of itself in what the model reads later', async (t) => {
-    const bench = await start(t, [cutOff(half), saying('The answer is 42.'), saying('Yes.')]);
+    const bench = await startRawBench(t, [cutOff(half), saying('The answer is 42.'), saying('Yes.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.ok(bench.said().endsWith('The answer is 42.'));
     await bench.prompt('sure?');
@@ -74,7 +79,7 @@ describe('an answer that breaks off', () => {
   };
   for (const [name, answer] of Object.entries(always))
     it(`ends the turn with a sentence where it always ${name}, and the next message is taken`, async (t) => {
-      const bench = await start(t, [answer, answer, answer, answer, saying('Here I am.')]);
+      const bench = await startRawBench(t, [answer, answer, answer, answer, saying('Here I am.')]);
       await assert.rejects(bench.prompt('go'), (error: Error) => {
         assert.match(error.message, /^The model's answer could not be read, in 4 attempts/);
         return true;
@@ -85,14 +90,14 @@ describe('an answer that breaks off', () => {
     });
 
   it('tells what the provider said of it', async (t) => {
-    const bench = await start(t, [lines('data: {"error":{"message":"the engine is on fire"}}')]);
+    const bench = await startRawBench(t, [lines('data: {"error":{"message":"the engine is on fire"}}')]);
     await assert.rejects(bench.prompt('go'), /the engine is on fire/);
   });
 });
 
 describe('a request that the provider refuses', () => {
   it('is told with its words, and asked once', async (t) => {
-    const bench = await start(t, [refusing(400, 'tools.3: no such thing'), saying('Better.')]);
+    const bench = await startRawBench(t, [refusing(400, 'tools.3: no such thing'), saying('Better.')]);
     await assert.rejects(
       bench.prompt('go'),
       /^RequestError: The model refused the request \(400\): tools\.3/,
@@ -112,7 +117,7 @@ describe('images that the model does not take', () => {
     );
 
   it('are left out, told of, and not sent again, also after a kill', async (t) => {
-    const bench = await start(t, [no]);
+    const bench = await startRawBench(t, [no]);
     assert.equal(await bench.prompt(prompt), 'end_turn');
     assert.match(thoughts(bench), /does not take these images/);
     assert.match(JSON.stringify(bench.bodies[1].messages), /An image was here/);
@@ -126,7 +131,7 @@ describe('images that the model does not take', () => {
   });
 
   it('are kept where they are not what is wrong', async (t) => {
-    const bench = await start(t, [refusing(400, 'a'), refusing(400, 'b'), saying('Seen.')]);
+    const bench = await startRawBench(t, [refusing(400, 'a'), refusing(400, 'b'), saying('Seen.')]);
     await assert.rejects(bench.prompt(prompt), /\(400\): a$/);
     await bench.prompt('again');
     assert.match(JSON.stringify(bench.bodies[2].messages), /image_url/);
@@ -135,7 +140,7 @@ describe('images that the model does not take', () => {
   it('of a tool are left out, too; else they follow its result, which is text', async (t) => {
     const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk', 'base64');
     const read = calling([{ name: 'read_file', arguments: '{"path":"a.png"}' }]);
-    const bench = await start(t, [read, refusing(422, 'no'), saying('Seen.')]);
+    const bench = await startRawBench(t, [read, refusing(422, 'no'), saying('Seen.')]);
     writeFileSync(join(bench.cwd, 'a.png'), png);
     assert.equal(await bench.prompt('look'), 'end_turn');
     const [, shown, without] = bench.bodies;
@@ -149,7 +154,7 @@ describe('images that the model does not take', () => {
 describe('an odd answer', () => {
   it('without content ends the turn, is told of, and does no harm to what follows', async (t) => {
     for (const empty of [stream([{ role: 'assistant' }]), saying(''), stream([], 'stop')]) {
-      const bench = await start(t, [empty, saying('Here.')]);
+      const bench = await startRawBench(t, [empty, saying('Here.')]);
       assert.equal(await bench.prompt('go'), 'end_turn');
       assert.match(thoughts(bench), /without a word/);
       await bench.prompt('again');
@@ -159,13 +164,13 @@ describe('an odd answer', () => {
   });
 
   it('that says it has calls, and has none, ends the turn', async (t) => {
-    const bench = await start(t, [saying('Well.', 'tool_calls')]);
+    const bench = await startRawBench(t, [saying('Well.', 'tool_calls')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(bench.bodies.length, 1);
   });
 
   it('that became too long ends the turn for that reason', async (t) => {
-    const bench = await start(t, [saying('And so on and', 'length')]);
+    const bench = await startRawBench(t, [saying('And so on and', 'length')]);
     assert.equal(await bench.prompt('go'), 'max_tokens');
   });
 
@@ -177,7 +182,7 @@ describe('an odd answer', () => {
     ];
     for (const call of bad)
       for (const reason of ['tool_calls', 'stop']) {
-        const bench = await start(t, [calling([call], reason), saying('Sorry.')]);
+        const bench = await startRawBench(t, [calling([call], reason), saying('Sorry.')]);
         assert.equal(await bench.prompt('go'), 'end_turn');
         assert.equal(bench.bodies.length, 2, `${call.arguments} ${reason}`);
         const [told] = results(bench.bodies[1]);
@@ -188,7 +193,7 @@ describe('an odd answer', () => {
 
   it('with good and bad calls has each answered once, in one place', async (t) => {
     const calls = [run('echo a >>log'), { name: 'bash', arguments: '{' }, run('echo b >>log')];
-    const bench = await start(t, [calling(calls), saying('Ok.')]);
+    const bench = await startRawBench(t, [calling(calls), saying('Ok.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), 'a\nb\n');
     assert.equal(results(bench.bodies[1]).length, 3);
@@ -198,34 +203,34 @@ describe('an odd answer', () => {
 
   it('with thirty calls has all of them done, in order', async (t) => {
     const many = Array.from({ length: 30 }, (_, i) => run(`echo ${i} >>log`));
-    const bench = await start(t, [calling(many), saying('Ok.')]);
+    const bench = await startRawBench(t, [calling(many), saying('Ok.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), many.map((_, i) => `${i}\n`).join(''));
     assert.equal(results(bench.bodies[1]).length, 30);
   });
 
   it('with an id that was used before is told as another call', async (t) => {
-    const bench = await start(t, [calling([run('true')]), calling([run('true')]), saying('Ok.')]);
+    const bench = await startRawBench(t, [calling([run('true')]), calling([run('true')]), saying('Ok.')]);
     await bench.prompt('go');
     assert.equal(new Set(bench.ended().map(({ toolCallId }) => toolCallId)).size, 2);
   });
 
   it('of two million characters is said whole', async (t) => {
     const long = Array.from({ length: 200 }, () => ({ content: 'x'.repeat(10_000) }));
-    const bench = await start(t, [stream(long)]);
+    const bench = await startRawBench(t, [stream(long)]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(bench.said().length, 2_000_000);
   });
 
   it('whose command writes five megabytes gives the model their ends', async (t) => {
-    const bench = await start(t, [calling([run('yes | head -c 5000000')]), saying('Much.')]);
+    const bench = await startRawBench(t, [calling([run('yes | head -c 5000000')]), saying('Much.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     const [told = ''] = results(bench.bodies[1]);
     assert.ok(told.length > 1_000 && told.length < 100_000, String(told.length));
   });
 
   it('that is never understood is not asked for without end', async (t) => {
-    const bench = await start(t, [calling([{ name: 'no_such_tool', arguments: '{}' }])]);
+    const bench = await startRawBench(t, [calling([{ name: 'no_such_tool', arguments: '{}' }])]);
     assert.equal(await bench.prompt('go'), 'max_turn_requests');
     assert.ok(!existsSync(join(bench.cwd, 'log')));
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { type AgentBenchOptions, startAgentBench } from '../../test/support/agentBench.ts';
+import { type AgentBenchOptions, startAgentBench, startRawBench } from '../../test/support/agentBench.ts';
 import {
   calling,
   createRawModel,
@@ -14,11 +14,8 @@ import {
 const print = (chars: number, name: string) => calling([run(`printf '%${chars}s' ${name}`)]);
 
 /** Notes are whatever it answers to requests without a stream: "A title". */
-async function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
-  const model = createRawModel(answers);
-  const bench = await startAgentBench(t, { condenses: true, current: { context: 4_000 }, ...more, model });
-  await bench.open();
-  return { ...bench, bodies: model.bodies };
+function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
+  return startRawBench(t, answers, { condenses: true, current: { context: 4_000 }, ...more });
 }
 
 /** Each result follows the call that it belongs to, and nothing but its results stands between. */

@@ -2,7 +2,7 @@
 import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
 import { asideHeader } from '../gateway/current.ts';
 import type { Client } from './client.ts';
-import { tokensOf, tokensOfAll } from './history.ts';
+import { charsPerToken, tokensOf, tokensOfAll } from './history.ts';
 import type { Journal } from './journal.ts';
 import { type Model, providerOptions } from './model.ts';
 
@@ -12,7 +12,6 @@ const fullShare = 0.75;
 const keptShare = 0.2;
 /** By so much a history has to grow before it is condensed again, so that nothing turns in a circle. */
 const growth = 1.3;
-const charsPerToken = 4;
 const partCharsMax = 4_000;
 const messageCharsMax = 20_000;
 const asNotesCharsMax = 100_000;
@@ -110,7 +109,9 @@ function summaryOf(old: readonly ModelMessage[], notes: string): ModelMessage {
 /** The whole of it as one message, for where it cannot be sent as it is. */
 export function asNotes(messages: readonly ModelMessage[]): ModelMessage[] {
   const notes = cut(messages.map(render).join('\n\n'), asNotesCharsMax);
-  return [summaryOf([], notes)];
+  return [
+    { role: 'user', content: `This is how the conversation went so far.\n\n<notes>\n${notes}\n</notes>` },
+  ];
 }
 
 interface CondenseNeeds {
@@ -155,12 +156,11 @@ export function createCondenser(): Condenser {
     if (old.length < 2) return false;
     try {
       const notes = await takeNotes(needs, old);
-      if (notes !== '')
-        journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
+      if (notes === '') return false;
+      journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
       const text = 'The conversation became long. I go on with notes of its beginning.';
-      if (notes !== '')
-        await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
-      return notes !== '';
+      await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+      return true;
     } catch (error) {
       if (signal.aborted) throw error;
       return false;

@@ -2,29 +2,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import type { ModelMessage } from 'ai';
-import { type AgentBenchOptions, startAgentBench } from '../../test/support/agentBench.ts';
-import {
-  calling,
-  createRawModel,
-  lines,
-  type RawAnswer,
-  type RawBody,
-  refusing,
-  run,
-  saying,
-} from '../../test/support/rawModel.ts';
+import { startAgentBench, startRawBench } from '../../test/support/agentBench.ts';
+import { calling, lines, type RawBody, refusing, run, saying } from '../../test/support/rawModel.ts';
 import { until } from '../../test/support/until.ts';
 import { fitFor } from './history.ts';
 import type { Model } from './model.ts';
-
-async function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
-  const model = createRawModel(answers);
-  const bench = await startAgentBench(t, { ...more, model });
-  await bench.open();
-  return { ...bench, bodies: model.bodies };
-}
 
 const roles = ({ messages }: RawBody): string[] => messages.map(({ role }: RawBody) => role);
 const image = { type: 'image' as const, data: 'AAAA', mimeType: 'image/png' };
@@ -32,7 +16,7 @@ const image = { type: 'image' as const, data: 'AAAA', mimeType: 'image/png' };
 describe('a history', () => {
   it('loses its images where the provider refuses them, and the conversation goes on', async (t) => {
     const refusal = refusing(400, 'Could not process image');
-    const bench = await start(t, [refusal, saying('I cannot see it.'), saying('Still here.')]);
+    const bench = await startRawBench(t, [refusal, saying('I cannot see it.'), saying('Still here.')]);
     assert.equal(await bench.prompt([{ type: 'text', text: 'look' }, image]), 'end_turn');
     assert.doesNotMatch(JSON.stringify(bench.bodies[1]), /AAAA/);
     assert.match(JSON.stringify(bench.bodies[1]), /could not be shown/);
@@ -41,7 +25,7 @@ describe('a history', () => {
   });
 
   it('names calls in a form that every provider takes, each with its result', async (t) => {
-    const bench = await start(t, [calling([run('true'), run('true')]), saying('Done.')]);
+    const bench = await startRawBench(t, [calling([run('true'), run('true')]), saying('Done.')]);
     await bench.prompt('go');
     const [, , said, ...told] = bench.bodies[1].messages;
     const ids = said.tool_calls.map(({ id }: RawBody) => id);
@@ -54,7 +38,7 @@ describe('a history', () => {
   });
 
   it('holds what the user has read of an answer that they stopped', async (t) => {
-    const bench = await start(t, [
+    const bench = await startRawBench(t, [
       (response) => {
         const delta = { role: 'assistant', content: 'I will now ' };
         const chunk = JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] });
@@ -92,7 +76,7 @@ describe('a request', () => {
     const trouble = lines(
       `data: ${JSON.stringify({ error: { message: 'Overloaded', type: 'overloaded_error' } })}`,
     );
-    const bench = await start(t, [trouble, saying('Here.')]);
+    const bench = await startRawBench(t, [trouble, saying('Here.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(bench.said(), 'Here.');
   });
@@ -129,7 +113,11 @@ describe('a request', () => {
 describe('a file that only looks like an image', () => {
   it('is shown once, and then no more', async (t) => {
     const call = { name: 'read_file', arguments: '{"path":"a.png"}' };
-    const bench = await start(t, [calling([call]), refusing(400, 'bad image'), saying('It is broken.')]);
+    const bench = await startRawBench(t, [
+      calling([call]),
+      refusing(400, 'bad image'),
+      saying('It is broken.'),
+    ]);
     writeFileSync(join(bench.cwd, 'a.png'), Buffer.from('\x89PNG\r\n\x1a\n nothing', 'latin1'));
     assert.equal(await bench.prompt('look'), 'end_turn');
     assert.equal(bench.said(), 'It is broken.');

@@ -4,7 +4,7 @@ import type { Model } from './model.ts';
 
 type Part = Exclude<ModelMessage['content'], string>[number];
 
-const charsPerToken = 4;
+export const charsPerToken = 4;
 /** What an image takes, about, whatever its size. */
 const imageTokens = 1_600;
 

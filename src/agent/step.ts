@@ -1,7 +1,7 @@
 // One request to the model: what it says is passed on as it comes, and what it wants done is returned.
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type FinishReason, jsonSchema, type ModelMessage, streamText, type ToolSet } from 'ai';
+import { createCallIds } from './callIds.ts';
 import type { Client } from './client.ts';
 import { fitFor, tokensOfAll } from './history.ts';
 import { type Model, providerOptions, rememberUpToHere } from './model.ts';
@@ -58,33 +58,6 @@ function withMark(messages: readonly ModelMessage[]): ModelMessage[] {
 }
 
 const words = (text: string) => ({ type: 'text', text }) as const;
-
-const idChars = 9;
-
-/** Of a form that every provider takes, should the user change the model. */
-function newCallId(): string {
-  return randomBytes(idChars)
-    .toString('base64')
-    .replaceAll(/[^A-Za-z0-9]/g, 'x')
-    .slice(0, idChars);
-}
-
-/** The same call has the same id in what was said, and in results of calls that could not be understood. */
-function createCallIds() {
-  const ids = new Map<string, string>();
-  const idOf = (theirs: string) => {
-    const known = ids.get(theirs) ?? newCallId();
-    ids.set(theirs, known);
-    return known;
-  };
-  const rename = <Part extends { readonly type: string }>(part: Part): Part =>
-    'toolCallId' in part ? { ...part, toolCallId: idOf(String(part.toolCallId)) } : part;
-  const renamed = (message: ModelMessage): ModelMessage =>
-    typeof message.content === 'string'
-      ? message
-      : ({ ...message, content: message.content.map(rename) } as ModelMessage);
-  return { idOf, renamed };
-}
 
 /** The turn was stopped in the middle of an answer, of which the user has read this much. */
 export class StepStopped extends Error {
@@ -154,7 +127,9 @@ export async function takeStep(needs: StepNeeds): Promise<Step> {
       if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error, attempt);
       const content = words('The answer of the model broke off. Asking again.');
       await needs.client.tell({ sessionUpdate: 'agent_thought_chunk', content });
-      await pause(askAgainMs * 2 ** (attempt - 1), undefined, { signal: needs.signal });
+      await pause(askAgainMs * 2 ** (attempt - 1), undefined, { signal: needs.signal }).catch(() => {
+        throw new StepStopped('');
+      });
     }
   }
 }

@@ -1,5 +1,4 @@
 // Does what the model wants done: announced, allowed, begun in the journal, done, told, and its result in the journal.
-import { randomUUID } from 'node:crypto';
 import type { ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { ToolResultPart } from 'ai';
 import type { Client, Leave } from './client.ts';
@@ -9,11 +8,6 @@ import type { FileChange, Tool, ToolImage, ToolResult, ToolUse } from './tools/t
 
 /** Output while a tool runs is told no more often. */
 const outputEveryMs = 250;
-
-/** Providers use an id again; whoever is told of calls must not take one for another. */
-interface ToldCall extends WantedCall {
-  readonly toldId: string;
-}
 
 interface CallNeeds {
   readonly tools: readonly Tool[];
@@ -82,11 +76,11 @@ function sameOf({ name, kind }: Tool, input: unknown): string {
 export function createToolCalls(needs: CallNeeds) {
   const { tools, cwd, journal, client, signal, allowed } = needs;
 
-  async function announce(tool: Tool, { toldId, input }: ToldCall, use: ToolUse): Promise<ToolCallUpdate> {
+  async function announce(tool: Tool, { id, input }: WantedCall, use: ToolUse): Promise<ToolCallUpdate> {
     const path = tool.path?.(input as never);
     const change = await tool.preview?.(input as never, use);
     const call = {
-      toolCallId: toldId,
+      toolCallId: id,
       title: tool.title(input as never),
       kind: tool.kind,
       rawInput: input,
@@ -105,37 +99,39 @@ export function createToolCalls(needs: CallNeeds) {
     return leave === 'once' || leave === 'always' ? undefined : { text: refusals[leave], failed: true };
   }
 
-  async function use(tool: Tool, call: ToldCall): Promise<ToolResult> {
-    const { id, toldId, input } = call;
-    const output = createOutput(client, toldId);
+  async function use(tool: Tool, call: WantedCall): Promise<ToolResult> {
+    const { id, input } = call;
+    const output = createOutput(client, id);
     const toolUse = { cwd, signal, onOutput: output.onOutput };
     try {
       const refused = await mayRun(tool, await announce(tool, call, toolUse));
       if (refused !== undefined) return refused;
       journal.begin(id);
-      await client.tell({ sessionUpdate: 'tool_call_update', toolCallId: toldId, status: 'in_progress' });
+      await client.tell({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
       return await run(tool, input as never, toolUse);
     } finally {
       output.stop();
     }
   }
 
-  /** Never throws: whatever goes wrong is a result that the model reads. Returns the image that it is to see, too. */
+  /**
+   * Whatever goes wrong is a result that the model reads; throws only where the journal cannot be written. Returns the
+   * image that the model is to see, too.
+   */
   return async function doCall(call: WantedCall): Promise<ToolImage | undefined> {
     const { id, name, input } = call;
-    const toldId = randomUUID();
     const tool = tools.find((one) => one.name === name);
     const fault = tool === undefined ? `There is no tool ${name}.` : tool.check(input);
     const result =
       tool === undefined || fault !== undefined
         ? { text: `Wrong input: ${fault}`, failed: true }
-        : await use(tool, { ...call, toldId });
+        : await use(tool, call);
     journal.addResult({ type: 'tool-result', toolCallId: id, toolName: name, output: toOutput(result) });
     const status = result.failed === true ? 'failed' : 'completed';
     const { exitCode } = result;
     await client.tell({
       sessionUpdate: 'tool_call_update',
-      toolCallId: toldId,
+      toolCallId: id,
       status,
       content: contentOf(result),
       ...(fault === undefined ? {} : { title: name }),

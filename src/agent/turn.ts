@@ -101,7 +101,10 @@ async function work(needs: TurnNeeds): Promise<StopReason> {
     for (const message of step.messages) journal.addMessage(message);
     await tell(needs, step);
     const images: ToolImage[] = [];
-    for (const call of step.calls) images.push(...[(await doCall(call)) ?? []].flat());
+    for (const call of step.calls) {
+      const image = await doCall(call);
+      if (image !== undefined) images.push(image);
+    }
     if (images.length > 0) journal.addMessage(shownImages(images, needs.model));
     signal.throwIfAborted();
     const isOdd = isMisunderstood(step);

@@ -24,11 +24,12 @@ export interface Masking {
  */
 function valuesOf(secret: string): string[] {
   const lines = secret.split('\n').map((line) => line.trim());
-  return [secret, ...lines.filter((line) => line.length >= lineCharsMin)];
+  const long = lines.filter((line) => line.length >= lineCharsMin);
+  return [secret, ...long].filter((value) => value.length >= maskedCharsMin);
 }
 
 export function createMasking(secrets: Iterable<string>): Masking {
-  const hidden = new Set([...secrets].flatMap(valuesOf).filter((value) => value.length >= maskedCharsMin));
+  const hidden = new Set([...secrets].flatMap(valuesOf));
   /** The longest first: one may be the start of another. */
   const sort = () => [...hidden].toSorted((a, b) => b.length - a.length);
   let values = sort();
@@ -61,7 +62,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
 
   return {
     hide: (value) => {
-      hidden.add(value);
+      for (const one of valuesOf(value)) hidden.add(one);
       values = sort();
     },
     text,

@@ -157,7 +157,9 @@ function closeOnAbort(place: RunPlace, signal: AbortSignal, onBackgroundError: (
 export function createRunAgent(parts: RunParts): RunAgent {
   return async ({ runId, conversation, signal, record, listen }) => {
     const inputs = await parts.loadInputs(conversation);
-    const masking = createMasking([...inputs.hidden, ...[(await inputs.modelKey()) ?? []].flat()]);
+    const masking = createMasking(inputs.hidden);
+    const modelKey = await inputs.modelKey();
+    if (modelKey !== undefined) masking.hide(modelKey);
     const recorder = createRecorder({ record, masking });
     const scene: RunScene = { runId, conversation, inputs, recorder, masking, signal };
     let place: RunPlace | undefined;

@@ -19,6 +19,7 @@ import type { CurrentModel } from '../../src/gateway/current.ts';
 import { protocolBases } from '../../src/modelProtocols.ts';
 import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
 import { createScriptedModel, type ScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { createRawModel, type RawAnswer, type RawModel } from './rawModel.ts';
 
 export interface AgentBenchOptions {
   readonly script?: readonly Step[];
@@ -26,6 +27,7 @@ export interface AgentBenchOptions {
   readonly model?: ScriptedModel;
   readonly current?: Partial<CurrentModel>;
   readonly condenses?: boolean;
+  readonly askAgainMs?: number;
   /** A home that another agent has left. */
   readonly home?: string;
   readonly cwd?: string;
@@ -73,7 +75,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
     config: { gateway, token: 'run-token', condenses },
     home,
     env: process.env,
-    askAgainMs: 2,
+    askAgainMs: options.askAgainMs ?? 2,
   });
   const toAgent = new TransformStream<Uint8Array, Uint8Array>();
   const toClient = new TransformStream<Uint8Array, Uint8Array>();
@@ -142,3 +144,15 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
 }
 
 export type AgentBench = Awaited<ReturnType<typeof startAgentBench>>;
+
+/** With a model whose answers are written by hand, and a session that is open. */
+export async function startRawBench(
+  t: TestContext,
+  answers: readonly RawAnswer[],
+  more: AgentBenchOptions = {},
+): Promise<AgentBench & Pick<RawModel, 'bodies'>> {
+  const model = createRawModel(answers);
+  const bench = await startAgentBench(t, { ...more, model });
+  await bench.open();
+  return { ...bench, bodies: model.bodies };
+}
