@@ -6,15 +6,16 @@ import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
 import { connectionHelp, exitHelp, exits } from './exits.ts';
-import { unifiedDiff } from './lineDiff.ts';
-import { createOutput, outputOptions } from './output.ts';
+import { createOutput, type Output, outputOptions } from './output.ts';
+import { filePatch } from './patch.ts';
 import { plainLine, plainText } from './plainText.ts';
 import { colourDiff } from './timeline.ts';
 
 const help = `Usage: parley diff ID [PATH]… [--names] [--json|--text]
 
 Shows what a conversation has changed in its files against the commit at which its branch left origin. What is no
-terminal gets the same as "git apply" takes it; with --json it is a line for each file, before and after.
+terminal gets the same as "git apply" takes it; with --json it is a line for each file, before and after. A file that
+cannot be compared, because it is no text or too large, is left out: that is said, and the exit code is 1.
 
   PATH     only this file, or those in this folder
   --names  only the names
@@ -27,24 +28,44 @@ Example: parley diff 01a1dd > changes.patch
 interface FileDiff {
   readonly status: GitChange['status'];
   readonly path: string;
+  /** Null where it cannot be compared, as what is no text. */
   readonly original: string | null;
   readonly modified: string | null;
+  /** Why not. */
+  readonly left_out?: string;
 }
 
-/** Null on both sides where it is not text. */
+/** Faults of one file that say nothing of the others. */
+const ofOneFile: ReadonlySet<string> = new Set(['binary_file', 'answer_too_large', 'not_found']);
+
 async function readDiff(parley: Parley, id: string, { status, path }: GitChange): Promise<FileDiff> {
   try {
     return { status, path, ...(await parley.workspace.diff(id, path)) };
   } catch (error) {
-    const known = error instanceof ParleyError && ['binary_file', 'answer_too_large'].includes(error.code);
-    if (!known) throw error;
-    return { status, path, original: null, modified: null };
+    if (!(error instanceof ParleyError && ofOneFile.has(error.code))) throw error;
+    return { status, path, original: null, modified: null, left_out: error.message };
   }
 }
 
-function diffText({ path, status, original, modified }: FileDiff): string {
-  if (original === null || modified === null) return `Binary file ${path} differs\n`;
-  return unifiedDiff({ path, status, original, modified });
+interface Reader {
+  readonly isForPeople: boolean;
+  readonly output: Output;
+}
+
+function showName(change: GitChange, { isForPeople, output }: Reader): void {
+  if (output.isJson) output.json(change);
+  else output.text(`${change.status} ${isForPeople ? plainLine(change.path) : change.path}\n`);
+}
+
+function show(diff: FileDiff, { isForPeople, output }: Reader): void {
+  const { status, path, original, modified, left_out } = diff;
+  const name = plainLine(path);
+  if (left_out !== undefined) output.note(`${name} is left out: ${plainLine(left_out)}\n`);
+  if (output.isJson) output.json(diff);
+  if (output.isJson || left_out !== undefined) return;
+  const patch = filePatch({ path, status, original: original ?? '', modified: modified ?? '' });
+  if (patch === '') output.note(`${name} has the same text as before; perhaps its mode has changed.\n`);
+  output.text(isForPeople ? colourDiff(plainText(patch), output.style) : patch);
 }
 
 function isIn(path: string, wanted: readonly string[]): boolean {
@@ -64,20 +85,18 @@ async function run(argv: readonly string[]): Promise<number> {
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, typed);
   const changes = (await parley.workspace.changes(id)).filter(({ path }) => isIn(path, paths));
-  const people = values.text || output.isLive;
-  for (const change of changes) {
-    if (values.names) {
-      if (output.isJson) output.json(change);
-      else output.text(`${change.status} ${people ? plainLine(change.path) : change.path}\n`);
-      continue;
-    }
-    const diff = await readDiff(parley, id, change);
-    if (output.isJson) output.json(diff);
-    else if (people) output.text(colourDiff(plainText(diffText(diff)), output.style));
-    else output.text(diffText(diff));
-  }
+  const isForPeople = values.text || output.isLive;
   if (changes.length === 0 && output.isLive) output.note('Nothing has changed.\n');
-  return exits.done;
+  let isWhole = true;
+  for (const change of changes) {
+    if (values.names) showName(change, { isForPeople, output });
+    else {
+      const diff = await readDiff(parley, id, change);
+      if (diff.left_out !== undefined) isWhole = false;
+      show(diff, { isForPeople, output });
+    }
+  }
+  return isWhole ? exits.done : exits.failed;
 }
 
 export const diff: Command = { help, run };

@@ -248,6 +248,16 @@ describe('parley diff', () => {
     ]);
     assert.equal(await run('nothing/here'), '');
   });
+
+  it('leaves out what is no text, says so, and ends with 1', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create("really-run printf '\\377' >a.bin; echo text >b.txt");
+    await runs.turns(id, 1);
+    const { code, stdout, stderr } = await line.run(['diff', id]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^a\.bin is left out: The file is not text/);
+    assert.match(stdout, /^diff --git a\/b\.txt b\/b\.txt\n.*\+text\n$/s);
+  });
 });
 
 describe('client commands', () => {

@@ -1,6 +1,6 @@
 // The files that differ from where the workspace began, and each of them as a diff.
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
@@ -34,7 +34,10 @@ function FileDialog({
     gcTime: 0,
   });
   const binary = diff.error instanceof ParleyError && diff.error.code === 'binary_file';
-  const lines = diff.data === undefined ? [] : compare(diff.data.original ?? '', diff.data.modified ?? '');
+  const lines = useMemo(
+    () => (diff.data === undefined ? [] : compare(diff.data.original ?? '', diff.data.modified ?? '')),
+    [diff.data],
+  );
   return (
     <Dialog title={path} wide onClose={onClose}>
       {diff.isPending ? <Loading>{shell.loading}</Loading> : null}

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { unifiedDiff } from './lineDiff.ts';
+import { filePatch } from './patch.ts';
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-diff-'));
@@ -37,7 +37,7 @@ function applied(
 describe('a diff of two texts', () => {
   it('is what people know, with three lines around', () => {
     const original = 'a\nb\nc\nd\ne\nf\n';
-    const diff = unifiedDiff({ path: 'x.txt', status: 'M', original, modified: original.replace('e', 'E') });
+    const diff = filePatch({ path: 'x.txt', status: 'M', original, modified: original.replace('e', 'E') });
     assert.equal(
       diff,
       'diff --git a/x.txt b/x.txt\n--- a/x.txt\n+++ b/x.txt\n@@ -2,5 +2,5 @@\n b\n c\n d\n-e\n+E\n f\n',
@@ -52,7 +52,7 @@ describe('a diff of two texts', () => {
     fc.assert(
       fc.property(text, text, (original, modified) => {
         if (original === modified || original === '' || modified === '') return;
-        const diff = unifiedDiff({ path: 'x', status: 'M', original, modified });
+        const diff = filePatch({ path: 'x', status: 'M', original, modified });
         assert.equal(applied(folder, 'x', original, diff), modified);
       }),
       { numRuns: 40 },
@@ -62,16 +62,20 @@ describe('a diff of two texts', () => {
   it('is applied by git where a file is new, gone, or has an odd name', (t) => {
     const folder = folderOf(t);
     const path = 'a "b"\\ ü\n.txt';
-    const made = unifiedDiff({ path, status: 'A', original: '', modified: 'new\n' });
+    const made = filePatch({ path, status: 'A', original: '', modified: 'new\n' });
     assert.equal(applied(folder, path, undefined, made), 'new\n');
-    const gone = unifiedDiff({ path, status: 'D', original: 'old', modified: '' });
+    const gone = filePatch({ path, status: 'D', original: 'old', modified: '' });
     assert.equal(applied(folder, path, 'old', gone), undefined);
+  });
+
+  it('is empty where only something else than the text has changed, so that git takes the rest', () => {
+    assert.equal(filePatch({ path: 'x', status: 'M', original: 'a\n', modified: 'a\n' }), '');
   });
 
   it('tells texts that have next to nothing in common as one exchange, and keeps what is around', (t) => {
     const lines = (mark: string) => Array.from({ length: 3_000 }, (_, i) => `${mark}${i}\n`).join('');
     const [original, modified] = [`top\n${lines('a')}end\n`, `top\n${lines('b')}end\n`];
-    const diff = unifiedDiff({ path: 'x', status: 'M', original, modified });
+    const diff = filePatch({ path: 'x', status: 'M', original, modified });
     assert.equal(applied(folderOf(t), 'x', original, diff), modified);
   });
 });

@@ -1,0 +1,26 @@
+// The change of one file as a patch that `git apply` takes.
+import { formatPatch } from 'diff';
+import { diffLines } from '../lineDiff.ts';
+
+interface FileChange {
+  readonly path: string;
+  readonly status: 'A' | 'M' | 'D';
+  readonly original: string;
+  readonly modified: string;
+}
+
+/** Empty where the text of a file that stays is the same: there would be nothing to apply. */
+export function filePatch({ path, status, original, modified }: FileChange): string {
+  const hunks = diffLines(original, modified);
+  if (hunks.length === 0 && status === 'M') return '';
+  return formatPatch({
+    isGit: true,
+    isCreate: status === 'A',
+    isDelete: status === 'D',
+    oldFileName: status === 'A' ? '/dev/null' : `a/${path}`,
+    newFileName: status === 'D' ? '/dev/null' : `b/${path}`,
+    oldHeader: undefined,
+    newHeader: undefined,
+    hunks,
+  });
+}
