@@ -3,6 +3,7 @@ import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import type { FastRoute } from './fastLane.ts';
+import { boundStall } from './stall.ts';
 
 /** A ready answer; the same object as long as it stays the same. */
 export interface ReadyAnswer {
@@ -44,12 +45,13 @@ export function fastRead({ url, scope, headers: own, find }: FastReadOptions): F
     url,
     scope,
     bearer: true,
-    take: (principal, _request, response, { nextId }) => {
+    take: (principal, request, response, { nextId }) => {
       const answer = find(principal);
       if (answer === undefined) return false;
       const { headers, encoding } = headOf(answer);
       response.writeHead(200, [...headers, 'x-request-id', nextId()]);
       response.end(answer.text, encoding);
+      if (request.socket.writableLength > 0) boundStall(request.socket);
       return true;
     },
   };

@@ -10,6 +10,7 @@ import { parseJson, rememberBody } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { type ErrorLog, jsonType, renderError } from './errors.ts';
 import type { FastRoute } from './fastLane.ts';
+import { boundStall } from './stall.ts';
 
 /** Larger ones are counted together, in the usual way. */
 const smallBodyBytesMax = 16 * kib;
@@ -60,6 +61,7 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
       const length = String(Buffer.byteLength(text));
       response.writeHead(status, [...head, ...own, 'content-length', length, 'x-request-id', id]);
       response.end(text);
+      if (request.socket.writableLength > 0) boundStall(request.socket);
     }
 
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

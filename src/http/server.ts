@@ -27,6 +27,7 @@ import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
+import { boundStall } from './stall.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,
@@ -40,8 +41,6 @@ const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
 const timeoutsCheckedMs = 2_000;
 const keepAliveTimeoutMs = 65_000;
-/** A connection on which nothing moves for so long is closed, whatever it waits for. */
-const connectionTimeoutMs = 120_000;
 const refusalWaitsMs = 2_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
@@ -110,9 +109,13 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     requestIdHeader: false,
     trustProxy: trusted,
     requestTimeout: requestTimeoutMs,
-    connectionTimeout: connectionTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: timeoutsCheckedMs },
+    http: {
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: timeoutsCheckedMs,
+      // A request without a body is no stream that somebody would read.
+      optimizeEmptyRequests: true,
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: paramLengthMax },
@@ -132,6 +135,7 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   app.decorateRequest('response');
 
   app.addHook('onRequest', (request, reply, done) => {
+    boundStall(request.raw.socket);
     reply.headers(commonHeaders).header('x-request-id', request.id);
     // A request without a body asks with an empty object.
     request.body = {};
