@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import { changeText } from '../changes/shape.ts';
 import { recordChange } from '../changes/store.ts';
-import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 import { type EventText, insertEvents } from '../events/store.ts';
 import type { ConversationStatus } from '../lifecycle/states.ts';
 import { sealedWithActiveKey } from '../secrets/store.ts';
@@ -51,7 +51,7 @@ export interface Lookup {
   readonly keyHash: string | null;
 }
 
-const insertConversation = prepared((q: Queries, c: NewConversation & { count: number }) =>
+const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
   q.build
     .insertInto('conversations')
     .values({
@@ -70,9 +70,25 @@ const insertConversation = prepared((q: Queries, c: NewConversation & { count: n
       created_at: q.now,
       updated_at: q.now,
     })
-    .onConflict((conflict) => conflict.columns(['user_id', 'id']).doNothing())
-    .returning('key'),
+    .onConflict((conflict) => conflict.columns(['user_id', 'id']).doNothing());
+
+const insertSilently = prepared(buildInsert);
+const insertReturning = prepared((q: Queries, c: NewConversation & { count: number }) =>
+  buildInsert(q, c).returning('key'),
 );
+const selectInserted = prepared((q: Queries, _: object): Query<{ key: number }> => {
+  const text = sql<{ key: number }>`select last_insert_rowid() as key where changes() > 0`;
+  return { compile: () => text.compile(q.build) };
+});
+
+/** Its key; undefined where one with the same id is in the way. */
+function* insertConversation(q: Queries, c: NewConversation): Steps<number | undefined> {
+  const row = { ...c, count: c.events.length };
+  if (q.kind === 'postgres') return (yield* one(insertReturning(q, row)))?.key;
+  // To SQLite, RETURNING costs as much as the insertion.
+  yield* rows(insertSilently(q, row));
+  return (yield* one(selectInserted(q, {})))?.key;
+}
 
 const selectConversation = prepared((q: Queries, c: { userId: number; id: string }) =>
   q.build
@@ -164,11 +180,11 @@ export const createConversation = write(
     }
     // Again where the one in the way is deleted before it is looked at.
     for (let look = 0; look < looksMax; look++) {
-      const made = yield* one(insertConversation(q, { ...c, count: c.events.length }));
-      if (made !== undefined) {
-        yield* insertEvents(q, made.key, 0, c.events);
-        yield* tellOfCreation(q, c, made.key);
-        return { outcome: 'created', key: made.key };
+      const key = yield* insertConversation(q, c);
+      if (key !== undefined) {
+        yield* insertEvents(q, key, 0, c.events);
+        yield* tellOfCreation(q, c, key);
+        return { outcome: 'created', key };
       }
       const found = yield* findById(q, c.userId, c.id, c.fingerprint);
       if (found !== undefined) return found;

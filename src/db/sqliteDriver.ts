@@ -12,6 +12,8 @@ export interface SqliteDriver {
 
 export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
   const statements = new Map<string, StatementSync>();
+  /** Statements that give rows. The others are cheaper to run as such. */
+  const readers = new WeakSet<StatementSync>();
 
   function statement(text: string): StatementSync {
     let found = statements.get(text);
@@ -19,15 +21,23 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
       if (statements.size >= statementsMax) statements.clear();
       found = connection.prepare(text);
       statements.set(text, found);
+      if (found.columns().length > 0) readers.add(found);
     }
     return found;
+  }
+
+  function run(text: string, parameters: readonly SQLInputValue[]): unknown[] {
+    const found = statement(text);
+    if (readers.has(found)) return found.all(...parameters);
+    found.run(...parameters);
+    return [];
   }
 
   function drive<Out>(steps: Steps<Out>): Out {
     let step = steps.next();
     while (!step.done) {
       const { sql, parameters } = step.value.compile();
-      step = steps.next(statement(sql).all(...(parameters as SQLInputValue[])));
+      step = steps.next(run(sql, parameters as SQLInputValue[]));
     }
     return step.value;
   }

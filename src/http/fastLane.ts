@@ -34,6 +34,11 @@ interface FastLaneOptions {
   readonly nextId: () => string;
 }
 
+/** Plain ASCII is the same bytes either way, and cheaper to write as Latin-1. */
+export function encodingOf(text: string, length: number): BufferEncoding {
+  return length === text.length ? 'latin1' : 'utf8';
+}
+
 /** What a connection sent with its last plain request. */
 interface Plain {
   readonly rawHeaders: readonly string[];

@@ -2,7 +2,7 @@
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import { commonHeaders } from './commonHeaders.ts';
-import type { FastRoute } from './fastLane.ts';
+import { encodingOf, type FastRoute } from './fastLane.ts';
 import { boundStall } from './stall.ts';
 
 /** A ready answer; the same object as long as it stays the same. */
@@ -21,7 +21,7 @@ interface FastReadOptions {
 
 interface Head {
   readonly headers: readonly string[];
-  readonly encoding: 'latin1' | 'utf8';
+  readonly encoding: BufferEncoding;
 }
 
 export function fastRead({ url, scope, headers: own, find }: FastReadOptions): FastRoute {
@@ -33,8 +33,7 @@ export function fastRead({ url, scope, headers: own, find }: FastReadOptions): F
       const { text, etag } = answer;
       const length = Buffer.byteLength(text);
       const all = { ...commonHeaders, ...own, etag, 'content-length': String(length) };
-      // Plain ASCII is the same bytes either way, and cheaper to write as Latin-1.
-      head = { headers: Object.entries(all).flat(), encoding: length === text.length ? 'latin1' : 'utf8' };
+      head = { headers: Object.entries(all).flat(), encoding: encodingOf(text, length) };
       heads.set(answer, head);
     }
     return head;

@@ -9,7 +9,7 @@ import { compileCheck } from '../validation.ts';
 import { parseJson, rememberBody } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { type ErrorLog, jsonType, renderError } from './errors.ts';
-import type { FastRoute } from './fastLane.ts';
+import { encodingOf, type FastRoute } from './fastLane.ts';
 import { boundStall } from './stall.ts';
 
 /** Larger ones are counted together, in the usual way. */
@@ -58,9 +58,9 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
     async function answer(body: Body): Promise<void> {
       const id = lane.nextId();
       const { status, own, text } = await outcome(id, principal, body, request.headers);
-      const length = String(Buffer.byteLength(text));
-      response.writeHead(status, [...head, ...own, 'content-length', length, 'x-request-id', id]);
-      response.end(text);
+      const length = Buffer.byteLength(text);
+      response.writeHead(status, [...head, ...own, 'content-length', String(length), 'x-request-id', id]);
+      response.end(text, encodingOf(text, length));
       if (request.socket.writableLength > 0) boundStall(request.socket);
     }
 
