@@ -136,9 +136,10 @@ function useTypedCheck({ fields, secrets }: EntryForm<ServerFields>, stored: Pla
 
 const members = ['url', 'api_key', 'timeout', 'name', 'command', 'args', 'env'];
 
-/** The values of variables are secrets; their faults are said at all of them together. */
-function typedAs(member: string, { env }: ServerFields): string[] {
-  return member === 'env' ? ['env', ...env.map(({ id }) => envSecret(id))] : [member];
+/** What a fault of a member hangs on: a stored secret is bound to the address or name of its server. */
+function causesOf(member: string, { env }: ServerFields): string[] {
+  if (member === 'api_key') return ['api_key', 'url'];
+  return member === 'env' ? ['env', 'name', ...env.map(({ id }) => envSecret(id))] : [member];
 }
 
 interface ServerFormProps {
@@ -155,7 +156,8 @@ export function ServerForm({ form, config }: ServerFormProps) {
   // What is checked is sent alone, at the first place.
   const checked = `mcp_config.${placeId({ kind, index: 0 })}`;
   const at: FaultAt = (member) =>
-    form.fault(`${saved}.${member}`, typedAs(member, form.fields)) ?? faultsAt(error, `${checked}.${member}`);
+    form.fault(`${saved}.${member}`, causesOf(member, form.fields)) ??
+    faultsAt(error, `${checked}.${member}`);
   const atFields =
     form.isSaidAt(members.map((member) => `${saved}.${member}`)) ||
     members.some((member) => at(member) !== undefined);
