@@ -69,7 +69,7 @@ export function Entries({ empty, children }: { readonly empty?: string; readonly
   }, [count]);
   if (count === 0 && empty === undefined) return null;
   return (
-    <div className="list" ref={frame}>
+    <div className="entry-list" ref={frame}>
       {count === 0 ? <p className="quiet">{empty}</p> : <ul className="entries">{children}</ul>}
     </div>
   );
