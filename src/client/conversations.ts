@@ -51,8 +51,8 @@ export interface Times extends FollowTimes {
 const createRetryFirstMs = 250;
 const createRetryMaxMs = 5_000;
 
-/** Where `crypto.randomUUID` is not there: pages that did not come over https. */
-function randomText(): string {
+/** Also where `crypto.randomUUID` is not there: pages that did not come over https. */
+export function randomText(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -67,11 +67,12 @@ describe('a call of the client', () => {
   it('manages secrets, providers, keys and webhooks', async (t) => {
     const { parley, service } = await connect(t);
     await parley.secrets.create({ name: 'TOKEN', value: 'v' });
-    await parley.secrets.update('TOKEN', { description: 'for it' });
+    await parley.secrets.update('TOKEN', { value: 'w', description: 'for it' });
     const { custom_secrets } = await parley.secrets.list();
     assert.deepEqual(custom_secrets, [{ name: 'TOKEN', description: 'for it' }]);
     await parley.secrets.delete('TOKEN');
-    await parley.gitProviders.set({ github: { token: 't' } });
+    await parley.gitProviders.set({ github: { token: 't' }, gitlab: { token: 't' } });
+    await parley.gitProviders.delete('gitlab');
     assert.deepEqual((await parley.settings.get()).provider_tokens_set, { github: null });
     await parley.gitProviders.clear();
     assert.deepEqual((await parley.settings.get()).provider_tokens_set, {});

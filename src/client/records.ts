@@ -8,6 +8,7 @@ import type {
   CreatedWebhook,
   DeliveryFilter,
   DeliveryList,
+  GitProvider,
   KeyList,
   KeyRecord,
   McpConfig,
@@ -44,7 +45,7 @@ export function secretCalls(connection: Connection) {
     create: async (secret: NewSecret, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/api/secrets', { method: 'POST', body: secret, signal });
     },
-    /** Renames or describes it; the value stays. */
+    /** Renames, describes or replaces it, all at once; what is not named stays. */
     update: async (name: string, change: SecretUpdate, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, path(name), { method: 'PUT', body: change, signal });
     },
@@ -61,6 +62,10 @@ export function gitProviderCalls(connection: Connection) {
     set: async (tokens: AddGitProviders['provider_tokens'], { signal }: CallOptions = {}): Promise<void> => {
       const body = { provider_tokens: tokens };
       await requestJson(connection, '/api/add-git-providers', { method: 'POST', body, signal });
+    },
+    /** Forgets the token of one. Throws `not_found` where none is stored. */
+    delete: async (provider: GitProvider, { signal }: CallOptions = {}): Promise<void> => {
+      await requestJson(connection, `/api/git-providers/${provider}`, { method: 'DELETE', signal });
     },
     /** Forgets the tokens of all of them. */
     clear: async ({ signal }: CallOptions = {}): Promise<void> => {

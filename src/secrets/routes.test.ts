@@ -3,6 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
+import { openKeyFile } from './keyFile.ts';
+import { createKeyring } from './keyring.ts';
 
 for (const kind of databaseKinds) {
   describe(`/api/secrets on ${kind}`, () => {
@@ -13,6 +15,16 @@ for (const kind of databaseKinds) {
     after(() => service.stop());
 
     const list = async () => (await service.ask('/api/secrets')).body.custom_secrets;
+
+    /** What is sealed under that name. */
+    async function opened(name: string): Promise<string> {
+      const [row] = await inspect(
+        service.place,
+        `select user_id, sealed from secrets where kind = 'custom' and name = '${name}'`,
+      );
+      const ring = createKeyring(openKeyFile(service.place.dataDir).read());
+      return ring.open(String(row?.['sealed']), ['secret', String(row?.['user_id']), 'custom', name]);
+    }
 
     it('stores a secret, 201, lists its name, and never its value', async () => {
       const made = await service.ask('/api/secrets', {
@@ -44,8 +56,31 @@ for (const kind of databaseKinds) {
         names.some((s: { name: string; description: string }) => s.name === 'NEW' && s.description === 'y'),
       );
       assert.ok(!names.some((s: { name: string }) => s.name === 'OLD'));
+      assert.equal(await opened('NEW'), 'the value');
       const taken = await service.ask('/api/secrets/NEW', { method: 'PUT', json: { name: 'DEPLOY' } });
       assert.equal(taken.status, 400);
+    });
+
+    it('replaces the value of a secret and renames it at once, 200, or does neither, 400 and 422', async () => {
+      const value = () => inspect(service.place, "select name, sealed from secrets where name like 'CERT%'");
+      const put = (name: string, json: object) =>
+        service.ask(`/api/secrets/${name}`, { method: 'PUT', json });
+      await service.ask('/api/secrets', { json: { name: 'CERT', value: 'old', description: 'kept' } });
+      const [old] = await value();
+      assert.equal((await put('CERT', { value: 'x'.repeat(70_000) })).status, 422);
+      assert.equal((await put('CERT', { value: '' })).status, 422);
+      assert.equal((await put('CERT', { name: 'DEPLOY', value: 'new' })).status, 400);
+      assert.deepEqual(await value(), [old]);
+      assert.equal((await put('CERT', { value: 'new' })).status, 200);
+      const [replaced] = await value();
+      assert.notEqual(replaced?.['sealed'], old?.['sealed']);
+      assert.equal((await put('CERT', { name: 'CERT_2', value: 'newer' })).status, 200);
+      assert.deepEqual(
+        (await value()).map((row) => row['name']),
+        ['CERT_2'],
+      );
+      assert.ok((await list()).some((s: object) => 'description' in s && s.description === 'kept'));
+      assert.equal(await opened('CERT_2'), 'newer');
     });
 
     it('deletes, 200, and does not know what is gone, 404', async () => {
@@ -107,6 +142,19 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await set(), {});
     });
 
+    it('forgets the token of one provider, 200, and does not know one without, 404', async () => {
+      const remove = (provider: string) =>
+        service.ask(`/api/git-providers/${provider}`, { method: 'DELETE' });
+      const provider_tokens = { github: { token: 't1' }, gitlab: { token: 't2', host: 'git.example.com' } };
+      await service.ask('/api/add-git-providers', { json: { provider_tokens } });
+      assert.equal((await remove('github')).status, 200);
+      assert.equal((await remove('github')).status, 404);
+      assert.equal((await remove('sourcehut')).status, 404);
+      assert.deepEqual((await service.ask('/api/settings')).body.provider_tokens_set, {
+        gitlab: 'git.example.com',
+      });
+    });
+
     it('writes an audit of names, keys and users, and never a value', async () => {
       await service.ask('/api/settings', {
         json: { llm_model: 'secret-model-name', llm_api_key: 'secret-key' },
@@ -119,6 +167,7 @@ for (const kind of databaseKinds) {
         'secret.set DEPLOY',
         'secret.remove GONE',
         'secret.set provider_token github',
+        'secret.remove provider_token github',
       ])
         assert.ok(seen.includes(expected), `${expected} in ${seen.join(', ')}`);
       assert.ok(seen.some((entry) => entry.startsWith('key.create ')));

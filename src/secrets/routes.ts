@@ -7,6 +7,7 @@ import { AddGitProviders, NewSecret, SecretList, SecretUpdate } from './schema.t
 import type { Secrets } from './service.ts';
 
 const NameInPath = Type.Object({ name: Type.String() });
+const ProviderInPath = Type.Object({ provider: Type.String() });
 const access = needs('settings:write');
 const tags = ['Secrets'];
 
@@ -52,8 +53,8 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'updateSecret',
-        summary: 'Rename or describe a secret',
-        description: 'Its value stays.',
+        summary: 'Rename, describe or replace a secret',
+        description: 'What is left out stays, its value too. All of it happens at once, or nothing does.',
         params: NameInPath,
         body: SecretUpdate,
         response: { 200: Message },
@@ -106,6 +107,24 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
     async (request) => {
       await secrets.addGitProviders(request.principal, request.body);
       return { message: 'Git providers stored' };
+    },
+  );
+
+  app.delete(
+    '/api/git-providers/:provider',
+    {
+      config: { access },
+      schema: {
+        tags,
+        operationId: 'deleteGitProvider',
+        summary: 'Forget the token of one git provider',
+        params: ProviderInPath,
+        response: { 200: Message },
+      },
+    },
+    async (request) => {
+      await secrets.removeGitProvider(request.principal, request.params.provider);
+      return { message: 'Git provider token removed' };
     },
   );
 

@@ -18,10 +18,16 @@ export const SecretName = text({
 
 const Description = nullableText({ bytesMax: kib });
 
+const Value = text({
+  bytesMax: valueBytesMax,
+  lengthMin: 1,
+  description: 'Stored sealed; never shown again.',
+});
+
 export const NewSecret = Type.Object(
   {
     name: SecretName,
-    value: text({ bytesMax: valueBytesMax, lengthMin: 1, description: 'Stored sealed; never shown again.' }),
+    value: Value,
     description: Type.Optional(Description),
   },
   { $id: 'NewSecret', additionalProperties: false },
@@ -29,7 +35,11 @@ export const NewSecret = Type.Object(
 export type NewSecret = Type.Static<typeof NewSecret>;
 
 export const SecretUpdate = Type.Object(
-  { name: Type.Optional(SecretName), description: Type.Optional(Description) },
+  {
+    name: Type.Optional(SecretName),
+    value: Type.Optional(Value),
+    description: Type.Optional(Description),
+  },
   { $id: 'SecretUpdate', additionalProperties: false },
 );
 export type SecretUpdate = Type.Static<typeof SecretUpdate>;

@@ -69,22 +69,22 @@ export function createSecrets({ settings }: { settings: Settings }) {
     });
   }
 
-  /** A new name or description; the value stays. */
+  /** A new name, value or description, all at once; what is not sent stays. */
   async function update(writer: Writer, name: string, sent: SecretUpdate): Promise<void> {
     await settings.change(writer, async (rows) => {
       const stored = listCustom(rows).find((secret) => secret.name === name);
       if (stored === undefined) throw notFound();
-      const description = sent.description === undefined ? stored.description : sent.description || null;
       const newName = sent.name ?? name;
-      if (newName === name) return changeOf(rows, [{ ...stored, description, sealed: undefined }]);
-      if (listCustom(rows).some((secret) => secret.name === newName)) throw exists();
-      const value = await settings.openSecret(writer.userId, custom, name);
+      const renamed = newName !== name;
+      if (renamed && listCustom(rows).some((secret) => secret.name === newName)) throw exists();
       // Sealed for its name: under another one it must be sealed anew.
-      const sealed = settings.sealSecret(writer.userId, custom, newName, value ?? '');
-      return changeOf(rows, [
-        { kind: custom, name, sealed: null },
-        { kind: custom, name: newName, sealed, host: null, description },
-      ]);
+      const value =
+        sent.value ?? (renamed ? await settings.openSecret(writer.userId, custom, name) : undefined);
+      const sealed =
+        value === undefined ? undefined : settings.sealSecret(writer.userId, custom, newName, value);
+      const description = sent.description === undefined ? stored.description : sent.description || null;
+      const gone: SecretWrite[] = renamed ? [{ kind: custom, name, sealed: null }] : [];
+      return changeOf(rows, [...gone, { kind: custom, name: newName, sealed, host: null, description }]);
     });
   }
 
@@ -114,6 +114,14 @@ export function createSecrets({ settings }: { settings: Settings }) {
     });
   }
 
+  async function removeGitProvider(writer: Writer, name: string): Promise<void> {
+    await settings.change(writer, async (rows) => {
+      if (!rows.secrets.some((secret) => secret.kind === providerToken && secret.name === name))
+        throw new AppError('not_found', 'No token of that git provider is stored.');
+      return changeOf(rows, [{ kind: providerToken, name, sealed: null }]);
+    });
+  }
+
   async function unsetProviderTokens(writer: Writer): Promise<void> {
     await settings.change(writer, async (rows) =>
       changeOf(
@@ -125,5 +133,5 @@ export function createSecrets({ settings }: { settings: Settings }) {
     );
   }
 
-  return { list, create, replace, update, remove, addGitProviders, unsetProviderTokens };
+  return { list, create, replace, update, remove, addGitProviders, removeGitProvider, unsetProviderTokens };
 }

@@ -112,8 +112,9 @@ describe('a conversation', { skip: noBrowser }, () => {
     const menu = page.getByRole('button', { name: 'More' });
     await menu.click();
     await page.getByRole('button', { name: 'Rename' }).click();
-    await page.getByLabel('Title').fill('Another name');
-    await page.getByLabel('Title').press('Enter');
+    await page.getByLabel('Title').waitFor();
+    await page.keyboard.type('Another name');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Another name' }).waitFor();
     assert.equal(((await runs.info(id)) as unknown as { title: string }).title, 'Another name');
 

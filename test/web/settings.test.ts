@@ -99,8 +99,11 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.getByText('must be a whole number or null').waitFor();
     assert.equal(await address.getAttribute('aria-invalid'), 'true');
     assert.equal(await page.evaluate('document.activeElement.type'), 'url');
+    await address.fill('ftp://models.example.com/v1');
+    await page.getByText('must be an http or https URL with a host').waitFor({ state: 'detached' });
+    await page.getByText('must be a whole number or null').waitFor();
     await page.reload();
-    assert.equal(await address.inputValue(), 'ftp://models.example.com');
+    assert.equal(await address.inputValue(), 'ftp://models.example.com/v1');
     await address.fill('https://models.example.com/v1');
     await page.getByLabel('Model requests for a message').fill('30');
     await save(page);
@@ -127,10 +130,15 @@ describe('the settings', { skip: noBrowser }, () => {
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
     const before = await sealed();
     await button(page, 'Replace: Key of the model').click();
-    await page.getByLabel('Key of the model').fill('sk-second');
+    await page.keyboard.type('sk-second');
     await save(page);
     assert.notDeepEqual(await sealed(), before);
     await button(page, 'Remove: Key of the model').click();
+    await page.getByText('It is removed when you save.').waitFor();
+    await page.keyboard.press('Enter');
+    await button(page, 'Replace: Key of the model').waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
     await page.getByText('It is removed when you save.').waitFor();
     await save(page);
     assert.equal((await settingsOf(service)).llm_api_key_set, false);
@@ -215,6 +223,26 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.getByLabel('Key of the model').pressSequentially('sk');
     await page.reload();
     assert.deepEqual(asked, ['beforeunload']);
+  });
+
+  it('keep what is typed while they are being saved', async (t) => {
+    const { service, page } = await open(t, 'model');
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/settings', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');
+    await page.getByLabel('Key of the model').fill('sk-first');
+    await button(page, 'Save').click();
+    await button(page, 'Saving…').waitFor();
+    await page.getByLabel('Budget of a conversation').fill('2');
+    answer.resolve();
+    await page.getByText('One is stored.').waitFor();
+    assert.equal(await page.getByLabel('Budget of a conversation').inputValue(), '2');
+    await save(page);
+    const { llm_model, max_budget_per_task } = await settingsOf(service);
+    assert.deepEqual([llm_model, max_budget_per_task], ['openai/gpt-5', 2]);
   });
 
   it('keep what was typed while the service cannot be reached', async (t) => {

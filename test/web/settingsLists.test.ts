@@ -23,7 +23,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     return { service, page, settings };
   }
 
-  it('stores tokens of git providers, replaces them, and removes them all', async (t) => {
+  it('stores tokens of git providers, replaces them, and removes one or all', async (t) => {
     const { service, page, settings } = await open(t, 'git');
     await button(page, 'Add: GitLab').click();
     await button(page, 'Save the token').click();
@@ -45,6 +45,14 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Save the token').click();
     await page.getByText('A token is stored.').waitFor();
     assert.deepEqual(await sealed(), before);
+
+    const provider_tokens = { github: { token: 't' }, bitbucket: { token: 't' } };
+    await service.ask('/api/add-git-providers', { json: { provider_tokens } });
+    await page.reload();
+    await button(page, 'Remove: GitLab').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual((await settings()).provider_tokens_set, { bitbucket: null, github: null });
 
     await button(page, 'Remove all tokens').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove all tokens' }).click();

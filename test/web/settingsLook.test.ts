@@ -115,11 +115,11 @@ describe('every section of the settings', { skip: noBrowser }, () => {
       'Agent',
       'Allgemein',
       'Git',
-      'Werkzeugserver',
+      'Werkzeug-Server',
       'Geheimnisse',
       'Schlüssel',
       'Webhooks',
-      'Über',
+      'Über Parley',
     ]);
     for (const link of await links.all()) {
       await link.click();
@@ -157,5 +157,10 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await focused(), 'Remove: NPM_TOKEN');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await focused(), 'Secrets');
   });
 });

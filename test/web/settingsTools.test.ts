@@ -69,8 +69,10 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Value 1').inputValue(), '');
     await page.getByLabel('Arguments').fill('-y\nfiles-server --root .');
     await button(page, 'Remove: OTHER').click();
+    // As in a page that did not come over https.
+    await page.evaluate('delete Crypto.prototype.randomUUID');
     await button(page, 'Add a variable').click();
-    await page.getByLabel('Variable 2', { exact: true }).fill('ROOT');
+    await page.keyboard.type('ROOT');
     await page.getByLabel('Value 2').fill('/workspace');
     await button(page, 'Save the server').click();
     await page.getByText('npx -y files-server --root .').waitFor();
@@ -129,6 +131,31 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByText('Reachable: 1 tool').count(), 0);
   });
 
+  it('are changed and removed as they were looked at, also where others come and go meanwhile', async (t) => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => ({ url: `https://${name}.example.com/mcp` }));
+    const { service, page, stored } = await open(t, { shttp_servers: [a, b, c] });
+    const set = (shttp_servers: unknown[]) =>
+      service.ask('/api/settings', { method: 'PATCH', json: { mcp_config: { shttp_servers } } });
+    const confirm = () =>
+      page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await button(page, `Change: ${b?.url}`).click();
+    await button(page, `Remove: ${a?.url}`).click();
+    await confirm();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByLabel('Time limit').fill('20');
+    await button(page, 'Save the server').click();
+    await page.getByLabel('Time limit').waitFor({ state: 'detached' });
+    assert.deepEqual((await stored()).shttp_servers, [{ ...b, timeout: 20 }, c]);
+
+    await button(page, `Change: ${c?.url}`).click();
+    await set([d]);
+    await page.reload();
+    await page.getByText('Saving adds it anew.').waitFor();
+    await button(page, 'Save the server').click();
+    await button(page, `Change: ${c?.url}`).waitFor();
+    assert.deepEqual((await stored()).shttp_servers, [d, c]);
+  });
+
   it('are edited as JSON, in which masked keys stay as they are stored', async (t) => {
     const url = 'https://tools.example.com/mcp';
     const { page, stored } = await open(t, { shttp_servers: [{ url, api_key: 'k-1' }] });
@@ -153,6 +180,11 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
       { url: 'https://new.example.com/mcp' },
     ]);
     await text.fill('');
+    await button(page, 'As a form').click();
+    await button(page, `Remove: ${url}`).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await button(page, 'As JSON').click();
+    await page.getByText('have changed since you began').waitFor();
     await button(page, 'Save').click();
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.equal(await stored(), null);

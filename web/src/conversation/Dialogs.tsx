@@ -1,10 +1,11 @@
 // The dialogs of a conversation: another title, and the question before it is gone for good.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { infoKey, listKey } from '../live/changes.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
+import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { useParley } from '../session/session.tsx';
@@ -31,47 +32,16 @@ export function RenameDialog({ info, onClose }: DialogProps) {
     },
   });
   const fault = faultsAt(rename.error, 'title');
-  return (
-    <Dialog title={conversation.renameTitle} onClose={onClose}>
-      <form
-        id="rename"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          rename.mutate();
-        }}
-      >
-        <TextField label={conversation.name} value={title} onChange={setTitle} fault={fault} />
-        {fault === undefined ? <ErrorCallout error={rename.error} /> : null}
-        <footer className="buttons">
-          <button type="button" className="button" onClick={onClose}>
-            {shell.cancel}
-          </button>
-          <button type="submit" className="button primary" disabled={rename.isPending || title.trim() === ''}>
-            {conversation.save}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
-  );
-}
-
-export function DeleteDialog({ info, onClose }: DialogProps) {
-  const { conversation, shell } = useTexts();
-  const parley = useParley();
-  const queries = useQueryClient();
-  const [, go] = useLocation();
-  const remove = useMutation({
-    mutationFn: () => parley.conversations.delete(info.conversation_id),
-    onSuccess: () => {
-      go('/', { replace: true });
-      queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
-      void queries.invalidateQueries({ queryKey: listKey });
-    },
-  });
+  const form = useRef<HTMLFormElement>(null);
+  // After the dialog is shown, which goes to its first button by itself.
+  useEffect(() => {
+    const field = form.current?.querySelector('input');
+    field?.focus();
+    field?.select();
+  }, []);
   return (
     <Dialog
-      title={conversation.deleteTitle}
+      title={conversation.renameTitle}
       onClose={onClose}
       footer={
         <>
@@ -79,21 +49,54 @@ export function DeleteDialog({ info, onClose }: DialogProps) {
             {shell.cancel}
           </button>
           <button
-            type="button"
-            className="button danger"
-            disabled={remove.isPending}
-            onClick={() => remove.mutate()}
+            type="submit"
+            form="rename"
+            className="button primary"
+            disabled={rename.isPending || title.trim() === ''}
           >
-            {conversation.delete}
+            {conversation.save}
           </button>
         </>
       }
     >
-      <p>
-        <strong>{info.title}</strong>
-      </p>
-      <p className="quiet">{conversation.deleteText}</p>
-      <ErrorCallout error={remove.error} />
+      <form
+        id="rename"
+        ref={form}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!rename.isPending) rename.mutate();
+        }}
+      >
+        <TextField label={conversation.name} value={title} onChange={setTitle} fault={fault} />
+        {fault === undefined ? <ErrorCallout error={rename.error} /> : null}
+      </form>
     </Dialog>
+  );
+}
+
+export function DeleteDialog({ info, onClose }: DialogProps) {
+  const { conversation } = useTexts();
+  const parley = useParley();
+  const queries = useQueryClient();
+  const [, go] = useLocation();
+
+  async function remove() {
+    await parley.conversations.delete(info.conversation_id);
+    go('/', { replace: true });
+    queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
+    void queries.invalidateQueries({ queryKey: listKey });
+  }
+
+  return (
+    <ConfirmDialog
+      title={conversation.deleteTitle}
+      name={info.title}
+      action={conversation.delete}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p className="quiet">{conversation.deleteText}</p>
+    </ConfirmDialog>
   );
 }

@@ -14,6 +14,15 @@ interface Joined {
   readonly 'aria-describedby': string | undefined;
 }
 
+function join(id: string, hint: string | undefined, fault: string | undefined): Joined {
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  return {
+    id,
+    'aria-invalid': fault !== undefined,
+    'aria-describedby': described === '' ? undefined : described,
+  };
+}
+
 /** Gives what joins the control to its label, hint and fault. */
 export function Field({
   label,
@@ -22,26 +31,27 @@ export function Field({
   children,
 }: FieldProps & { readonly children: (joined: Joined) => ReactNode }) {
   const id = useId();
-  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children({
-        id,
-        'aria-invalid': fault !== undefined,
-        'aria-describedby': described === '' ? undefined : described,
-      })}
+      {children(join(id, hint, fault))}
       {hint === undefined ? null : (
         <p id={`${id}-hint`} className="hint">
           {hint}
         </p>
       )}
-      {fault === undefined ? null : (
-        <p id={`${id}-fault`} className="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault id={`${id}-fault`}>{fault}</Fault>
     </div>
+  );
+}
+
+/** Nothing where nothing is wrong. */
+export function Fault({ id, children }: { readonly id: string; readonly children: string | undefined }) {
+  if (children === undefined) return null;
+  return (
+    <p id={id} className="fault" role="alert">
+      {children}
+    </p>
   );
 }
 
@@ -152,10 +162,9 @@ export function ToggleField({ label, hint, fault, checked, onChange }: TogglePro
     <div className="field">
       <div className="toggle">
         <input
-          id={id}
+          {...join(id, hint, fault)}
           type="checkbox"
           checked={checked}
-          aria-describedby={hint === undefined ? undefined : `${id}-hint`}
           onChange={(event) => onChange(event.target.checked)}
         />
         <div>
@@ -169,11 +178,7 @@ export function ToggleField({ label, hint, fault, checked, onChange }: TogglePro
           )}
         </div>
       </div>
-      {fault === undefined ? null : (
-        <p className="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault id={`${id}-fault`}>{fault}</Fault>
     </div>
   );
 }

@@ -21,10 +21,11 @@ function limitsText({ memory, processes }: ServerInfo['limits'], about: Settings
   return processes ? about.limitTexts.processes : about.limitTexts.none;
 }
 
-function Facts({ info }: { readonly info: ServerInfo }) {
+/** `asked` is when it was told how long the service runs. */
+function Facts({ info, asked }: { readonly info: ServerInfo; readonly asked: number }) {
   const { about } = useSettingsTexts();
   const { language } = useWords();
-  const since = new Date(Date.now() - info.uptime * 1_000).toISOString();
+  const since = new Date(asked - info.uptime * 1_000).toISOString();
   const facts: readonly [string, string][] = [
     [about.version, info.version],
     [about.sandbox, sandboxText(info.sandbox, about)],
@@ -49,7 +50,7 @@ export function AboutSection() {
   const { texts } = useWords();
   const parley = useParley();
   const { signOut } = useSession();
-  const { data, error, refetch } = useQuery({
+  const { data, dataUpdatedAt, error, refetch } = useQuery({
     queryKey: ['server'],
     queryFn: ({ signal }) => parley.server.info({ signal }),
   });
@@ -58,7 +59,7 @@ export function AboutSection() {
       <Panel title={about.title} lead={about.lead}>
         {data === undefined && error === null ? <Loading>{texts.shell.loading}</Loading> : null}
         <ErrorCallout error={error} onRetry={() => void refetch()} />
-        {data === undefined ? null : <Facts info={data} />}
+        {data === undefined ? null : <Facts info={data} asked={dataUpdatedAt} />}
         <ul className="links" aria-label={about.more}>
           <li>
             <a href="/docs">{about.reference}</a>
@@ -71,7 +72,7 @@ export function AboutSection() {
       <Panel title={about.session} lead={about.sessionText} part>
         <div className="row">
           <button type="button" className="button" onClick={signOut}>
-            {about.signOut}
+            {texts.shell.signOut}
           </button>
         </div>
       </Panel>

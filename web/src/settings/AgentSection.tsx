@@ -1,5 +1,6 @@
 // Who does the work, when it asks, and the sandbox that it works in.
 import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { useTexts } from '../texts/texts.tsx';
 import { agentValue, isBuiltin, useNames } from './choices.ts';
 import { useSettingsForm } from './form.ts';
 import { ChoiceMemberField, NumberMemberField, SwitchMemberField, TextMemberField } from './members.tsx';
@@ -8,6 +9,7 @@ import type { SectionProps } from './sections.ts';
 
 export function AgentSection({ settings }: SectionProps) {
   const { agent: texts, choices } = useSettingsTexts();
+  const { home } = useTexts();
   const form = useSettingsForm('agent', settings);
   const agents = useNames('agents') ?? [];
   const analyzers = useNames('securityAnalyzers') ?? [];
@@ -20,7 +22,7 @@ export function AgentSection({ settings }: SectionProps) {
         name="agent"
         value={agentValue(form.text('agent'))}
         choices={[
-          { value: '', label: choices.builtin },
+          { value: '', label: home.builtin },
           ...agents.filter((name) => !isBuiltin(name)).map(choice),
         ]}
       />

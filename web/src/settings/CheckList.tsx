@@ -1,5 +1,6 @@
 // Several of a few: a box for each.
 import { useId } from 'react';
+import { Fault } from '../parts/fields.tsx';
 
 interface CheckListProps<Value extends string> {
   readonly label: string;
@@ -38,11 +39,7 @@ export function CheckList<Value extends string>({
           {option.note === undefined ? null : <code className="quiet">{option.note}</code>}
         </label>
       ))}
-      {fault === undefined ? null : (
-        <p id={`${id}-fault`} className="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault id={`${id}-fault`}>{fault}</Fault>
     </fieldset>
   );
 }

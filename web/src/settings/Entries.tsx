@@ -1,5 +1,6 @@
 // A list of what is stored: each entry with its name, what is known of it, and what can be done with it.
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { focusHeading } from '../parts/focus.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 
 interface EntryProps {
@@ -16,7 +17,7 @@ interface EntryProps {
 export function Entry({ name, mono = false, badge, facts, actions, children }: EntryProps) {
   const shown = facts.filter((fact) => fact !== null && fact !== '');
   return (
-    <li className="entry">
+    <li>
       <div className="entry-head">
         <div className="entry-name">
           <p>
@@ -49,16 +50,27 @@ export function EntryAction({ label, of, danger = false, busy = false, expanded,
       className={danger ? 'button small danger' : 'button small'}
       aria-label={texts.of(label, of)}
       aria-expanded={expanded}
-      aria-busy={busy || undefined}
-      onClick={onClick}
+      aria-disabled={busy || undefined}
+      onClick={() => !busy && onClick()}
     >
       {label}
     </button>
   );
 }
 
+/** Where an entry goes that has the focus, the heading takes it. */
 export function Entries({ empty, children }: { readonly empty?: string; readonly children: ReactNode }) {
-  const none = Array.isArray(children) && children.length === 0;
-  if (none) return empty === undefined ? null : <p className="quiet">{empty}</p>;
-  return <ul className="entries">{children}</ul>;
+  const count = Array.isArray(children) ? children.length : 1;
+  const frame = useRef<HTMLDivElement>(null);
+  const before = useRef(count);
+  useEffect(() => {
+    if (count < before.current) focusHeading(frame.current?.closest('.section'));
+    before.current = count;
+  }, [count]);
+  if (count === 0 && empty === undefined) return null;
+  return (
+    <div className="entry-list" ref={frame}>
+      {count === 0 ? <p className="quiet">{empty}</p> : <ul className="entries">{children}</ul>}
+    </div>
+  );
 }

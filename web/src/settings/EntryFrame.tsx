@@ -1,12 +1,15 @@
 // The frame of a form for one entry of a list: it takes the focus when it opens.
 import { type ReactNode, useEffect, useRef } from 'react';
+import { BusyButton } from '../parts/BusyButton.tsx';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { useTexts } from '../texts/texts.tsx';
+import type { EntryForm } from './entry.ts';
 import { Form } from './Section.tsx';
 
 interface EntryFrameProps {
   readonly title: string;
-  readonly form: { readonly error: unknown; submit(): void; close(): void };
+  readonly form: Pick<EntryForm<object>, 'busy' | 'error' | 'submit' | 'close'>;
   /** Whether what is wrong is said at a field. */
   readonly atFields: boolean;
   readonly submit: string;
@@ -16,7 +19,8 @@ interface EntryFrameProps {
 }
 
 export function EntryFrame({ title, form, atFields, submit, extra, children }: EntryFrameProps) {
-  const texts = useSettingsTexts();
+  const { saving } = useSettingsTexts();
+  const { shell } = useTexts();
   const frame = useRef<HTMLDivElement>(null);
   useEffect(() => frame.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
   return (
@@ -26,11 +30,11 @@ export function EntryFrame({ title, form, atFields, submit, extra, children }: E
         {children}
         {atFields ? null : <ErrorCallout error={form.error} kept />}
         <div className="row">
-          <button type="submit" className="button primary">
+          <BusyButton type="submit" look="primary" busy={form.busy} busyText={saving}>
             {submit}
-          </button>
+          </BusyButton>
           <button type="button" className="button" onClick={form.close}>
-            {texts.cancel}
+            {shell.cancel}
           </button>
           {extra}
         </div>

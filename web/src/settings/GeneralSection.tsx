@@ -4,8 +4,8 @@ import { languages } from './choices.ts';
 import { useSettingsForm } from './form.ts';
 import {
   AnswerMemberField,
-  BlindSecretMemberField,
   ChoiceMemberField,
+  SecretMemberField,
   SwitchMemberField,
   TextMemberField,
 } from './members.tsx';
@@ -29,7 +29,7 @@ export function GeneralSection({ settings }: SectionProps) {
         <SwitchMemberField form={form} name="enable_solvability_analysis" />
         <AnswerMemberField form={form} name="user_consents_to_analytics" />
         <TextMemberField form={form} name="sandbox_base_container_image" mono />
-        <BlindSecretMemberField form={form} name="sandbox_api_key" />
+        <SecretMemberField form={form} name="sandbox_api_key" isSet={undefined} />
       </Group>
     </Section>
   );

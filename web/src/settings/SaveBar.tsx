@@ -1,13 +1,16 @@
 // The end of a section, where something was changed: what went wrong, and the buttons. After that, that it is saved.
 import { useEffect, useRef } from 'react';
+import { BusyButton } from '../parts/BusyButton.tsx';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
+import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { SettingsForm } from './form.ts';
 
 export function SaveBar({ form }: { readonly form: SettingsForm }) {
   const { settings } = useTexts();
-  const { changed, saved, error } = form;
+  const texts = useSettingsTexts();
+  const { changed, saving, saved, error } = form;
   const status = useRef<HTMLParagraphElement>(null);
   const before = useRef(changed);
   useEffect(() => {
@@ -21,9 +24,9 @@ export function SaveBar({ form }: { readonly form: SettingsForm }) {
       <div className="row">
         {changed ? (
           <>
-            <button type="submit" className="button primary">
+            <BusyButton type="submit" look="primary" busy={saving} busyText={texts.saving}>
               {settings.save}
-            </button>
+            </BusyButton>
             <button type="button" className="button" onClick={form.discard}>
               {settings.discard}
             </button>

@@ -1,15 +1,15 @@
 // The field of a secret in the form of an entry. Nothing stored is ever shown in it: empty means unchanged.
 import { Field, type FieldProps } from '../parts/fields.tsx';
+import { PasswordInput } from '../parts/PasswordInput.tsx';
 
 interface SecretInputProps extends FieldProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
   /** For values of several lines, such as certificates. */
   readonly lines?: boolean;
-  readonly placeholder?: string | undefined;
 }
 
-export function SecretInput({ value, onChange, lines = false, placeholder, ...common }: SecretInputProps) {
+export function SecretInput({ value, onChange, lines = false, ...common }: SecretInputProps) {
   return (
     <Field {...common}>
       {(joined) =>
@@ -21,20 +21,10 @@ export function SecretInput({ value, onChange, lines = false, placeholder, ...co
             autoComplete="off"
             spellCheck={false}
             value={value}
-            placeholder={placeholder}
             onChange={(event) => onChange(event.target.value)}
           />
         ) : (
-          <input
-            {...joined}
-            className="input mono"
-            type="password"
-            autoComplete="new-password"
-            spellCheck={false}
-            value={value}
-            placeholder={placeholder}
-            onChange={(event) => onChange(event.target.value)}
-          />
+          <PasswordInput {...joined} value={value} onChange={onChange} />
         )
       }
     </Field>

@@ -1,10 +1,10 @@
 // Custom secrets: their names and descriptions can be seen and changed, their values only replaced.
 import { useState } from 'react';
 import type { Parley } from '../../../src/client/parley.ts';
+import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { useParley } from '../session/session.tsx';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { ConfirmDialog } from './ConfirmDialog.tsx';
 import { Entries, Entry, EntryAction } from './Entries.tsx';
 import { EntryFrame } from './EntryFrame.tsx';
 import { type EntryForm, type Typed, useEntryForm } from './entry.ts';
@@ -20,33 +20,12 @@ interface SecretFields {
 
 const empty: SecretFields = { name: '', description: '' };
 
-const nameMax = 64;
-
-/** A name that nobody else has taken. */
-function besides(name: string): string {
-  const suffix = `_${crypto.getRandomValues(new Uint32Array(1))[0]?.toString(36)}`;
-  return name.slice(0, nameMax - suffix.length) + suffix;
-}
-
-/**
- * The API never changes a value: another one is stored beside it and takes its name. Whatever is refused is refused
- * before the old one is gone.
- */
-async function replace(parley: Parley, entry: string, { name, description }: SecretFields, value: string) {
-  if (name !== entry) await parley.secrets.update(entry, { name });
-  const beside = besides(name);
-  await parley.secrets.create({ name: beside, value, description: description || null });
-  await parley.secrets.delete(name);
-  await parley.secrets.update(beside, { name });
-}
-
 function send(parley: Parley, { entry, fields, secrets }: Typed<SecretFields>): Promise<void> {
   const { name } = fields;
   const description = fields.description || null;
   const value = secrets['value'];
   if (entry === '') return parley.secrets.create({ name, value: value ?? '', description });
-  if (value === undefined) return parley.secrets.update(entry, { name, description });
-  return replace(parley, entry, fields, value);
+  return parley.secrets.update(entry, { name, description, ...(value === undefined ? {} : { value }) });
 }
 
 function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
@@ -61,7 +40,7 @@ function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
     <EntryFrame
       title={isNew ? texts.add : of(change, form.entry ?? '')}
       form={form}
-      atFields={Object.values(faults).some((fault) => fault !== undefined)}
+      atFields={form.isSaidAt(Object.keys(faults))}
       submit={texts.save}
     >
       <TextField

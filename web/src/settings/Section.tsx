@@ -48,7 +48,7 @@ function useFaultFocus(failures: unknown) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (failures !== undefined && failures !== null)
-      form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+      form.current?.querySelector<HTMLElement>('[aria-invalid="true"], [data-invalid]')?.focus();
   }, [failures]);
   return form;
 }
@@ -79,12 +79,12 @@ export function Form({ className, error, onSubmit, children }: FormProps) {
   );
 }
 
-interface SectionProps extends PanelProps {
+interface FormSectionProps extends PanelProps {
   readonly form: SettingsForm;
   readonly part?: boolean;
 }
 
-export function Section({ title, lead, form, part = false, children }: SectionProps) {
+export function Section({ title, lead, form, part = false, children }: FormSectionProps) {
   return (
     <Form className="section" error={form.failure} onSubmit={form.save}>
       <Head title={title} lead={lead} level={part ? 3 : 2} />

@@ -1,7 +1,9 @@
 // A text that is shown this once: a key, or the secret of a webhook. Leaving asks until it was put away.
 import { useEffect, useId, useRef, useState } from 'react';
+import { useFocusAfter } from '../parts/focus.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { useTexts } from '../texts/texts.tsx';
 import { useUnsaved } from './unsaved.tsx';
 
 interface ShownOnceProps {
@@ -12,11 +14,13 @@ interface ShownOnceProps {
 
 export function ShownOnce({ title, text, onDone }: ShownOnceProps) {
   const { once } = useSettingsTexts();
+  const { shell } = useTexts();
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   const [copied, setCopied] = useState(false);
   useUnsaved(true, onDone, 'shownOnce');
   useEffect(() => field.current?.focus(), []);
+  useFocusAfter(field);
 
   async function copy() {
     field.current?.select();
@@ -42,14 +46,14 @@ export function ShownOnce({ title, text, onDone }: ShownOnceProps) {
         />
         <button type="button" className="button" onClick={copy}>
           <Icon name={copied ? 'check' : 'copy'} />
-          {copied ? once.copied : once.copy}
+          {copied ? shell.copied : shell.copy}
         </button>
         <button type="button" className="button" onClick={onDone}>
           {once.done}
         </button>
       </div>
       <p role="status" className="hidden">
-        {copied ? once.copied : null}
+        {copied ? shell.copied : null}
       </p>
     </div>
   );

@@ -1,6 +1,6 @@
 // The form of one entry of a list, to add or to change it: open or not, what is typed, and what is said against it.
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useDraft } from '../session/drafts.ts';
 import { faultsAt } from '../texts/errors.ts';
 import { useLentFocus } from './lentFocus.ts';
@@ -31,9 +31,13 @@ export interface EntryForm<Fields> {
   readonly busy: boolean;
   readonly error: unknown;
   open(entry: string, fields: Fields): void;
+  /** Nothing changes while it is sent. */
   set(part: Partial<Fields>): void;
   setSecret(name: string, value: string | undefined): void;
-  fault(path: string): string | undefined;
+  /** What the service says against that place, until one of the members is typed anew: by default that of its name. */
+  fault(path: string, members?: readonly string[]): string | undefined;
+  /** Whether what went wrong is said at one of these places. */
+  isSaidAt(paths: readonly string[]): boolean;
   submit(): void;
   close(): void;
 }
@@ -42,6 +46,25 @@ interface EntryOptions<Fields, Out> {
   readonly empty: Fields;
   readonly send: (typed: Typed<Fields>) => Promise<Out>;
   readonly onDone?: (out: Out) => void;
+}
+
+type Content = Omit<Typed<object>, 'entry'>;
+
+/** What is said against what was tried, as far as that is still what is typed. */
+function sayingOf(error: unknown, now: Content, tried: Content = now) {
+  const valuesOf = ({ fields, secrets }: Content, member: string) => [
+    (fields as Readonly<Record<string, unknown>>)[member],
+    secrets[member],
+  ];
+  const isNew = (member: string) => {
+    const before = valuesOf(tried, member);
+    return valuesOf(now, member).some((value, index) => value !== before[index]);
+  };
+  return {
+    fault: (path: string, members: readonly string[] = [path.slice(path.lastIndexOf('.') + 1)]) =>
+      members.some(isNew) ? undefined : faultsAt(error, path),
+    isSaidAt: (paths: readonly string[]) => paths.some((path) => faultsAt(error, path) !== undefined),
+  };
 }
 
 /** Kept over a reload by that name, open as it was, but for secrets. */
@@ -60,13 +83,17 @@ export function useEntryForm<Fields extends object, Out = void>(
     setSecrets({});
   }
 
+  const newest = useRef(draft);
+  newest.current = draft;
   const sending = useMutation({
     mutationFn: send,
-    onSuccess: (out) => {
-      forget();
+    onSuccess: (out, sent: Typed<Fields>) => {
+      // Another may have been opened meanwhile.
+      if (newest.current.entry === sent.entry && newest.current.fields === sent.fields) forget();
       onDone?.(out);
     },
   });
+  const { isPending, error, variables: tried } = sending;
 
   function close() {
     forget();
@@ -76,25 +103,29 @@ export function useEntryForm<Fields extends object, Out = void>(
   const changed = JSON.stringify(fields) !== JSON.stringify(before) || Object.keys(secrets).length > 0;
   useUnsaved(entry !== null && changed, close);
   return {
+    ...sayingOf(error, { fields, secrets }, tried),
     entry,
     fields,
     secrets,
-    busy: sending.isPending,
-    error: sending.error,
+    busy: isPending,
+    error,
     open: (id, filled) => {
       lend();
       setSecrets({});
       sending.reset();
       change({ entry: id, fields: filled, before: filled });
     },
-    set: (part) => change({ fields: { ...fields, ...part } }),
-    setSecret: (secret, value) =>
+    set: (part) => {
+      if (!isPending) change({ fields: { ...fields, ...part } });
+    },
+    setSecret: (secret, value) => {
+      if (isPending) return;
       setSecrets(({ [secret]: _, ...others }) =>
         value === undefined ? others : { ...others, [secret]: value },
-      ),
-    fault: (path) => faultsAt(sending.error, path),
+      );
+    },
     submit: () => {
-      if (entry !== null && !sending.isPending) sending.mutate({ entry, fields, secrets });
+      if (entry !== null && !isPending) sending.mutate({ entry, fields, secrets });
     },
     close,
   };

@@ -1,20 +1,14 @@
 // One section of the settings as a form: what is changed and not saved, and what the service says against it.
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { Settings, SettingsChange } from '../../../src/client/parley.ts';
 import { useDraft } from '../session/drafts.ts';
 import { useSettingsUpdate } from '../session/settings.ts';
 import { faultsAt } from '../texts/errors.ts';
+import { changesOf, same, typedSince } from './changes.ts';
 import { useUnsaved } from './unsaved.tsx';
 
 export type SecretMember = 'llm_api_key' | 'search_api_key' | 'sandbox_api_key';
 export type PlainMember = Exclude<keyof SettingsChange, SecretMember | 'mcp_config'>;
-export type NumberMember = 'max_iterations' | 'max_budget_per_task' | 'remote_runtime_resource_factor';
-
-const numberMembers: ReadonlySet<string> = new Set<NumberMember>([
-  'max_iterations',
-  'max_budget_per_task',
-  'remote_runtime_resource_factor',
-]);
 
 export interface SettingsForm {
   /** As typed, or as stored where nothing was. */
@@ -27,6 +21,7 @@ export interface SettingsForm {
   /** Undefined: left as it is. Empty: to be removed. */
   secret(name: SecretMember): string | undefined;
   setSecret(name: SecretMember, value: string | undefined): void;
+  /** What the service says against it, until something else is typed. */
   fault(name: keyof SettingsChange): string | undefined;
   readonly changed: boolean;
   readonly saving: boolean;
@@ -41,47 +36,52 @@ export interface SettingsForm {
   discard(): void;
 }
 
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
-}
-
-/** With a point or a comma. Anything else is sent as it was typed. */
-function toNumber(text: string): number | string {
-  const plain = text.trim().replace(',', '.');
-  return /^-?\d{1,15}(\.\d{1,15})?$/.test(plain) ? Number(plain) : text;
-}
-
-/** What is typed into a number is kept as text: "0.50" on the way to "0.505" is not 0.5. */
-function toSent(name: string, typed: unknown): unknown {
-  return numberMembers.has(name) && typeof typed === 'string' ? toNumber(typed) : typed;
-}
-
-function changesOf(draft: SettingsChange, current: object): [string, unknown][] {
-  return Object.entries(draft)
-    .map(([name, typed]): [string, unknown] => [name, toSent(name, typed)])
-    .filter(([name, value]) => !same(value, current[name as never]));
+interface Typed {
+  readonly draft: SettingsChange;
+  readonly secrets: Partial<Record<SecretMember, string>>;
 }
 
 /** What is typed is kept over a reload, but for secrets, which are kept nowhere but in this form. */
-export function useSettingsForm(section: string, settings: Settings): SettingsForm {
+function useTyped(section: string) {
   const { draft, change, clear } = useDraft<SettingsChange>(`settings.${section}`, {});
-  const [secrets, setSecrets] = useState<Partial<Record<SecretMember, string>>>({});
+  const [secrets, setSecrets] = useState<Typed['secrets']>({});
   const [round, setRound] = useState(0);
-  const update = useSettingsUpdate();
-  const cleared = Object.entries(secrets).map(([name, value]) => [name, value === '' ? null : value]);
-  const wanted = Object.fromEntries([...changesOf(draft, settings), ...cleared]) as SettingsChange;
-  const changed = Object.keys(wanted).length > 0;
-  const { error } = update;
-  const atFields = Object.keys(wanted).some((name) => faultsAt(error, name) !== undefined);
+  const typed = { draft, secrets };
+  const newest = useRef<Typed>(typed);
+  newest.current = typed;
+  return {
+    typed,
+    round,
+    change,
+    setSecret: (name: SecretMember, value: string | undefined) =>
+      setSecrets(({ [name]: _, ...others }) => (value === undefined ? others : { ...others, [name]: value })),
+    /** What was typed after that stays. */
+    forget: (past: Typed) => {
+      const later = typedSince(newest.current.draft, past.draft);
+      const laterSecrets = typedSince(newest.current.secrets, past.secrets);
+      clear();
+      if (Object.keys(later).length > 0) change(later);
+      setSecrets(laterSecrets);
+      if (Object.keys(laterSecrets).length === 0) setRound((before) => before + 1);
+    },
+  };
+}
 
-  function forget() {
-    clear();
-    setSecrets({});
-    setRound((before) => before + 1);
-  }
+function wantedOf({ draft, secrets }: Typed, settings: Settings): SettingsChange {
+  const removals = Object.entries(secrets).map(([name, value]) => [name, value === '' ? null : value]);
+  return { ...changesOf(draft, settings), ...Object.fromEntries(removals) };
+}
+
+export function useSettingsForm(section: string, settings: Settings): SettingsForm {
+  const { typed, round, change, setSecret, forget } = useTyped(section);
+  const update = useSettingsUpdate();
+  const wanted = wantedOf(typed, settings);
+  const changed = Object.keys(wanted).length > 0;
+  const { error, variables: tried = {} } = update;
+  const atFields = Object.keys(tried).some((name) => faultsAt(error, name) !== undefined);
 
   function discard() {
-    forget();
+    forget(typed);
     update.reset();
   }
 
@@ -92,19 +92,19 @@ export function useSettingsForm(section: string, settings: Settings): SettingsFo
 
   useUnsaved(changed, discard);
   const value = <Name extends PlainMember>(name: Name) =>
-    (draft[name] === undefined ? settings[name] : draft[name]) as Settings[Name];
+    (typed.draft[name] === undefined ? settings[name] : typed.draft[name]) as Settings[Name];
 
   return {
     value,
     text: (name) => String(value(name) ?? ''),
-    set: (name, typed) => set({ [name]: typed }),
+    set: (name, now) => set({ [name]: now }),
     setText: (name, text) => set({ [name]: text === '' ? null : text }),
-    secret: (name) => secrets[name],
-    setSecret: (name, typed) => {
-      setSecrets(({ [name]: _, ...others }) => (typed === undefined ? others : { ...others, [name]: typed }));
+    secret: (name) => typed.secrets[name],
+    setSecret: (name, now) => {
+      setSecret(name, now);
       if (update.isSuccess) update.reset();
     },
-    fault: (name) => faultsAt(error, name),
+    fault: (name) => (same(wanted[name], tried[name]) ? faultsAt(error, name) : undefined),
     changed,
     saving: update.isPending,
     saved: update.isSuccess,
@@ -112,7 +112,7 @@ export function useSettingsForm(section: string, settings: Settings): SettingsFo
     failure: error,
     error: atFields ? undefined : error,
     save: () => {
-      if (changed && !update.isPending) update.mutate(wanted, { onSuccess: forget });
+      if (changed && !update.isPending) update.mutate(wanted, { onSuccess: () => forget(typed) });
     },
     discard,
   };

@@ -6,7 +6,8 @@ import { SecretField } from '../parts/SecretField.tsx';
 import type { FieldMember } from '../texts/settings/membersEn.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
-import type { NumberMember, PlainMember, SecretMember, SettingsForm } from './form.ts';
+import type { NumberMember } from './changes.ts';
+import type { PlainMember, SecretMember, SettingsForm } from './form.ts';
 
 interface MemberProps<Name extends FieldMember> {
   readonly form: SettingsForm;
@@ -133,64 +134,27 @@ export function AnswerMemberField({ form, name }: MemberProps<SwitchMember>) {
   );
 }
 
-export function SecretMemberField({
-  form,
-  name,
-  isSet,
-}: MemberProps<SecretMember> & { readonly isSet: boolean }) {
+interface SecretMemberProps extends MemberProps<SecretMember> {
+  /** Undefined: nobody is told. It can be replaced and removed all the same. */
+  readonly isSet: boolean | undefined;
+}
+
+export function SecretMemberField({ form, name, isSet }: SecretMemberProps) {
   const { settings } = useTexts();
+  const { blindSecret } = useSettingsTexts();
   const { label, hint, fault } = useMember(form, name);
+  const known = isSet ? settings.secretSet : settings.secretUnset;
   return (
     <Member name={name}>
       <SecretField
         key={form.round}
         label={label}
-        hint={`${hint} ${isSet ? settings.secretSet : settings.secretUnset}`}
+        hint={`${hint} ${isSet === undefined ? blindSecret : known}`}
         fault={fault}
         isSet={isSet}
         value={form.secret(name)}
         onChange={(value) => form.setSecret(name, value)}
       />
-    </Member>
-  );
-}
-
-/** For one of which nobody is told whether it is stored: it can be replaced and removed all the same. */
-export function BlindSecretMemberField({ form, name }: MemberProps<SecretMember>) {
-  const texts = useSettingsTexts();
-  const { settings } = useTexts();
-  const { label, hint, fault } = useMember(form, name);
-  const value = form.secret(name);
-  const removes = value === '';
-  return (
-    <Member name={name}>
-      <Field
-        label={label}
-        hint={`${hint} ${removes ? settings.secretCleared : texts.blindSecret}`}
-        fault={fault}
-      >
-        {(joined) => (
-          <div className="secret">
-            <input
-              {...joined}
-              className="input mono"
-              type="password"
-              autoComplete="new-password"
-              spellCheck={false}
-              disabled={removes}
-              value={value ?? ''}
-              onChange={(event) => form.setSecret(name, event.target.value || undefined)}
-            />
-            <button
-              type="button"
-              className="button"
-              onClick={() => form.setSecret(name, removes ? undefined : '')}
-            >
-              {removes ? texts.cancel : texts.blindRemove}
-            </button>
-          </div>
-        )}
-      </Field>
     </Member>
   );
 }

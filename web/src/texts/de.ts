@@ -188,7 +188,7 @@ export const de: Texts = {
     contextOf: (used, size) => `${used} von ${size} Tokens`,
     plan: 'Plan',
     changes: 'Änderungen',
-    refresh: 'Neu nachsehen',
+    refresh: 'Noch einmal nachsehen',
     noChanges: 'Keine Datei unterscheidet sich vom Anfang.',
     noWorkspace: 'Noch gibt es keine Dateien.',
     changesFailed: 'Die Änderungen konnten nicht gelesen werden.',

@@ -1,49 +1,26 @@
 // The form that makes a key.
-import type { CreatedKey, NewKey, Scope } from '../../../../src/client/parley.ts';
+import type { CreatedKey, Scope } from '../../../../src/client/parley.ts';
 import { Field, SelectField, TextField } from '../../parts/fields.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { CheckList } from '../CheckList.tsx';
 import { EntryFrame } from '../EntryFrame.tsx';
 import { type EntryForm, useEntryForm } from '../entry.ts';
-import { type ExpiryChoice, expiresAt, expiryChoices } from '../expiry.ts';
+import { type ExpiryChoice, expiryChoices } from '../expiry.ts';
+import { DayMissing, type KeyFields, newKey, toRequest } from './newKey.ts';
 
-export interface KeyFields {
-  readonly name: string;
-  readonly kind: 'session' | 'bearer';
-  readonly scopes: readonly Scope[];
-  readonly expiry: ExpiryChoice;
-  readonly day: string;
-}
-
-export const newKey: KeyFields = {
-  name: '',
-  kind: 'session',
-  scopes: ['settings:read', 'settings:write', 'conversations:read', 'conversations:write', 'webhooks:manage'],
-  expiry: 'never',
-  day: '',
-};
-
-class DayMissing extends Error {}
-
-function toRequest({ name, kind, scopes, expiry, day }: KeyFields): NewKey {
-  const expires_at = expiresAt(expiry, day, Date.now());
-  if (expires_at === undefined) throw new DayMissing();
-  return { name, kind, expires_at, ...(kind === 'session' ? { scopes: [...scopes] } : {}) };
-}
-
-export function useKeyForm(onMade: (key: CreatedKey) => void) {
+/** `grantable`: what the own key holds, for more cannot be given. */
+export function useKeyForm(grantable: readonly Scope[], onMade: (key: CreatedKey) => void) {
   const parley = useParley();
   return useEntryForm<KeyFields, CreatedKey>('key', {
     empty: newKey,
-    send: async ({ fields }) => parley.keys.create(toRequest(fields)),
+    send: async ({ fields }) => parley.keys.create(toRequest(fields, grantable, Date.now())),
     onDone: onMade,
   });
 }
 
 interface KeyFormProps {
   readonly form: EntryForm<KeyFields>;
-  /** What the own key holds: more cannot be given. */
   readonly grantable: readonly Scope[];
 }
 
@@ -84,9 +61,9 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
   const faults = {
     name: form.fault('name'),
     scopes: form.fault('scopes'),
-    expires_at: form.fault('expires_at'),
+    expires_at: form.fault('expires_at', ['expiry', 'day']),
   };
-  const said = form.error instanceof DayMissing || Object.values(faults).some((fault) => fault !== undefined);
+  const said = form.error instanceof DayMissing || form.isSaidAt(Object.keys(faults));
   return (
     <EntryFrame title={texts.add} form={form} atFields={said} submit={texts.create}>
       <TextField

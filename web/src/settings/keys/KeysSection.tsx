@@ -3,16 +3,17 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { CreatedKey, KeyRecord, Scope } from '../../../../src/client/parley.ts';
 import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
+import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx';
 import { readKey } from '../../session/key.ts';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useWords } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
-import { ConfirmDialog } from '../ConfirmDialog.tsx';
 import { Entries, Entry, EntryAction } from '../Entries.tsx';
 import { Panel } from '../Section.tsx';
 import { ShownOnce } from '../ShownOnce.tsx';
-import { KeyForm, newKey, useKeyForm } from './KeyForm.tsx';
+import { KeyForm, useKeyForm } from './KeyForm.tsx';
+import { newKey } from './newKey.ts';
 
 const keysKey = ['keys'];
 
@@ -131,12 +132,12 @@ export function KeysSection() {
     queryKey: keysKey,
     queryFn: ({ signal }) => parley.keys.list({ signal }),
   });
-  const form = useKeyForm((key) => {
+  const own = data?.keys.find(({ id }) => id === ownId());
+  const grantable = own?.scopes ?? (Object.keys(texts.scopeTexts) as Scope[]);
+  const form = useKeyForm(grantable, (key) => {
     setMade(key);
     void queries.invalidateQueries({ queryKey: keysKey });
   });
-  const own = data?.keys.find(({ id }) => id === ownId());
-  const all = Object.keys(texts.scopeTexts) as Scope[];
   return (
     <Panel title={texts.title} lead={texts.lead}>
       {made === undefined ? null : (
@@ -152,7 +153,7 @@ export function KeysSection() {
           </button>
         </div>
       ) : (
-        <KeyForm form={form} grantable={own?.scopes ?? all} />
+        <KeyForm form={form} grantable={grantable} />
       )}
       {revoking === undefined ? null : (
         <RevokeDialog record={revoking} onClose={() => setRevoking(undefined)} />

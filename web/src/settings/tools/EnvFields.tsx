@@ -1,67 +1,78 @@
 // The environment of a tool server that is a program: names that can be seen, values that cannot.
-import { useId } from 'react';
+import { useEffect, useId, useRef } from 'react';
+import { randomText } from '../../../../src/client/conversations.ts';
+import { Fault } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/Icon.tsx';
+import { PasswordInput } from '../../parts/PasswordInput.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import type { EntryForm } from '../entry.ts';
-import { envSecret, type ServerFields } from './servers.ts';
+import { type EnvField, envSecret, type ServerFields } from './servers.ts';
 
 interface EnvFieldsProps {
   readonly form: EntryForm<ServerFields>;
   readonly fault: string | undefined;
 }
 
+/** After rows have come or gone, goes to the row of that number, or to the button that adds one. */
+function useRowFocus() {
+  const rows = useRef<HTMLFieldSetElement>(null);
+  const next = useRef<number>(undefined);
+  useEffect(() => {
+    if (next.current === undefined) return;
+    const row = rows.current?.querySelectorAll('.env-row')[next.current];
+    next.current = undefined;
+    (row?.querySelector('input') ?? rows.current?.querySelector<HTMLElement>('.row button'))?.focus();
+  });
+  return {
+    rows,
+    goTo: (row: number) => {
+      next.current = row;
+    },
+  };
+}
+
 export function EnvFields({ form, fault }: EnvFieldsProps) {
-  const { tools: texts, remove, of } = useSettingsTexts();
+  const { tools: texts } = useSettingsTexts();
   const id = useId();
+  const { rows, goTo } = useRowFocus();
   const { env } = form.fields;
-  const described = [`${id}-hint`, fault === undefined ? '' : `${id}-fault`].join(' ').trim();
+
+  function add() {
+    if (form.busy) return;
+    goTo(env.length);
+    form.set({ env: [...env, { id: randomText(), name: '', stored: false }] });
+  }
+
+  function remove(index: number, { id: removed }: EnvField) {
+    if (form.busy) return;
+    goTo(index);
+    form.setSecret(envSecret(removed), undefined);
+    form.set({ env: env.filter((other) => other.id !== removed) });
+  }
+
   return (
-    <fieldset className="env" aria-describedby={described}>
+    <fieldset
+      ref={rows}
+      className="env"
+      aria-describedby={fault === undefined ? `${id}-hint` : `${id}-hint ${id}-fault`}
+    >
       <legend>{texts.env}</legend>
       {env.map((variable, index) => (
-        <div className="env-row" key={variable.id}>
-          <input
-            className="input mono"
-            aria-label={`${texts.envName} ${index + 1}`}
-            aria-invalid={fault !== undefined}
-            placeholder={texts.envName}
-            autoComplete="off"
-            spellCheck={false}
-            value={variable.name}
-            onChange={({ target }) =>
-              form.set({
-                env: env.map((other) => (other === variable ? { ...other, name: target.value } : other)),
-              })
-            }
-          />
-          <input
-            className="input mono"
-            type="password"
-            aria-label={`${texts.envValue} ${index + 1}`}
-            placeholder={variable.stored ? texts.envKept : texts.envValue}
-            autoComplete="new-password"
-            value={form.secrets[envSecret(variable.id)] ?? ''}
-            onChange={({ target }) => form.setSecret(envSecret(variable.id), target.value || undefined)}
-          />
-          <button
-            type="button"
-            className="button plain only-icon"
-            aria-label={of(remove, variable.name || `${texts.envName} ${index + 1}`)}
-            onClick={() => {
-              form.setSecret(envSecret(variable.id), undefined);
-              form.set({ env: env.filter((other) => other !== variable) });
-            }}
-          >
-            <Icon name="trash" />
-          </button>
-        </div>
+        <EnvRow
+          key={variable.id}
+          variable={variable}
+          number={index + 1}
+          isInvalid={fault !== undefined}
+          value={form.secrets[envSecret(variable.id)] ?? ''}
+          onRename={(name) =>
+            form.set({ env: env.map((other) => (other === variable ? { ...other, name } : other)) })
+          }
+          onChange={(value) => form.setSecret(envSecret(variable.id), value || undefined)}
+          onRemove={() => remove(index, variable)}
+        />
       ))}
       <div className="row">
-        <button
-          type="button"
-          className="button small"
-          onClick={() => form.set({ env: [...env, { id: crypto.randomUUID(), name: '', stored: false }] })}
-        >
+        <button type="button" className="button small" onClick={add}>
           <Icon name="plus" />
           {texts.envAdd}
         </button>
@@ -69,11 +80,50 @@ export function EnvFields({ form, fault }: EnvFieldsProps) {
       <p id={`${id}-hint`} className="hint">
         {texts.envHint}
       </p>
-      {fault === undefined ? null : (
-        <p id={`${id}-fault`} className="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault id={`${id}-fault`}>{fault}</Fault>
     </fieldset>
+  );
+}
+
+interface EnvRowProps {
+  readonly variable: EnvField;
+  readonly number: number;
+  readonly isInvalid: boolean;
+  readonly value: string;
+  readonly onRename: (name: string) => void;
+  readonly onChange: (value: string) => void;
+  readonly onRemove: () => void;
+}
+
+function EnvRow({ variable, number, isInvalid, value, onRename, onChange, onRemove }: EnvRowProps) {
+  const { tools: texts, remove, of } = useSettingsTexts();
+  const name = `${texts.envName} ${number}`;
+  return (
+    <div className="env-row">
+      <input
+        className="input mono"
+        aria-label={name}
+        aria-invalid={isInvalid}
+        placeholder={texts.envName}
+        autoComplete="off"
+        spellCheck={false}
+        value={variable.name}
+        onChange={({ target }) => onRename(target.value)}
+      />
+      <PasswordInput
+        aria-label={`${texts.envValue} ${number}`}
+        placeholder={variable.stored ? texts.envKept : texts.envValue}
+        value={value}
+        onChange={onChange}
+      />
+      <button
+        type="button"
+        className="button plain only-icon"
+        aria-label={of(remove, variable.name || name)}
+        onClick={onRemove}
+      >
+        <Icon name="trash" />
+      </button>
+    </div>
   );
 }

@@ -1,7 +1,8 @@
 // The form of one tool server, of any of the three kinds. It can be checked before it is saved.
 import { useMutation } from '@tanstack/react-query';
 import type { McpConfig, Settings } from '../../../../src/client/parley.ts';
-import { ErrorCallout } from '../../parts/Callout.tsx';
+import { BusyButton } from '../../parts/BusyButton.tsx';
+import { Callout, ErrorCallout } from '../../parts/Callout.tsx';
 import { SelectField, TextArea, TextField } from '../../parts/fields.tsx';
 import { SecretField } from '../../parts/SecretField.tsx';
 import { useParley } from '../../session/session.tsx';
@@ -13,13 +14,14 @@ import { type EntryForm, type Typed, useEntryForm } from '../entry.ts';
 import { CheckResult } from './CheckResult.tsx';
 import { EnvFields } from './EnvFields.tsx';
 import {
+  envSecret,
+  findServer,
   type Kind,
   kinds,
-  listServers,
   newServer,
-  type Place,
   type PlacedServer,
   placeId,
+  placeOf,
   type ServerFields,
   serverName,
   toServer,
@@ -27,15 +29,6 @@ import {
 } from './servers.ts';
 
 type Config = Settings['mcp_config'];
-
-function findServer(config: Config, entry: string | null): PlacedServer | undefined {
-  return listServers(config).find(({ id }) => id === entry);
-}
-
-/** Where it is, or the end of its list. */
-function placeOf(config: Config, entry: string | null, kind: Kind): Place {
-  return findServer(config, entry) ?? { kind, index: config?.[kind]?.length ?? 0 };
-}
 
 export function useServerForm(config: Config) {
   const update = useSettingsUpdate();
@@ -121,19 +114,33 @@ function StdioFields({ form, at }: { readonly form: EntryForm<ServerFields>; rea
   );
 }
 
-/** Tries out what is typed; nothing of it is stored. */
-function useTypedCheck(form: EntryForm<ServerFields>, stored: PlacedServer | undefined) {
+/** Tries out what is typed; nothing of it is stored. What came of it holds until something else is typed. */
+function useTypedCheck({ fields, secrets }: EntryForm<ServerFields>, stored: PlacedServer | undefined) {
   const parley = useParley();
-  return useMutation({
-    mutationFn: async () => {
-      const server = toServer(form.fields, form.secrets, stored?.server);
-      const { servers } = await parley.mcp.check({ [form.fields.kind]: [server] } as McpConfig);
+  const checking = useMutation({
+    mutationFn: async (typed: Pick<Typed<ServerFields>, 'fields' | 'secrets'>) => {
+      const server = toServer(typed.fields, typed.secrets, stored?.server);
+      const { servers } = await parley.mcp.check({ [typed.fields.kind]: [server] } as McpConfig);
       return servers[0];
     },
   });
+  const { isPending, variables } = checking;
+  const holds = variables?.fields === fields && variables.secrets === secrets;
+  return {
+    busy: isPending,
+    error: holds ? checking.error : null,
+    result: holds ? checking.data : undefined,
+    check: () => !isPending && checking.mutate({ fields, secrets }),
+  };
 }
 
 const members = ['url', 'api_key', 'timeout', 'name', 'command', 'args', 'env'];
+
+/** What a fault of a member hangs on: a stored secret is bound to the address or name of its server. */
+function causesOf(member: string, { env }: ServerFields): string[] {
+  if (member === 'api_key') return ['api_key', 'url'];
+  return member === 'env' ? ['env', 'name', ...env.map(({ id }) => envSecret(id))] : [member];
+}
 
 interface ServerFormProps {
   readonly form: EntryForm<ServerFields>;
@@ -143,14 +150,17 @@ interface ServerFormProps {
 export function ServerForm({ form, config }: ServerFormProps) {
   const { tools: texts, change, of } = useSettingsTexts();
   const stored = findServer(config, form.entry);
-  const check = useTypedCheck(form, stored);
+  const { busy, error, result, check } = useTypedCheck(form, stored);
   const { kind } = form.fields;
   const saved = `mcp_config.${placeId(placeOf(config, form.entry, kind))}`;
   // What is checked is sent alone, at the first place.
   const checked = `mcp_config.${placeId({ kind, index: 0 })}`;
   const at: FaultAt = (member) =>
-    form.fault(`${saved}.${member}`) ?? faultsAt(check.error, `${checked}.${member}`);
-  const atFields = members.some((member) => at(member) !== undefined);
+    form.fault(`${saved}.${member}`, causesOf(member, form.fields)) ??
+    faultsAt(error, `${checked}.${member}`);
+  const atFields =
+    form.isSaidAt(members.map((member) => `${saved}.${member}`)) ||
+    members.some((member) => at(member) !== undefined);
   return (
     <EntryFrame
       title={stored === undefined ? texts.add : of(change, serverName(stored.server))}
@@ -158,11 +168,14 @@ export function ServerForm({ form, config }: ServerFormProps) {
       atFields={atFields}
       submit={texts.save}
       extra={
-        <button type="button" className="button" onClick={() => !check.isPending && check.mutate()}>
+        <BusyButton busy={busy} onClick={check}>
           {texts.check}
-        </button>
+        </BusyButton>
       }
     >
+      {stored === undefined && form.entry !== '' && !form.busy ? (
+        <Callout kind="warning">{texts.gone}</Callout>
+      ) : null}
       {stored === undefined ? (
         <SelectField
           label={texts.kind}
@@ -173,8 +186,8 @@ export function ServerForm({ form, config }: ServerFormProps) {
         />
       ) : null}
       {kind === 'stdio_servers' ? <StdioFields form={form} at={at} /> : <RemoteFields form={form} at={at} />}
-      <CheckResult checking={check.isPending} result={check.data} />
-      {atFields ? null : <ErrorCallout error={check.error} />}
+      <CheckResult checking={busy} result={result} />
+      {atFields ? null : <ErrorCallout error={error} />}
     </EntryFrame>
   );
 }

@@ -1,7 +1,8 @@
 // The tool servers as the JSON that they are, for whoever has it at hand.
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { McpConfig, Settings } from '../../../../src/client/parley.ts';
-import { ErrorCallout } from '../../parts/Callout.tsx';
+import { BusyButton } from '../../parts/BusyButton.tsx';
+import { Callout, ErrorCallout } from '../../parts/Callout.tsx';
 import { TextArea } from '../../parts/fields.tsx';
 import { useDraft } from '../../session/drafts.ts';
 import { useSettingsUpdate } from '../../session/settings.ts';
@@ -12,78 +13,116 @@ import { Form } from '../Section.tsx';
 import { useUnsaved } from '../unsaved.tsx';
 import { fromJson, holdsSecrets, toJson } from './servers.ts';
 
-/** Undefined: as it is stored. Only what holds no new key is kept over a reload. */
+interface TypedText {
+  /** Undefined: as it is stored. */
+  readonly text?: string | undefined;
+  /** What was stored when it was begun. */
+  readonly from?: string | undefined;
+}
+
+/** Only what holds no new key is kept over a reload. */
 function useTypedText() {
-  const { draft, change, clear } = useDraft<{ text?: string }>('settings.toolsJson', {});
-  const [text, setText] = useState(draft.text);
+  const { draft, change, clear } = useDraft<TypedText>('settings.toolsJson', {});
+  const [typed, setTyped] = useState<TypedText>(draft);
   return {
-    text,
-    type: (typed: string) => {
-      setText(typed);
-      if (holdsSecrets(typed)) clear();
-      else change({ text: typed });
-    },
-    forget: () => {
-      setText(undefined);
-      clear();
+    ...typed,
+    put: (next: TypedText) => {
+      setTyped(next);
+      if (next.text === undefined || holdsSecrets(next.text)) clear();
+      else change(next);
     },
   };
 }
 
-export function ServersJson({ config }: { readonly config: Settings['mcp_config'] }) {
+/** A text that was to be saved; `fault` where it was not even sent. */
+interface Tried {
+  readonly text: string;
+  readonly fault?: string;
+}
+
+function useJsonForm(config: Settings['mcp_config']) {
   const { tools: texts } = useSettingsTexts();
-  const { settings: words } = useTexts();
-  const { text, type, forget } = useTypedText();
-  const [jsonFault, setJsonFault] = useState<string>();
+  const { text, from, put } = useTypedText();
+  const newest = useRef(text);
+  newest.current = text;
+  const [tried, setTried] = useState<Tried>();
   const update = useSettingsUpdate();
   const stored = toJson(config);
   const changed = text !== undefined && text !== stored;
 
-  function discard() {
-    forget();
-    setJsonFault(undefined);
-    update.reset();
+  function send(mcp_config: McpConfig | null) {
+    const onSuccess = (after: Settings) =>
+      // What was typed meanwhile stays, and goes on from what is stored now.
+      put(newest.current === text ? {} : { text: newest.current, from: toJson(after.mcp_config) });
+    update.mutate({ mcp_config }, { onSuccess });
   }
 
   function save() {
-    let parsed: McpConfig | null;
+    if (text === undefined || update.isPending) return;
     try {
-      parsed = fromJson(text ?? '');
+      const parsed = fromJson(text);
+      setTried({ text });
+      send(parsed);
     } catch (error) {
-      setJsonFault(texts.jsonFault((error as Error).message));
-      return;
+      setTried({ text, fault: texts.jsonFault((error as Error).message) });
+      update.reset();
     }
-    setJsonFault(undefined);
-    update.mutate({ mcp_config: parsed }, { onSuccess: forget });
+  }
+
+  function discard() {
+    put({});
+    update.reset();
   }
 
   useUnsaved(changed, discard);
   const said = faultsAt(update.error, 'mcp_config');
+  return {
+    text: text ?? stored,
+    type: (typed: string) => put({ text: typed, from: from ?? stored }),
+    changed,
+    /** Others have changed what is stored since it was begun. */
+    isOld: changed && from !== undefined && from !== stored && !update.isPending,
+    saving: update.isPending,
+    saved: update.isSuccess,
+    fault: tried?.text === text ? (tried?.fault ?? said) : undefined,
+    failure: tried?.fault === undefined ? update.error : tried,
+    /** What is not said at the field. */
+    error: said === undefined ? update.error : null,
+    save,
+    discard,
+  };
+}
+
+export function ServersJson({ config }: { readonly config: Settings['mcp_config'] }) {
+  const { tools: texts, saving } = useSettingsTexts();
+  const { settings: words } = useTexts();
+  const form = useJsonForm(config);
   return (
-    <Form className="entry-form" error={jsonFault ?? update.error} onSubmit={save}>
+    <Form className="entry-form" error={form.failure} onSubmit={form.save}>
       <TextArea
         label={texts.jsonLabel}
         hint={texts.jsonHint}
         mono
         rows={12}
-        value={text ?? stored}
-        onChange={type}
-        fault={jsonFault ?? said}
+        value={form.text}
+        onChange={form.type}
+        fault={form.fault}
       />
-      {said === undefined ? <ErrorCallout error={update.error} kept /> : null}
+      {form.isOld ? <Callout kind="warning">{texts.jsonOld}</Callout> : null}
+      <ErrorCallout error={form.error} kept />
       <div className="row">
-        {changed ? (
+        {form.changed ? (
           <>
-            <button type="submit" className="button primary">
+            <BusyButton type="submit" look="primary" busy={form.saving} busyText={saving}>
               {words.save}
-            </button>
-            <button type="button" className="button" onClick={discard}>
+            </BusyButton>
+            <button type="button" className="button" onClick={form.discard}>
               {words.discard}
             </button>
           </>
         ) : null}
         <p role="status" className="quiet">
-          {changed ? words.unsaved : update.isSuccess ? words.saved : null}
+          {form.changed ? words.unsaved : form.saved ? words.saved : null}
         </p>
       </div>
     </Form>

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   envSecret,
+  findServer,
   fromJson,
   holdsSecrets,
   listServers,
   mask,
   newServer,
+  placeOf,
   toFields,
   toJson,
   toServer,
@@ -60,6 +62,33 @@ describe('the fields of a tool server', () => {
     assert.deepEqual(sent('soon'), { url: 'https://a', timeout: 'soon' });
     assert.deepEqual(sent(' 20 '), { url: 'https://a', timeout: 20 });
     assert.deepEqual(sent(''), { url: 'https://a' });
+  });
+});
+
+describe('a server that was looked at', () => {
+  const [a, b] = [{ url: 'https://a' }, { url: 'https://b', api_key: mask }];
+  const find = (sse_servers: object[], id: string | undefined) =>
+    findServer({ ...config, sse_servers } as typeof config, String(id));
+  const [, , second] = listServers({ shttp_servers: [a], sse_servers: [a, b] } as never);
+
+  it('is found where it is now, when another is gone or came before it', () => {
+    assert.deepEqual([second?.kind, second?.index], ['sse_servers', 1]);
+    assert.equal(find([b], second?.id)?.index, 0);
+    assert.equal(find([a, { url: 'https://c' }, b], second?.id)?.index, 2);
+  });
+
+  it('is not found when it is gone or changed: it would then be added at the end', () => {
+    assert.equal(find([a], second?.id), undefined);
+    assert.equal(find([a, { url: 'https://b' }], second?.id), undefined);
+    assert.deepEqual(placeOf({ sse_servers: [a] } as never, String(second?.id), 'sse_servers'), {
+      kind: 'sse_servers',
+      index: 1,
+    });
+  });
+
+  it('is told from another that is the same', () => {
+    const ids = listServers({ sse_servers: [a, a], shttp_servers: [a] } as never).map(({ id }) => id);
+    assert.equal(new Set(ids).size, 3);
   });
 });
 

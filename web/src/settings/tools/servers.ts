@@ -8,13 +8,13 @@ export const mask = '**********';
 export const kinds = ['shttp_servers', 'sse_servers', 'stdio_servers'] as const;
 export type Kind = (typeof kinds)[number];
 
-export interface RemoteServer {
+interface RemoteServer {
   readonly url: string;
   readonly api_key?: string | null;
   readonly timeout?: number | string | null;
 }
 
-export interface StdioServer {
+interface StdioServer {
   readonly name: string;
   readonly command: string;
   readonly args?: readonly string[];
@@ -29,6 +29,7 @@ export interface Place {
 }
 
 export interface PlacedServer extends Place {
+  /** What it is, and not where: it stays the same while others come and go. */
   readonly id: string;
   readonly server: Server;
 }
@@ -43,16 +44,32 @@ function listOf(config: Settings['mcp_config'], kind: Kind): readonly Server[] {
 }
 
 export function listServers(config: Settings['mcp_config']): PlacedServer[] {
+  const counts = new Map<string, number>();
   return kinds.flatMap((kind) =>
-    listOf(config, kind).map((server, index) => ({ kind, index, id: placeId({ kind, index }), server })),
+    listOf(config, kind).map((server, index) => {
+      const text = JSON.stringify([kind, server]);
+      const before = counts.get(text) ?? 0;
+      counts.set(text, before + 1);
+      return { kind, index, id: before === 0 ? text : `${text} ${before}`, server };
+    }),
   );
+}
+
+/** Undefined where it is gone, or is not as it was any more. */
+export function findServer(config: Settings['mcp_config'], id: string | null): PlacedServer | undefined {
+  return listServers(config).find((placed) => placed.id === id);
+}
+
+/** Where it is, or the end of its list. */
+export function placeOf(config: Settings['mcp_config'], id: string | null, kind: Kind): Place {
+  return findServer(config, id) ?? { kind, index: listOf(config, kind).length };
 }
 
 export const isStdio = (server: Server): server is StdioServer => 'command' in server;
 
 export const serverName = (server: Server) => (isStdio(server) ? server.name : server.url);
 
-interface EnvField {
+export interface EnvField {
   /** For the value that is typed, which is no field. */
   readonly id: string;
   readonly name: string;

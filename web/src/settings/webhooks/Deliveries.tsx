@@ -3,6 +3,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-q
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { DeliveryRecord, DeliveryState } from '../../../../src/client/parley.ts';
+import { BusyButton } from '../../parts/BusyButton.tsx';
 import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { useParley } from '../../session/session.tsx';
@@ -34,7 +35,13 @@ function useDeliveries(webhook: string, which: Which) {
   });
 }
 
-function Delivery({ record, onAgain }: { record: DeliveryRecord; onAgain: () => void }) {
+interface DeliveryProps {
+  readonly record: DeliveryRecord;
+  readonly busy: boolean;
+  readonly onAgain: () => void;
+}
+
+function Delivery({ record, busy, onAgain }: DeliveryProps) {
   const { webhooks: texts } = useSettingsTexts();
   const { language, texts: words } = useWords();
   const { type, state, attempts, next_attempt_at, last_error, last_status, conversation_id } = record;
@@ -45,7 +52,7 @@ function Delivery({ record, onAgain }: { record: DeliveryRecord; onAgain: () => 
     last_status === null ? null : `HTTP ${last_status}`,
   ].filter((fact) => fact !== null);
   return (
-    <li className="delivery">
+    <li>
       <div className="entry-head">
         <div className="entry-name">
           <p>
@@ -61,7 +68,7 @@ function Delivery({ record, onAgain }: { record: DeliveryRecord; onAgain: () => 
         </div>
         {state === 'failed' ? (
           <div className="row">
-            <EntryAction label={texts.redeliver} of={record.id} onClick={onAgain} />
+            <EntryAction label={texts.redeliver} of={record.id} busy={busy} onClick={onAgain} />
           </div>
         ) : null}
       </div>
@@ -71,7 +78,7 @@ function Delivery({ record, onAgain }: { record: DeliveryRecord; onAgain: () => 
 }
 
 export function Deliveries({ webhook, failed }: { readonly webhook: string; readonly failed: number }) {
-  const { webhooks: texts, showMore } = useSettingsTexts();
+  const { webhooks: texts } = useSettingsTexts();
   const { texts: words } = useWords();
   const parley = useParley();
   const queries = useQueryClient();
@@ -97,31 +104,34 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
         }))}
       />
       {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
-      <ErrorCallout error={error ?? again.error} onRetry={() => void refetch()} />
+      <ErrorCallout error={error} onRetry={() => void refetch()} />
+      <ErrorCallout error={again.error} onRetry={() => again.mutate(again.variables)} />
       {data !== undefined && records.length === 0 ? <p className="quiet">{texts.noDeliveries}</p> : null}
       {records.length === 0 ? null : (
         <ul className="entries">
           {records.map((record) => (
-            <Delivery key={record.id} record={record} onAgain={() => again.mutate(record.id)} />
+            <Delivery
+              key={record.id}
+              record={record}
+              busy={again.isPending}
+              onAgain={() => again.mutate(record.id)}
+            />
           ))}
         </ul>
       )}
       <div className="row">
         {hasNextPage ? (
-          <button
-            type="button"
-            className="button"
-            onClick={() => !isFetchingNextPage && void fetchNextPage()}
-          >
-            {showMore}
-          </button>
+          <BusyButton busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            {words.home.more20}
+          </BusyButton>
         ) : null}
         {failed > 0 ? (
-          <button type="button" className="button" onClick={() => again.mutate(undefined)}>
+          <BusyButton busy={again.isPending} onClick={() => again.mutate(undefined)}>
             {texts.redeliverAll}
-          </button>
+          </BusyButton>
         ) : null}
         <p role="status" className="quiet">
+          {again.isPending ? texts.redelivering : null}
           {again.data === undefined ? null : texts.redelivered(again.data)}
         </p>
       </div>

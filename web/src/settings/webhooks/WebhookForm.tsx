@@ -38,7 +38,7 @@ export function WebhookForm({ form }: { readonly form: EntryForm<WebhookFields> 
     <EntryFrame
       title={texts.add}
       form={form}
-      atFields={Object.values(faults).some((fault) => fault !== undefined)}
+      atFields={form.isSaidAt(Object.keys(faults))}
       submit={texts.create}
     >
       <TextField

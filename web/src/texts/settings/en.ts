@@ -6,9 +6,8 @@ export const en = {
   add: 'Add',
   change: 'Change',
   remove: 'Remove',
-  cancel: 'Cancel',
   of: (action: string, name: string) => `${action}: ${name}`,
-  showMore: 'Show more',
+  saving: 'Saving…',
   leave: {
     title: 'Leave without saving?',
     unsaved: 'What you changed here is not saved.',
@@ -18,15 +17,12 @@ export const en = {
   },
   once: {
     lead: 'Copy it now: it is never shown again.',
-    copy: 'Copy',
-    copied: 'Copied',
     done: 'I have kept it',
   },
   blindSecret: 'Whether one is stored is not shown.',
   blindRemove: 'Remove a stored one',
   members: membersEn,
   choices: {
-    builtin: 'Built-in agent',
     noAnalyzer: 'None: ask before every step',
     tool_kind: 'By kind of tool: ask only for what can do harm',
     noLanguage: 'Not set',
@@ -75,7 +71,9 @@ export const en = {
     save: 'Save the token',
     removeAll: 'Remove all tokens',
     removeTitle: 'Remove all tokens?',
-    removeText: 'Agents can then reach public repositories only. Tokens can only be removed all at once.',
+    removeText: 'Agents can then reach public repositories only.',
+    removeOneTitle: 'Remove this token?',
+    removeOneText: 'Agents can then reach only public repositories there.',
   },
   tools: {
     title: 'Tool servers',
@@ -124,11 +122,14 @@ export const en = {
     tools: (count: number) => (count === 1 ? '1 tool' : `${count} tools`),
     noTools: 'It offers no tools.',
     withKey: 'with a key',
+    gone: 'This server was changed or removed elsewhere meanwhile. Saving adds it anew.',
     removeTitle: 'Remove this tool server?',
     removeText: 'Its key goes, too. Conversations that run keep it until they stop.',
     jsonLabel: 'Tool servers as JSON',
     jsonHint:
       'A masked key (**********) stays as it is stored. Text that holds new keys is not kept over a reload.',
+    jsonOld:
+      'The stored servers have changed since you began. What you save takes their place: what is not in it is gone.',
     jsonFault: (reason: string) => `This is not valid JSON: ${reason}`,
     search: 'Web search',
   },
@@ -215,7 +216,6 @@ export const en = {
     created: 'The webhook is made. This secret proves that its messages are from Parley.',
     waiting: (count: number) => `${count} waiting`,
     failed: (count: number) => `${count} failed`,
-    quiet: 'All delivered.',
     deliveries: 'Messages',
     noDeliveries: 'Nothing waits, and nothing failed.',
     which: 'Which',
@@ -225,6 +225,7 @@ export const en = {
     conversation: 'Conversation',
     redeliver: 'Send again',
     redeliverAll: 'Send all failed again',
+    redelivering: 'Sending again…',
     redelivered: (count: number) =>
       count === 1 ? '1 message is sent again.' : `${count} messages are sent again.`,
     removeTitle: 'Remove this webhook?',
@@ -251,7 +252,6 @@ export const en = {
     openapi: 'OpenAPI description',
     session: 'This tab',
     sessionText: 'Your key is kept in this tab alone, until it is closed.',
-    signOut: 'Sign out',
   },
 };
 

@@ -49,7 +49,7 @@ export const membersDe: AllMemberTexts = {
     usual: 'das des Betreibers',
   },
   remote_runtime_resource_factor: {
-    label: 'Faktor der Mittel',
+    label: 'Ressourcenfaktor',
     hint: 'Vervielfacht, wie viel Speicher und wie viele Prozesse ein Agent nehmen darf. 1 bis 16.',
     usual: '1',
   },

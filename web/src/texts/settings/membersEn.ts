@@ -1,7 +1,7 @@
 // Each member of the settings record as a field: its label, a hint, and what holds where nothing is set.
 import type { SettingsChange } from '../../../../src/client/parley.ts';
 
-export interface MemberTexts {
+interface MemberTexts {
   readonly label: string;
   readonly hint: string;
   /** Undefined where there is none to tell. */

@@ -1,9 +1,11 @@
 // The question before something is gone for good.
 import { useMutation } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
-import { ErrorCallout } from '../parts/Callout.tsx';
-import { Dialog } from '../parts/Dialog.tsx';
-import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { type ReactNode, useRef } from 'react';
+import { useTexts } from '../texts/texts.tsx';
+import { BusyButton } from './BusyButton.tsx';
+import { ErrorCallout } from './Callout.tsx';
+import { Dialog } from './Dialog.tsx';
+import { useFocusAfter } from './focus.ts';
 
 interface ConfirmProps {
   readonly title: string;
@@ -17,7 +19,9 @@ interface ConfirmProps {
 
 /** Stays open where it fails, and says why. */
 export function ConfirmDialog({ title, name, action, onConfirm, onClose, children }: ConfirmProps) {
-  const texts = useSettingsTexts();
+  const { shell } = useTexts();
+  const body = useRef<HTMLDivElement>(null);
+  useFocusAfter(body);
   const doing = useMutation({ mutationFn: onConfirm, onSuccess: onClose });
   return (
     <Dialog
@@ -26,20 +30,15 @@ export function ConfirmDialog({ title, name, action, onConfirm, onClose, childre
       footer={
         <>
           <button type="button" className="button" onClick={onClose}>
-            {texts.cancel}
+            {shell.cancel}
           </button>
-          <button
-            type="button"
-            className="button danger"
-            disabled={doing.isPending}
-            onClick={() => doing.mutate()}
-          >
+          <BusyButton look="danger" busy={doing.isPending} onClick={() => doing.mutate()}>
             {action}
-          </button>
+          </BusyButton>
         </>
       }
     >
-      <div className="confirm">
+      <div className="confirm" ref={body}>
         {name === undefined ? null : <strong>{name}</strong>}
         {children}
         <ErrorCallout error={doing.error} />
