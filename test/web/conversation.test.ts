@@ -64,7 +64,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
-    await page.getByText('Asks for leave', { exact: true }).waitFor();
+    await page.getByText('Asks for permission', { exact: true }).waitFor();
     await log.getByText('It may change anything in its sandbox.').waitFor();
     await log.getByRole('button', { name: 'Allow', exact: true }).click();
     await log.getByText('You allowed it.', { exact: true }).waitFor();

@@ -6,7 +6,7 @@ import { ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
 import { playSound } from '../live/sound.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
-import { useDoor, useParley, useSession } from '../session/session.tsx';
+import { useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -63,11 +63,11 @@ function useDownloads(id: string) {
 
 function Failed({ log }: { readonly log: LogView & { readonly readAgain: () => void } }) {
   const { conversation, shell } = useTexts();
-  const { leave } = useDoor();
+  const { refused } = useSession();
   const code = log.error instanceof ParleyError ? log.error.code : '';
   useEffect(() => {
-    if (code === 'unauthorized') leave('refused');
-  }, [code, leave]);
+    if (code === 'unauthorized') refused();
+  }, [code, refused]);
   if (code === 'not_found')
     return (
       <div className="empty">

@@ -104,7 +104,7 @@ function Rows({ q, status }: { readonly q: string; readonly status: Conversation
       {hasNextPage ? (
         <button ref={end} type="button" className="button more-rows" onClick={() => void fetchNextPage()}>
           {isFetching ? <span className="spinner" /> : null}
-          {home.more20}
+          {home.showMore}
         </button>
       ) : null}
     </>
