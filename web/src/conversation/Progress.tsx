@@ -1,7 +1,7 @@
 // Below the timeline: what goes on now, or why nothing does.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon } from '../parts/Icon.tsx';
-import { isFailed } from '../parts/StatusBadge.tsx';
+import { endedBadly } from '../parts/StatusBadge.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import type { LogState } from './items.ts';
 
@@ -44,8 +44,8 @@ export function Progress({ info, state, onStart }: ProgressProps) {
   if (info.status === 'STARTING') return <Starting runtimeStatus={info.runtime_status} />;
   if (info.status === 'STOPPED')
     return (
-      <p className={isFailed(info) ? 'at-work failed' : 'at-work'}>
-        <Icon name={isFailed(info) ? 'alert' : 'stop'} />
+      <p className={endedBadly(info) ? 'at-work failed' : 'at-work'}>
+        <Icon name={endedBadly(info) ? 'alert' : 'stop'} />
         <span>{info.stop_reason?.message ?? conversation.stopped}</span>
         <button type="button" className="button" onClick={onStart}>
           <Icon name="play" />
