@@ -1,9 +1,10 @@
 // What the agent says, as it means it. No HTML of its own, and nothing is loaded from elsewhere.
 import { type ComponentProps, memo } from 'react';
-import ReactMarkdown, { type Components, defaultUrlTransform } from 'react-markdown';
+import ReactMarkdown, { type Components } from 'react-markdown';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { Scrollable } from './Scrollable.tsx';
+import { safeUrl } from './safeUrl.ts';
 
 function OutLink({ href, children }: ComponentProps<'a'>) {
   return (
@@ -42,10 +43,6 @@ function plainText(node: unknown): string {
 }
 
 const components: Components = { a: OutLink, img: Picture, pre: Block };
-
-function safeUrl(url: string, key: string): string {
-  return key === 'src' && url.startsWith('data:image/') ? url : defaultUrlTransform(url);
-}
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   return (

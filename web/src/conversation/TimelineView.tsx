@@ -4,9 +4,10 @@ import { type KeyboardEvent, useMemo, useRef } from 'react';
 import { Icon } from '../parts/Icon.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
-import { useFollowing } from './following.ts';
+import { useFollowedEnd } from './followedEnd.ts';
 import { ItemView } from './ItemView.tsx';
 import type { Item } from './items.ts';
+import { ItemId } from './unfolded.ts';
 
 /** Of things that were not on the page yet. */
 const heights: Readonly<Record<Item['kind'], number>> = {
@@ -38,7 +39,7 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
     paddingEnd: 16,
   });
 
-  const { atEnd, toEnd } = useFollowing(scroller);
+  const { atEnd, toEnd } = useFollowedEnd(scroller);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
 
   /** At once: what is measured on the way would end the slow ways of a browser. */
@@ -80,7 +81,11 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
                 className="place"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {item === undefined ? null : <ItemView item={item} />}
+                {item === undefined ? null : (
+                  <ItemId value={item.id}>
+                    <ItemView item={item} />
+                  </ItemId>
+                )}
               </div>
             );
           })}
