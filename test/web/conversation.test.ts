@@ -175,12 +175,14 @@ describe('a conversation', { skip: noBrowser }, () => {
 
   it('holds only what can be seen of a long log', async (t) => {
     const service = await startService({}, t);
-    const replay = Array.from({ length: 10_000 }, (_, i) => ({
+    const said = (content: string) => ({
       source: 'agent',
       message: '',
       action: 'message',
-      args: { content: `Message ${i}` },
-    }));
+      args: { content },
+    });
+    const replay = Array.from({ length: 9_999 }, (_, i) => said(`Message ${i}`));
+    replay.push(said('See https://example.com/bare\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] written'));
     const json = {
       conversation_id: 'long',
       replay_json: JSON.stringify(replay),
@@ -192,6 +194,9 @@ describe('a conversation', { skip: noBrowser }, () => {
     const log = page.getByRole('log');
     await log.getByText('The last one').waitFor();
     assert.ok((await log.locator('article').count()) < 50);
+    await log.getByRole('link', { name: 'https://example.com/bare' }).waitFor();
+    await log.getByRole('cell', { name: '2' }).waitFor();
+    assert.equal(await log.getByRole('checkbox', { name: 'done' }).isChecked(), true);
     await log.focus();
     await page.keyboard.press('Home');
     await log.getByText('Message 0', { exact: true }).waitFor();

@@ -157,6 +157,7 @@ export const de: Texts = {
     browse: 'Abgerufen',
     tool: 'Werkzeug',
     code: 'Code',
+    table: 'Tabelle',
     input: 'Eingabe',
     output: 'Ausgabe',
     showAll: (lines) => (lines === 1 ? 'Die ganze Zeile zeigen' : `Alle ${lines} Zeilen zeigen`),

@@ -156,6 +156,7 @@ export const en = {
     browse: 'Fetch',
     tool: 'Tool',
     code: 'Code',
+    table: 'Table',
     input: 'Input',
     output: 'Output',
     showAll: (lines: number) => (lines === 1 ? 'Show the whole line' : `Show all ${lines} lines`),
