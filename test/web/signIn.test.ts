@@ -71,14 +71,29 @@ describe('signing in', { skip: noBrowser }, () => {
   it('forgets the key and what was typed when one signs out, and asks first', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
-    await enter(page, service);
+    const asked = page.getByRole('dialog', { name: 'Sign out?' });
+    await enter(page, service, '/settings/model');
+    await page.getByLabel('Address').fill('https://model.example');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('Address').fill('');
+    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
     await page.getByLabel('Message to the agent').fill('a secret plan');
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('What you have written and not sent or saved is lost.').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+    await asked.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Session key').waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     await page.reload();
     await page.getByLabel('Session key').waitFor();
+  });
+
+  it('works in a browser that keeps nothing', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await page.addInitScript(
+      `for (const name of ['sessionStorage', 'localStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError'); } });`,
+    );
+    await enter(page, service);
+    await page.getByText('No conversations yet').waitFor();
   });
 });

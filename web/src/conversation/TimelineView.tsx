@@ -23,6 +23,19 @@ const gapPx = 10;
 /** Of what is seen, how far a page goes. */
 const pagePart = 0.9;
 
+/** At once: what is measured on the way would end the slow ways of a browser. */
+function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void {
+  const element = event.currentTarget;
+  if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
+  const page = element.clientHeight * pagePart;
+  if (event.key === 'Home') element.scrollTop = 0;
+  else if (event.key === 'End') toEnd();
+  else if (event.key === 'PageUp') element.scrollTop -= page;
+  else if (event.key === 'PageDown') element.scrollTop += page;
+  else return;
+  event.preventDefault();
+}
+
 export function TimelineView({ items }: { readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
@@ -42,19 +55,6 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
   const { atEnd, toEnd } = useFollowedEnd(scroller);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
 
-  /** At once: what is measured on the way would end the slow ways of a browser. */
-  function onKeyDown(event: KeyboardEvent<HTMLElement>) {
-    const element = event.currentTarget;
-    if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = element.clientHeight * pagePart;
-    if (event.key === 'Home') element.scrollTop = 0;
-    else if (event.key === 'End') toEnd();
-    else if (event.key === 'PageUp') element.scrollTop -= page;
-    else if (event.key === 'PageDown') element.scrollTop += page;
-    else return;
-    event.preventDefault();
-  }
-
   if (atEnd) seen.current = items.length;
   const hasNew = items.length > seen.current;
 
@@ -68,7 +68,7 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
         role="log"
         aria-label={conversation.timeline}
         aria-live="off"
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => scrollByKey(event, toEnd)}
       >
         <div className="track" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ key, index, start }) => {
