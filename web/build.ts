@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 const compressed = /\.(js|css|html|svg)$/;
 const root = fileURLToPath(new URL('.', import.meta.url));
 
-async function load() {
+async function importVite() {
   try {
     return await import('vite');
   } catch (error) {
@@ -30,7 +30,7 @@ async function compress(file: string): Promise<void> {
 
 /** Writes the page to `outDir`, which is emptied first. False where what builds it is not installed. */
 export async function buildPage(outDir: string): Promise<boolean> {
-  const vite = await load();
+  const vite = await importVite();
   if (vite === undefined) return false;
   await vite.build({
     root,

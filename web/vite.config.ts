@@ -11,7 +11,13 @@ const chunkKb = 1_000;
 export default defineConfig({
   plugins: [react()],
   server: {
-    proxy: { '/api': service, '/docs': service, '/openapi.json': service, '/server_info': service },
+    proxy: {
+      '/api': service,
+      '/docs': service,
+      '/openapi.json': service,
+      '/server_info': service,
+      '/ready': service,
+    },
   },
   build: {
     target: 'es2023',

@@ -51,10 +51,10 @@ describe('GET / and the paths of the page', () => {
     assert.equal((await get('/', { 'if-none-match': '"another"' })).statusCode, 200);
   });
 
-  it('say that the page is not built where it is not', async (t) => {
+  it('say that the page is not built where it is not, 503', async (t) => {
     const get = servePage(t, {});
     const { statusCode, body } = await get('/');
-    assert.equal(statusCode, 200);
+    assert.equal(statusCode, 503);
     assert.match(body, /^The page is not built\. Run "npm run build"/);
   });
 });

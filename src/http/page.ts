@@ -13,8 +13,7 @@ const contentSecurityPolicy = [
   "script-src 'self'",
   "style-src 'self'",
   "connect-src 'self'",
-  "font-src 'self'",
-  "img-src 'self' data: blob:",
+  "img-src 'self' data:",
   "frame-ancestors 'none'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -93,7 +92,8 @@ export function pageRoutes(app: Server, folder: URL): void {
   for (const path of pagePaths)
     app.get(path, { config, schema: { hide: true } }, async (request, reply) => {
       reply.header('content-security-policy', contentSecurityPolicy);
-      if (!(await sendFile(request, reply, index))) reply.type('text/plain; charset=utf-8').send(notBuilt);
+      if (!(await sendFile(request, reply, index)))
+        reply.code(503).type('text/plain; charset=utf-8').send(notBuilt);
       return reply;
     });
 

@@ -46,7 +46,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const details = page.getByRole('complementary', { name: 'Details' });
     await details.getByText('Find the cause').waitFor();
     await details.getByText('100 of 200K tokens').waitFor();
-    await page.getByText('Waits for you').waitFor();
+    await page.locator('.badge', { hasText: 'Waits for you' }).waitFor();
 
     await details.getByRole('button', { name: /a\.txt/ }).click();
     await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
@@ -58,16 +58,21 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), '');
   });
 
-  it('asks for leave, and passes each answer on', async (t) => {
+  it('asks for permission, tells everybody, and passes each answer on', async (t) => {
     const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
     const id = await runs.create('ask execute one\nask execute two\nask execute three');
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
-    await page.getByText('Asks for leave', { exact: true }).waitFor();
+    await page.getByText('Asks for permission', { exact: true }).waitFor();
+    await page
+      .getByRole('status')
+      .getByText(/^The agent asks for permission: .*one/)
+      .waitFor();
     await log.getByText('It may change anything in its sandbox.').waitFor();
     await log.getByRole('button', { name: 'Allow', exact: true }).click();
     await log.getByText('You allowed it.', { exact: true }).waitFor();
+    await log.and(page.locator(':focus')).waitFor();
     await log.getByRole('button', { name: 'Reject' }).click();
     await log.getByText('You rejected it.').waitFor();
     await log.getByRole('button', { name: 'Always allow' }).click();
@@ -98,7 +103,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await enter(page, runs.service, path(id));
     await page.getByText('Failed').waitFor();
     await page
-      .locator('.foot')
+      .locator('.at-work')
       .getByText(/is not installed in the PATH/)
       .waitFor();
   });
@@ -171,12 +176,14 @@ describe('a conversation', { skip: noBrowser }, () => {
 
   it('holds only what can be seen of a long log', async (t) => {
     const service = await startService({}, t);
-    const replay = Array.from({ length: 10_000 }, (_, i) => ({
+    const said = (content: string) => ({
       source: 'agent',
       message: '',
       action: 'message',
-      args: { content: `Message ${i}` },
-    }));
+      args: { content },
+    });
+    const replay = Array.from({ length: 9_999 }, (_, i) => said(`Message ${i}`));
+    replay.push(said('See https://example.com/bare\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] written'));
     const json = {
       conversation_id: 'long',
       replay_json: JSON.stringify(replay),
@@ -188,6 +195,9 @@ describe('a conversation', { skip: noBrowser }, () => {
     const log = page.getByRole('log');
     await log.getByText('The last one').waitFor();
     assert.ok((await log.locator('article').count()) < 50);
+    await log.getByRole('link', { name: 'https://example.com/bare' }).waitFor();
+    await log.getByRole('cell', { name: '2' }).waitFor();
+    assert.equal(await log.getByRole('checkbox', { name: 'done' }).isChecked(), true);
     await log.focus();
     await page.keyboard.press('Home');
     await log.getByText('Message 0', { exact: true }).waitFor();
@@ -196,7 +206,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('The last one').waitFor();
   });
 
-  it('sounds when the agent waits, where the settings want it', async (t) => {
+  it('sounds when the agent waits and when it ends by itself, where the settings want it', async (t) => {
     const runs = await startRuns({ settings: { enable_sound_notifications: true } }, t);
     const id = await runs.create('say hello');
     await runs.turns(id, 1);
@@ -204,10 +214,19 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.addInitScript(
       `window.sounds = 0; window.AudioContext = class { constructor() { window.sounds++; throw new Error('silent'); } };`,
     );
+    const sounds = () => page.evaluate<number>('window.sounds');
     await enter(page, runs.service, path(id));
     await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
-    assert.equal(await page.evaluate('window.sounds'), 0);
+    assert.equal(await sounds(), 0);
     await runs.say(id, 'say again');
-    await until('it sounds', async () => (await page.evaluate<number>('window.sounds')) === 1);
+    await until('it sounds', async () => (await sounds()) === 1);
+    await runs.say(id, 'crash');
+    await page.getByText('Failed').waitFor();
+    await until('it sounds at the end', async () => (await sounds()) === 2);
+    await runs.say(id, 'say once more');
+    await until('it sounds again', async () => (await sounds()) === 3);
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.locator('.at-work').getByText('You stopped it.').waitFor();
+    assert.equal(await sounds(), 3);
   });
 });

@@ -50,10 +50,17 @@ describe('the first screen', { skip: noBrowser }, () => {
     await enter(page, service);
     await page.getByLabel('Message to the agent').fill('Hello');
     await page.getByRole('button', { name: 'More options' }).click();
-    await page.getByLabel('Tool servers').fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
+    const servers = page.getByLabel('Tool servers');
+    await servers.fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
+    await page.getByRole('button', { name: 'More options' }).click();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByText('stdio_servers[0].name').first().waitFor();
+    const fault = page.getByText('stdio_servers[0].name');
+    await fault.waitFor();
+    await servers.and(page.locator(':focus')).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 1);
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'Hello');
+    await servers.fill('{}');
+    await fault.waitFor({ state: 'detached' });
   });
 
   it('takes images by paste and by drop, and nothing else', async (t) => {
@@ -82,15 +89,45 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByRole('img', { name: 'shot.png' }).waitFor();
   });
 
-  it('keeps what was typed over a reload', async (t) => {
+  it('keeps what was typed over a reload, but for keys', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
-    await page.getByLabel('Message to the agent').fill('A long\nstory');
+    const message = page.getByLabel('Message to the agent');
+    await message.fill('A long\nstory');
     await page.getByLabel('Repository', { exact: true }).fill('acme/shop');
+    await page.getByRole('button', { name: 'More options' }).click();
+    const servers = page.getByLabel('Tool servers');
+    await servers.fill('{"sse_servers": [{"url": "https://a.example", "api_key": "canary-5d1f"}]}');
+    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /canary/);
     await page.reload();
-    assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'A long\nstory');
+    assert.equal(await message.inputValue(), 'A long\nstory');
     assert.equal(await page.getByLabel('Repository', { exact: true }).inputValue(), 'acme/shop');
+    assert.equal(await servers.inputValue(), '');
+  });
+
+  it('keeps what is typed while something is sent, and stays where somebody went meanwhile', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/api/conversations', async (route) => {
+      if (route.request().method() === 'POST') await released;
+      await route.continue();
+    });
+    const message = page.getByLabel('Message to the agent');
+    await message.fill('The first');
+    await message.press('Control+Enter');
+    await page.getByRole('button', { name: 'Starting…' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    await page.keyboard.press('n');
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.type('The second');
+    release();
+    await page.locator('.rows').getByText('The first').waitFor();
+    assert.equal(page.url(), `${service.url}/`);
+    assert.equal(await message.inputValue(), 'The second');
   });
 
   it('finds conversations, shows more of them as one scrolls, and follows what happens to them', async (t) => {
@@ -109,20 +146,48 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByText('Number 0', { exact: true }).waitFor({ state: 'attached' });
     assert.equal(await rows.count(), 45);
 
-    await page.getByLabel('Search by title or repository').fill('number 17');
-    await page.locator('.rows li:only-child', { hasText: 'Number 17' }).waitFor();
+    const search = page.getByLabel('Search by title or repository');
+    await search.fill('number 17');
+    const only = page.locator('.rows li:only-child', { hasText: 'Number 17' });
+    await only.click();
+    await page.getByRole('log').waitFor();
+    await page.goBack();
+    await only.waitFor();
+    assert.equal(await search.inputValue(), 'number 17');
+    await page.getByLabel('Status').selectOption('STARTING');
+    await only.waitFor();
     await service.ask('/api/conversations/c17', {
       method: 'PATCH',
       json: { title: 'number 17 by another name' },
     });
     await page.getByText('number 17 by another name').waitFor();
     await service.ask('/api/conversations/c17/stop', { method: 'POST' });
-    await page.locator('.rows').getByText('Stopped').waitFor();
-    await page.getByLabel('Status').selectOption('RUNNING');
     await page.getByText('Nothing fits your search.').waitFor();
-    await page.getByLabel('Status').selectOption('');
+    await page.getByLabel('Status').selectOption('STOPPED');
     await page.getByText('number 17 by another name').waitFor();
+    await page.getByLabel('Status').selectOption('');
+    await page.locator('.rows').getByText('Stopped').waitFor();
     await service.ask('/api/conversations/c17', { method: 'DELETE' });
     await page.getByText('Nothing fits your search.').waitFor();
+  });
+
+  it('asks for the next page once where that fails, and again when somebody wants it', async (t) => {
+    const service = await startService({}, t);
+    for (let i = 0; i < 25; i++)
+      await service.ask('/api/conversations', { json: { initial_user_msg: `Number ${i}` } });
+    const page = await browser.open(t, service.url);
+    let asked = 0;
+    await page.route('**/api/conversations?*page_id=*', (route) => {
+      asked++;
+      return route.fulfill({ status: 400, json: { error: 'Not now.', code: 'invalid' } });
+    });
+    await enter(page, service);
+    await page.getByText('Number 5', { exact: true }).scrollIntoViewIfNeeded();
+    await page.getByText('Not now.').waitFor();
+    await page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))');
+    assert.equal(asked, 1);
+    await page.unroute('**/api/conversations?*page_id=*');
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('Number 0', { exact: true }).waitFor();
   });
 });

@@ -85,6 +85,10 @@ describe('every screen', { skip: noBrowser }, () => {
       await look('menu');
       await page.getByRole('button', { name: 'Delete' }).click();
       await look('delete');
+      await runs.service.ask('/api/settings', { json: { agent: 'slow' } });
+      await page.goto(`${url}/conversations/${await runs.create('say hello')}`);
+      await page.locator('.steps .now', { hasText: 'Starting the agent' }).waitFor();
+      await look('starting');
       await page.goto(`${url}/settings/model`);
       await page.getByLabel('Model', { exact: true }).waitFor();
       await look('settings');

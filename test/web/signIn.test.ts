@@ -26,11 +26,20 @@ describe('signing in', { skip: noBrowser }, () => {
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/settings/model`);
     const field = page.getByLabel('Session key');
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    const refused = page.getByText('This key is not valid, or no longer.');
+    // The field has the focus, now and after each refusal.
+    await field.waitFor();
+    await page.keyboard.press('Enter');
     await page.getByText('Paste a key first.').waitFor();
-    await field.fill('pk_0000000000000000_wrong');
+    await page.keyboard.type('pk_0000000000000000_wrong');
+    await page.keyboard.press('Enter');
+    await refused.waitFor();
+    await field.fill('');
     await field.press('Enter');
-    await page.getByText('This key is not valid, or no longer.').waitFor();
+    await refused.waitFor({ state: 'detached' });
+    await field.fill(`${service.key}…`);
+    await field.press('Enter');
+    await refused.waitFor();
     await field.fill(` ${service.key}\n`);
     await field.press('Enter');
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
@@ -59,15 +68,32 @@ describe('signing in', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'half a thought');
   });
 
-  it('forgets the key and what was typed when one signs out', async (t) => {
+  it('forgets the key and what was typed when one signs out, and asks first', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
-    await enter(page, service);
+    const asked = page.getByRole('dialog', { name: 'Sign out?' });
+    await enter(page, service, '/settings/model');
+    await page.getByLabel('Address').fill('https://model.example');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('Address').fill('');
+    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
     await page.getByLabel('Message to the agent').fill('a secret plan');
     await page.getByRole('button', { name: 'Sign out' }).click();
+    await asked.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Session key').waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     await page.reload();
     await page.getByLabel('Session key').waitFor();
+  });
+
+  it('works in a browser that keeps nothing', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await page.addInitScript(
+      `for (const name of ['sessionStorage', 'localStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError'); } });`,
+    );
+    await enter(page, service);
+    await page.getByText('No conversations yet').waitFor();
   });
 });

@@ -1,7 +1,7 @@
 // Which screen is at which path. All of them come in one file: a tab that is open for days asks for no other, which may
 // be gone by then.
 import type { ReactNode } from 'react';
-import { Link, Redirect, Route, Switch } from 'wouter';
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { Conversation } from './conversation/Conversation.tsx';
 import { Home } from './home/Home.tsx';
 import { Catch } from './parts/Catch.tsx';
@@ -60,11 +60,20 @@ function Screens() {
   );
 }
 
+function CaughtScreens() {
+  const [path] = useLocation();
+  return (
+    <Catch shown={path} fallback={<Broken />}>
+      <Screens />
+    </Catch>
+  );
+}
+
 function Inside({ children }: { readonly children: ReactNode }) {
   const { key } = useDoor();
   if (key === undefined) return <SignIn />;
   return (
-    <SessionProvider key={key} apiKey={key}>
+    <SessionProvider key={key} sessionKey={key}>
       {children}
     </SessionProvider>
   );
@@ -73,17 +82,15 @@ function Inside({ children }: { readonly children: ReactNode }) {
 export function App() {
   return (
     <TextsProvider>
-      <DoorProvider>
-        <Catch fallback={<Broken />}>
+      <Catch fallback={<Broken />}>
+        <DoorProvider>
           <Inside>
             <Shell>
-              <Catch fallback={<Broken />}>
-                <Screens />
-              </Catch>
+              <CaughtScreens />
             </Shell>
           </Inside>
-        </Catch>
-      </DoorProvider>
+        </DoorProvider>
+      </Catch>
     </TextsProvider>
   );
 }

@@ -1,5 +1,5 @@
 // One use of a tool: what was done in a line, what came of it below, and the question where it needs leave.
-import { memo, type ReactNode, useState } from 'react';
+import { memo, type ReactNode } from 'react';
 import { Icon, type IconName } from '../parts/Icon.tsx';
 import type { Texts } from '../texts/en.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -9,6 +9,7 @@ import { countChanges, readDiff } from './diff.ts';
 import type { Call } from './items.ts';
 import { Output } from './Output.tsx';
 import { QuestionView } from './QuestionView.tsx';
+import { useUnfolded } from './unfolded.ts';
 
 const icons: Readonly<Record<Call['tool'], IconName>> = {
   run: 'terminal',
@@ -85,7 +86,7 @@ function Counts({ diff }: { readonly diff: string }) {
 /** What others than commands and edits were given and gave; folded, for it is seldom read. */
 function Folded({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
   const { items } = useTexts();
-  const [open, setOpen] = useState(call.question?.answer === 'open');
+  const [open, setOpen] = useUnfolded('call', call.question?.answer === 'open');
   const some = call.input !== '' || call.output.trim() !== '';
   if (!some) return <div className="call-head">{children}</div>;
   return (
@@ -122,7 +123,9 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
       ) : (
         <Folded call={call}>{head}</Folded>
       )}
-      {call.question === undefined ? null : <QuestionView question={call.question} />}
+      {call.question === undefined ? null : (
+        <QuestionView key={call.question.event} question={call.question} />
+      )}
     </div>
   );
 });

@@ -1,138 +1,151 @@
 // One conversation: its timeline as it grows, what can be said and done, and its details.
-import { useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import { ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
+import { type ConversationInfo, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
+import { useRound } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
-import { Icon } from '../parts/Icon.tsx';
-import { useDoor, useParley, useSession } from '../session/session.tsx';
+import { IconButton } from '../parts/IconButton.tsx';
+import { endedByItself } from '../parts/StatusBadge.tsx';
+import { isRefused, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Details } from './Details.tsx';
 import { DeleteDialog, RenameDialog } from './Dialogs.tsx';
-import { saveFile } from './download.ts';
 import { Header } from './Header.tsx';
-import { activityOf, useInfo, useInfoAgain, useSteering } from './info.ts';
+import { useActions, useInfo, useInfoAgain } from './info.ts';
 import { type LogView, useLog } from './log.ts';
 import { Progress } from './Progress.tsx';
 import { ConversationId } from './QuestionView.tsx';
+import { activityOf } from './standing.ts';
 import { TimelineView } from './TimelineView.tsx';
+import { Unfolded } from './unfolded.ts';
 import { Writer } from './Writer.tsx';
 
 /** States of the agent in which somebody is waited for. */
-const waiting: ReadonlySet<unknown> = new Set([
-  'awaiting_user_input',
-  'awaiting_user_confirmation',
-  'finished',
-  'error',
-]);
+const waiting: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
 const wideEnough = '(width >= 70rem)';
 
+/** Sounds where the settings want it. It stays the same function. */
+function useSound(): () => void {
+  const { data: settings } = useSettings();
+  const wanted = useRef(false);
+  wanted.current = settings?.enable_sound_notifications ?? false;
+  return useCallback(() => {
+    if (wanted.current) playSound();
+  }, []);
+}
+
 /** Follows the log; each new state is a reason to ask how the conversation stands, and perhaps to sound. */
-function useFollowedLog(id: string) {
+function useFollowedLog(id: string, sound: () => void) {
   const parley = useParley();
   const { connection } = useSession();
-  const { data: settings } = useSettings();
   const again = useInfoAgain(id);
-  const sounds = useRef(false);
-  sounds.current = settings?.enable_sound_notifications ?? false;
+  const round = useRound(connection);
   const onLive = useCallback(
     ({ observation, extras }: ParleyEvent) => {
       if (observation !== 'agent_state_changed') return;
       again();
-      if (sounds.current && waiting.has(extras?.['agent_state' as never])) playSound();
+      if (waiting.has(extras?.['agent_state' as never])) sound();
     },
-    [again],
+    [again, sound],
   );
   useEffect(() => () => connection.forget(), [connection]);
-  return useLog({ parley, id, onStream: connection.report, onLive });
+  return useLog({ parley, id, onStream: connection.report, onLive }, round);
 }
 
-function useDownloads(id: string) {
-  const parley = useParley();
-  const log = useMutation({
-    mutationFn: async () => saveFile(await parley.conversations.trajectoryFile(id), `${id}.json`),
-  });
-  const files = useMutation({
-    mutationFn: async () => saveFile(await parley.workspace.zip(id), `${id}.zip`),
-  });
-  return { log, files, error: log.error ?? files.error };
-}
-
-function Failed({ log }: { readonly log: LogView & { readonly readAgain: () => void } }) {
-  const { conversation, shell } = useTexts();
-  const { leave } = useDoor();
-  const code = log.error instanceof ParleyError ? log.error.code : '';
+/** An end that somebody sees coming, because they asked for it, needs no sound. */
+function useSoundAtEnd(info: ConversationInfo | undefined, sound: () => void): void {
+  const before = useRef<ConversationInfo['status']>(undefined);
   useEffect(() => {
-    if (code === 'unauthorized') leave('refused');
-  }, [code, leave]);
-  if (code === 'not_found')
-    return (
-      <div className="empty">
-        <h1>{conversation.missing}</h1>
-        <Link href="/">{shell.toHome}</Link>
-      </div>
-    );
+    if (info === undefined) return;
+    const lived = before.current !== undefined && before.current !== 'STOPPED';
+    before.current = info.status;
+    if (lived && endedByItself(info)) sound();
+  }, [info, sound]);
+}
+
+function useTitle(info: ConversationInfo | undefined): void {
+  const title = info?.title;
+  useEffect(() => {
+    if (title !== undefined) document.title = `${title} · Parley`;
+    return () => {
+      document.title = 'Parley';
+    };
+  }, [title]);
+}
+
+function Refused({ error }: Pick<LogView, 'error'>) {
+  const { conversation, shell } = useTexts();
+  const { refused } = useSession();
+  useEffect(() => {
+    if (isRefused(error)) refused();
+  }, [error, refused]);
+  const missing = error instanceof ParleyError && error.code === 'not_found';
   return (
     <div className="empty">
-      <p>{conversation.failed}</p>
-      <ErrorCallout error={log.error} onRetry={log.readAgain} />
+      <h1>{missing ? conversation.missing : conversation.failed}</h1>
+      {missing ? null : <ErrorCallout error={error} />}
+      <Link href="/">{shell.toHome}</Link>
     </div>
   );
 }
 
 export function Conversation({ id }: { readonly id: string }) {
   const { conversation: texts } = useTexts();
-  const log = useFollowedLog(id);
-  const { data: info } = useInfo(id);
+  const sound = useSound();
+  const log = useFollowedLog(id, sound);
+  const { data: info, error: infoError, refetch } = useInfo(id);
   const again = useInfoAgain(id);
-  const { start, stop } = useSteering(id);
-  const downloads = useDownloads(id);
+  const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
   const [detailed, setDetailed] = useState(() => matchMedia(wideEnough).matches);
+  const [unfolded] = useState(() => new Map<string, boolean>());
   useShortcuts(useMemo(() => ({ details: () => setDetailed((shown) => !shown) }), []));
-  useEffect(() => {
-    if (info !== undefined) document.title = `${info.title} · Parley`;
-    return () => {
-      document.title = 'Parley';
-    };
-  }, [info]);
+  useSoundAtEnd(info, sound);
+  useTitle(info);
 
-  if (log.phase === 'failed') return <Failed log={log} />;
-  const startAgain = () => start.mutate();
+  if (log.phase === 'refused') return <Refused error={log.error} />;
   return (
     <ConversationId value={id}>
       <div className={detailed ? 'conversation detailed' : 'conversation'}>
         <Header
           info={info}
           activity={activityOf(log.state)}
-          busy={start.isPending || stop.isPending}
-          onStop={() => stop.mutate()}
-          onStart={startAgain}
+          actions={actions}
           onRename={() => setDialog('rename')}
           onDelete={() => setDialog('delete')}
-          onDownloadLog={() => downloads.log.mutate()}
-          onDownloadFiles={() => downloads.files.mutate()}
           details={
-            <button
-              type="button"
-              className="button only-icon"
-              aria-label={texts.details}
-              title={texts.details}
+            <IconButton
+              icon="panel"
+              label={texts.details}
+              className=""
               aria-expanded={detailed}
               aria-controls="details"
               onClick={() => setDetailed(!detailed)}
-            >
-              <Icon name="panel" />
-            </button>
+            />
           }
         />
-        <ErrorCallout error={start.error ?? stop.error ?? downloads.error} />
-        {log.phase === 'loading' ? <Loading>{texts.loading}</Loading> : <TimelineView items={log.items} />}
+        <div className="faults">
+          <ErrorCallout error={log.error} onRetry={log.readAgain} />
+          {info === undefined ? <ErrorCallout error={infoError} onRetry={() => void refetch()} /> : null}
+          <ErrorCallout error={actions.error} onClose={actions.forget} />
+        </div>
+        {log.phase === 'loading' ? (
+          <Loading>{texts.loading}</Loading>
+        ) : (
+          <Unfolded value={unfolded}>
+            <TimelineView items={log.items} />
+          </Unfolded>
+        )}
         <div className="foot">
-          <Progress info={info} state={log.state} onStart={startAgain} />
+          <Progress
+            info={info}
+            state={log.state}
+            busy={actions.steering}
+            onStart={() => actions.steer('start')}
+          />
           <Writer id={id} stopped={info?.status === 'STOPPED'} onSent={again} />
         </div>
         {detailed ? <Details id={id} info={info} state={log.state} /> : null}

@@ -1,29 +1,26 @@
 // Puts a text on the clipboard, and says that it did.
 import { useState } from 'react';
-import { Icon } from '../parts/Icon.tsx';
+import { IconButton } from '../parts/IconButton.tsx';
 import { useTexts } from '../texts/texts.tsx';
 
 const shownMs = 1_500;
+const icons = { copy: 'copy', copied: 'check', notCopied: 'alert' } as const;
 
 export function CopyButton({ text }: { readonly text: () => string }) {
   const { shell } = useTexts();
-  const [done, setDone] = useState(false);
+  const [state, setState] = useState<keyof typeof icons>('copy');
   // Pages that did not come over https or from this machine have no clipboard.
   if (navigator.clipboard === undefined) return null;
-  const label = done ? shell.copied : shell.copy;
-  return (
-    <button
-      type="button"
-      className="button plain only-icon copy"
-      aria-label={label}
-      title={label}
-      onClick={async () => {
-        await navigator.clipboard.writeText(text());
-        setDone(true);
-        setTimeout(() => setDone(false), shownMs);
-      }}
-    >
-      <Icon name={done ? 'check' : 'copy'} />
-    </button>
-  );
+
+  async function copy() {
+    // A browser may refuse, or ask somebody who does.
+    const done = await navigator.clipboard.writeText(text()).then(
+      () => 'copied' as const,
+      () => 'notCopied' as const,
+    );
+    setState(done);
+    setTimeout(() => setState('copy'), shownMs);
+  }
+
+  return <IconButton icon={icons[state]} label={shell[state]} className="plain copy" onClick={copy} />;
 }

@@ -3,14 +3,17 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon, type IconName } from '../parts/Icon.tsx';
+import { IconButton } from '../parts/IconButton.tsx';
 import { type Activity, StatusBadge } from '../parts/StatusBadge.tsx';
 import { useTexts } from '../texts/texts.tsx';
+import type { useActions } from './info.ts';
 
 interface Action {
   readonly label: string;
   readonly icon: IconName;
   readonly run: () => void;
   readonly danger?: boolean;
+  readonly disabled?: boolean;
 }
 
 /** A list of buttons behind one; Escape and a click elsewhere close it. */
@@ -40,17 +43,14 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
 
   return (
     <div className="menu" ref={menu}>
-      <button
+      <IconButton
         ref={opener}
-        type="button"
-        className="button only-icon"
-        aria-label={label}
-        title={label}
+        icon="more"
+        label={label}
+        className=""
         aria-expanded={open}
         onClick={() => setOpen(!open)}
-      >
-        <Icon name="more" />
-      </button>
+      />
       {open ? (
         <ul>
           {actions.map((action) => (
@@ -58,6 +58,7 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
               <button
                 type="button"
                 className={action.danger ? 'danger' : undefined}
+                disabled={action.disabled}
                 onClick={() => {
                   setOpen(false);
                   opener.current?.focus();
@@ -78,20 +79,46 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
 interface HeaderProps {
   readonly info: ConversationInfo | undefined;
   readonly activity: Activity | undefined;
-  readonly busy: boolean;
-  readonly onStop: () => void;
-  readonly onStart: () => void;
+  readonly actions: ReturnType<typeof useActions>;
   readonly onRename: () => void;
   readonly onDelete: () => void;
-  readonly onDownloadLog: () => void;
-  readonly onDownloadFiles: () => void;
   readonly details: ReactNode;
 }
 
-export function Header(props: HeaderProps) {
-  const { conversation, shell } = useTexts();
-  const { info, busy } = props;
+function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
+  const { conversation } = useTexts();
   const stopped = info?.status === 'STOPPED';
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={info === undefined || actions.steering}
+      onClick={() => actions.steer(stopped ? 'start' : 'stop')}
+    >
+      <Icon name={stopped ? 'play' : 'stop'} />
+      <span className="button-text">{stopped ? conversation.start : conversation.stop}</span>
+    </button>
+  );
+}
+
+function MoreMenu({ actions, onRename, onDelete }: Omit<HeaderProps, 'info' | 'activity' | 'details'>) {
+  const { conversation } = useTexts();
+  const { download, downloading: disabled } = actions;
+  return (
+    <Menu
+      label={conversation.menu}
+      actions={[
+        { label: conversation.rename, icon: 'edit', run: onRename },
+        { label: conversation.downloadLog, icon: 'download', run: () => download('log'), disabled },
+        { label: conversation.downloadFiles, icon: 'file', run: () => download('files'), disabled },
+        { label: conversation.delete, icon: 'trash', run: onDelete, danger: true },
+      ]}
+    />
+  );
+}
+
+export function Header({ info, activity, details, ...rest }: HeaderProps) {
+  const { conversation, shell } = useTexts();
   return (
     <header className="conversation-head">
       <Link href="/" className="button plain only-icon" aria-label={shell.toHome} title={shell.toHome}>
@@ -99,27 +126,18 @@ export function Header(props: HeaderProps) {
       </Link>
       <div className="what">
         <h1 title={info?.title}>{info?.title ?? ''}</h1>
-        {info === undefined ? null : <StatusBadge info={info} activity={props.activity} />}
+        {info === undefined ? null : <StatusBadge info={info} activity={activity} />}
       </div>
-      <button
-        type="button"
-        className="button"
-        disabled={info === undefined || busy}
-        onClick={stopped ? props.onStart : props.onStop}
-      >
-        <Icon name={stopped ? 'play' : 'stop'} />
-        <span className="button-text">{stopped ? conversation.start : conversation.stop}</span>
-      </button>
-      {props.details}
-      <Menu
-        label={conversation.menu}
-        actions={[
-          { label: conversation.rename, icon: 'edit', run: props.onRename },
-          { label: conversation.downloadLog, icon: 'download', run: props.onDownloadLog },
-          { label: conversation.downloadFiles, icon: 'file', run: props.onDownloadFiles },
-          { label: conversation.delete, icon: 'trash', run: props.onDelete, danger: true },
-        ]}
-      />
+      <p className="downloading quiet" role="status">
+        {rest.actions.downloading ? (
+          <>
+            <span className="spinner" /> <span className="button-text">{conversation.downloading}</span>
+          </>
+        ) : null}
+      </p>
+      <StartStop info={info} actions={rest.actions} />
+      {details}
+      <MoreMenu {...rest} />
     </header>
   );
 }

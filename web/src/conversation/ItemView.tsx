@@ -7,6 +7,8 @@ import { CallView } from './CallView.tsx';
 import type { Item } from './items.ts';
 import { Markdown } from './Markdown.tsx';
 import { PlanView } from './PlanView.tsx';
+import { safeUrl } from './safeUrl.ts';
+import { useUnfolded } from './unfolded.ts';
 
 type Message = Extract<Item, { kind: 'message' }>;
 
@@ -30,7 +32,7 @@ function Images({ images }: { readonly images: readonly string[] }) {
           <img key={i} src={url} alt={items.image(i + 1)} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
-          <a key={i} href={url} target="_blank" rel="noreferrer noopener">
+          <a key={i} href={safeUrl(url) || undefined} target="_blank" rel="noreferrer noopener">
             {items.remoteImage} {url}
           </a>
         ),
@@ -57,15 +59,16 @@ function MessageView({ item }: { readonly item: Message }) {
 
 function Thought({ text }: { readonly text: string }) {
   const { items } = useTexts();
+  const [open, setOpen] = useUnfolded('thought');
   const first = text.trim().split('\n', 1)[0] ?? '';
   return (
-    <details className="thought">
+    <details className="thought" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="call-head">
         <Icon name="brain" />
         <span className="verb">{items.thought}</span>
         <span className="subject quiet">{first}</span>
       </summary>
-      <Markdown text={text} />
+      {open ? <Markdown text={text} /> : null}
     </details>
   );
 }

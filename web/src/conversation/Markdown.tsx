@@ -1,11 +1,15 @@
 // What the agent says, as it means it. No HTML of its own, and nothing is loaded from elsewhere.
 import { type ComponentProps, memo } from 'react';
-import ReactMarkdown, { type Components, defaultUrlTransform } from 'react-markdown';
+import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { Scrollable } from './Scrollable.tsx';
+import { safeUrl } from './safeUrl.ts';
 
+/** Places within a text, such as footnotes, are many on a screen by the same name: none is led to. */
 function OutLink({ href, children }: ComponentProps<'a'>) {
+  if (href === undefined || href === '' || href.startsWith('#')) return <span>{children}</span>;
   return (
     <a href={href} target="_blank" rel="noreferrer noopener">
       {children}
@@ -41,16 +45,38 @@ function plainText(node: unknown): string {
   return (value ?? '') + children.map(plainText).join('');
 }
 
-const components: Components = { a: OutLink, img: Picture, pre: Block };
-
-function safeUrl(url: string, key: string): string {
-  return key === 'src' && url.startsWith('data:image/') ? url : defaultUrlTransform(url);
+/** Tables may be wider than the screen: they scroll by themselves, by keys, too. */
+function Table({ children }: ComponentProps<'table'>) {
+  const { items } = useTexts();
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: it is no part of a form
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <div className="table" tabIndex={0} role="group" aria-label={items.table}>
+      <table>{children}</table>
+    </div>
+  );
 }
+
+/** The box of a task in a list: what it says, and not to be ticked. */
+function Tick({ checked }: ComponentProps<'input'>) {
+  const { items } = useTexts();
+  return (
+    <input
+      type="checkbox"
+      checked={checked}
+      disabled
+      aria-label={items.planState[checked ? 'done' : 'todo']}
+    />
+  );
+}
+
+const components: Components = { a: OutLink, img: Picture, pre: Block, table: Table, input: Tick };
+const plugins = [remarkGfm];
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   return (
     <div className="prose">
-      <ReactMarkdown components={components} urlTransform={safeUrl}>
+      <ReactMarkdown components={components} remarkPlugins={plugins} urlTransform={safeUrl}>
         {text}
       </ReactMarkdown>
     </div>

@@ -1,7 +1,7 @@
 // Text that a program wrote, cut to a few lines until somebody wants all of it.
-import { useState } from 'react';
 import { useTexts } from '../texts/texts.tsx';
 import { Scrollable } from './Scrollable.tsx';
+import { useUnfolded } from './unfolded.ts';
 
 const linesShown = 12;
 const charsShown = 2_000;
@@ -24,7 +24,7 @@ export function Output({
   readonly end?: boolean;
 }) {
   const { items } = useTexts();
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useUnfolded(label);
   const whole = text.replace(/\n+$/, '');
   const some = cut(whole, end);
   const long = some.length < whole.length;

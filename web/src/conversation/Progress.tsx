@@ -1,30 +1,23 @@
 // Below the timeline: what goes on now, or why nothing does.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon } from '../parts/Icon.tsx';
-import { isFailed } from '../parts/StatusBadge.tsx';
+import { endedBadly } from '../parts/StatusBadge.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import type { LogState } from './items.ts';
-
-const steps = [
-  'STATUS$WAITING_FOR_WORKER',
-  'STATUS$STARTING_RUNTIME',
-  'STATUS$SETTING_UP_WORKSPACE',
-  'STATUS$STARTING_AGENT',
-] as const;
+import { standingText, startStep, startSteps } from './standing.ts';
 
 /** The way to the first word of the agent, step by step. */
-function Starting({ runtimeStatus }: { readonly runtimeStatus: string | null }) {
+function Starting({ info }: { readonly info: ConversationInfo }) {
   const { conversation } = useTexts();
-  const [name = '', ...rest] = (runtimeStatus ?? steps[0]).split(': ');
-  const now = (steps as readonly string[]).indexOf(name);
+  const { index: now, details } = startStep(info);
   return (
-    <ol className="steps" role="status">
-      {steps.map((step, i) => (
+    <ol className="steps">
+      {startSteps.map((step, i) => (
         <li key={step} className={i < now ? 'past' : i === now ? 'now' : 'later'}>
           <span className="box">{i === now ? <span className="spinner" /> : null}</span>
           <span>
             {conversation.runtime[step]}
-            {i === now && rest.length > 0 ? <span className="quiet mono"> {rest.join(': ')}</span> : null}
+            {i === now && details !== '' ? <span className="quiet mono"> {details}</span> : null}
           </span>
         </li>
       ))}
@@ -35,28 +28,48 @@ function Starting({ runtimeStatus }: { readonly runtimeStatus: string | null }) 
 interface ProgressProps {
   readonly info: ConversationInfo | undefined;
   readonly state: LogState;
+  readonly busy: boolean;
   readonly onStart: () => void;
 }
 
-export function Progress({ info, state, onStart }: ProgressProps) {
+function Stopped({ info, busy, onStart }: ProgressProps & { readonly info: ConversationInfo }) {
   const { conversation } = useTexts();
+  const bad = endedBadly(info);
+  return (
+    <p className={bad ? 'at-work failed' : 'at-work'}>
+      <Icon name={bad ? 'alert' : 'stop'} />
+      <span>{info.stop_reason?.message ?? conversation.stopped}</span>
+      <button type="button" className="button" disabled={busy} onClick={onStart}>
+        {busy ? <span className="spinner" /> : <Icon name="play" />}
+        {conversation.startAgain}
+      </button>
+    </p>
+  );
+}
+
+function Shown(props: ProgressProps) {
+  const { conversation } = useTexts();
+  const { info, state } = props;
   if (info === undefined) return null;
-  if (info.status === 'STARTING') return <Starting runtimeStatus={info.runtime_status} />;
-  if (info.status === 'STOPPED')
-    return (
-      <p className={isFailed(info) ? 'at-work failed' : 'at-work'}>
-        <Icon name={isFailed(info) ? 'alert' : 'stop'} />
-        <span>{info.stop_reason?.message ?? conversation.stopped}</span>
-        <button type="button" className="button" onClick={onStart}>
-          <Icon name="play" />
-          {conversation.startAgain}
-        </button>
-      </p>
-    );
+  if (info.status === 'STARTING') return <Starting info={info} />;
+  if (info.status === 'STOPPED') return <Stopped {...props} info={info} />;
   if (state.agentState !== 'running') return null;
   return (
-    <p className="at-work" role="status">
+    <p className="at-work">
       <span className="spinner" /> {conversation.working}
     </p>
+  );
+}
+
+/** Whoever does not see it is told in one place, which is always there: readers hear only of what changes in one. */
+export function Progress(props: ProgressProps) {
+  const texts = useTexts();
+  return (
+    <>
+      <p className="hidden" role="status">
+        {standingText(props.info, props.state, texts)}
+      </p>
+      <Shown {...props} />
+    </>
   );
 }

@@ -23,6 +23,14 @@ function Answered({ answer }: { readonly answer: Question['answer'] }) {
   return text === '' ? null : <p className="answered">{text}</p>;
 }
 
+/** Who has answered by keys goes on in the timeline once the buttons are gone. */
+function passFocus(question: HTMLElement | null) {
+  return () => {
+    if (question?.contains(document.activeElement))
+      question.closest<HTMLElement>('.scroller')?.focus({ preventScroll: true });
+  };
+}
+
 export function QuestionView({ question }: { readonly question: Question }) {
   const { items } = useTexts();
   const parley = useParley();
@@ -38,14 +46,15 @@ export function QuestionView({ question }: { readonly question: Question }) {
     <button
       type="button"
       className={`button ${look}`}
-      disabled={busy}
-      onClick={() => answer.mutate(decision)}
+      // Not disabled, which would take the focus away.
+      aria-disabled={busy}
+      onClick={() => busy || answer.mutate(decision)}
     >
       {label}
     </button>
   );
   return (
-    <fieldset className="question" aria-label={items.question}>
+    <fieldset ref={passFocus} className="question" aria-label={items.question}>
       <p>
         <Icon name="shield" /> <strong>{items.question}</strong>{' '}
         <span className="quiet">{items.risk[question.risk] ?? ''}</span>

@@ -4,9 +4,10 @@ import { type KeyboardEvent, useMemo, useRef } from 'react';
 import { Icon } from '../parts/Icon.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
-import { useFollowing } from './following.ts';
+import { useFollowedEnd } from './followedEnd.ts';
 import { ItemView } from './ItemView.tsx';
 import type { Item } from './items.ts';
+import { ItemId } from './unfolded.ts';
 
 /** Of things that were not on the page yet. */
 const heights: Readonly<Record<Item['kind'], number>> = {
@@ -21,6 +22,19 @@ const heights: Readonly<Record<Item['kind'], number>> = {
 const gapPx = 10;
 /** Of what is seen, how far a page goes. */
 const pagePart = 0.9;
+
+/** At once: what is measured on the way would end the slow ways of a browser. */
+function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void {
+  const element = event.currentTarget;
+  if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
+  const page = element.clientHeight * pagePart;
+  if (event.key === 'Home') element.scrollTop = 0;
+  else if (event.key === 'End') toEnd();
+  else if (event.key === 'PageUp') element.scrollTop -= page;
+  else if (event.key === 'PageDown') element.scrollTop += page;
+  else return;
+  event.preventDefault();
+}
 
 export function TimelineView({ items }: { readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
@@ -38,21 +52,8 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
     paddingEnd: 16,
   });
 
-  const { atEnd, toEnd } = useFollowing(scroller);
+  const { atEnd, toEnd } = useFollowedEnd(scroller);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
-
-  /** At once: what is measured on the way would end the slow ways of a browser. */
-  function onKeyDown(event: KeyboardEvent<HTMLElement>) {
-    const element = event.currentTarget;
-    if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = element.clientHeight * pagePart;
-    if (event.key === 'Home') element.scrollTop = 0;
-    else if (event.key === 'End') toEnd();
-    else if (event.key === 'PageUp') element.scrollTop -= page;
-    else if (event.key === 'PageDown') element.scrollTop += page;
-    else return;
-    event.preventDefault();
-  }
 
   if (atEnd) seen.current = items.length;
   const hasNew = items.length > seen.current;
@@ -67,7 +68,7 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
         role="log"
         aria-label={conversation.timeline}
         aria-live="off"
-        onKeyDown={onKeyDown}
+        onKeyDown={(event) => scrollByKey(event, toEnd)}
       >
         <div className="track" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ key, index, start }) => {
@@ -80,7 +81,11 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
                 className="place"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {item === undefined ? null : <ItemView item={item} />}
+                {item === undefined ? null : (
+                  <ItemId value={item.id}>
+                    <ItemView item={item} />
+                  </ItemId>
+                )}
               </div>
             );
           })}

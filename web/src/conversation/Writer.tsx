@@ -2,12 +2,11 @@
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { ErrorCallout } from '../parts/Callout.tsx';
-import { Icon } from '../parts/Icon.tsx';
 import type { PickedImage } from '../parts/images.ts';
 import { MessageBox } from '../parts/MessageBox.tsx';
+import { SendRow } from '../parts/SendRow.tsx';
 import { useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
-import { sendKeys } from '../shell/HelpDialog.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 
@@ -27,24 +26,28 @@ export function Writer({
   readonly stopped: boolean;
   readonly onSent: () => void;
 }) {
-  const { conversation, home } = useTexts();
+  const { conversation } = useTexts();
   const parley = useParley();
   const box = useRef<HTMLTextAreaElement>(null);
-  const { draft, change, clear } = useDraft<Draft>(`conversation.${id}`, empty, ['images']);
+  const { draft, newest, change, clear } = useDraft<Draft>(`conversation.${id}`, empty, {
+    large: ['images'],
+  });
   const send = useMutation({
-    mutationFn: () =>
+    mutationFn: ({ text, images }: Draft) =>
       parley.conversations.message(id, {
-        message: draft.text,
-        ...(draft.images.length === 0 ? {} : { image_urls: draft.images.map(({ url }) => url) }),
+        message: text,
+        ...(images.length === 0 ? {} : { image_urls: images.map(({ url }) => url) }),
       }),
-    onSuccess: () => {
-      clear();
+    onSuccess: (_, sent) => {
+      // What was typed while it was sent is not sent yet.
+      const { text, images } = newest();
+      if (text === sent.text && images === sent.images) clear();
       onSent();
     },
   });
   useShortcuts(useMemo(() => ({ write: () => box.current?.focus() }), []));
   const ready = draft.text.trim() !== '' || draft.images.length > 0;
-  const submit = () => ready && !send.isPending && send.mutate();
+  const submit = () => ready && !send.isPending && send.mutate(draft);
 
   return (
     <form
@@ -63,18 +66,13 @@ export function Writer({
         text={draft.text}
         images={draft.images}
         onText={(text) => change({ text })}
-        onImages={(images) => change({ images })}
+        onImages={(added) => change((newest) => ({ images: added(newest.images) }))}
         onSend={submit}
       >
-        <div className="end">
-          <span className="quiet wide-only">
-            <kbd>{sendKeys}</kbd> {home.sendHint}
-          </span>
-          <button type="submit" className="button primary" disabled={!ready || send.isPending}>
-            <Icon name="send" />
-            {send.isPending ? conversation.sending : conversation.send}
-          </button>
-        </div>
+        <SendRow
+          label={send.isPending ? conversation.sending : conversation.send}
+          disabled={!ready || send.isPending}
+        />
       </MessageBox>
     </form>
   );

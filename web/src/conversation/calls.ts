@@ -43,9 +43,11 @@ function inputOf(members: Members): string {
   return some ? JSON.stringify(given, null, 2) : '';
 }
 
-export function questionOf({ id, args = {} }: ParleyEvent): Question | undefined {
-  if ((args as Members)['confirmation_state'] !== 'awaiting_confirmation') return undefined;
-  return { event: id, risk: Number((args as Members)['security_risk'] ?? 2), answer: 'open' };
+export function questionOf({ id, args = {}, message }: ParleyEvent): Question | undefined {
+  const members = args as Members;
+  if (members['confirmation_state'] !== 'awaiting_confirmation') return undefined;
+  const risk = Number(members['security_risk'] ?? 2);
+  return { event: id, about: subjectOf(members) || message, risk, answer: 'open' };
 }
 
 /** The call as its action tells it. */

@@ -1,15 +1,14 @@
 // What the service says of one conversation, kept in step with its log.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { infoKey } from '../live/changes.ts';
-import type { Activity } from '../parts/StatusBadge.tsx';
+import { infoKey } from '../live/lists.ts';
 import { useParley } from '../session/session.tsx';
-import type { LogState } from './items.ts';
+import { saveFile } from './download.ts';
 
 /** What it is doing is told nowhere else. */
 const startingMs = 1_000;
-/** The title and the cost change without an event. */
-const runningMs = 5_000;
+/** The title and the cost change without an event; and what could not be read may be there again. */
+const usualMs = 5_000;
 
 export function useInfo(id: string) {
   const parley = useParley();
@@ -17,8 +16,9 @@ export function useInfo(id: string) {
     queryKey: infoKey(id),
     queryFn: ({ signal }) => parley.conversations.get(id, { signal }),
     refetchInterval: ({ state }) => {
+      if (state.status === 'error') return usualMs;
       const status = state.data?.status;
-      return status === 'STARTING' ? startingMs : status === 'RUNNING' ? runningMs : false;
+      return status === 'STARTING' ? startingMs : status === 'RUNNING' ? usualMs : false;
     },
   });
 }
@@ -29,16 +29,32 @@ export function useInfoAgain(id: string): () => void {
   return useCallback(() => void queries.invalidateQueries({ queryKey: infoKey(id) }), [queries, id]);
 }
 
-export function useSteering(id: string) {
-  const parley = useParley();
-  const again = useInfoAgain(id);
-  const start = useMutation({ mutationFn: () => parley.conversations.start(id), onSettled: again });
-  const stop = useMutation({ mutationFn: () => parley.conversations.stop(id), onSettled: again });
-  return { start, stop };
-}
+export type Steering = 'start' | 'stop';
+export type Download = 'log' | 'files';
 
-export function activityOf({ agentState }: LogState): Activity | undefined {
-  if (agentState === 'running') return 'working';
-  if (agentState === 'awaiting_user_input' || agentState === 'finished') return 'waiting';
-  return agentState === 'awaiting_user_confirmation' ? 'asking' : undefined;
+/** Starting and stopping, and downloads. What went wrong is told until the next of its kind, or until it is closed. */
+export function useActions(id: string) {
+  const { conversations, workspace } = useParley();
+  const again = useInfoAgain(id);
+  const steering = useMutation({
+    mutationFn: (wanted: Steering) => conversations[wanted](id),
+    onSettled: again,
+  });
+  const download = useMutation({
+    mutationFn: async (wanted: Download) =>
+      wanted === 'log'
+        ? saveFile(await conversations.trajectoryFile(id), `${id}.json`)
+        : saveFile(await workspace.zip(id), `${id}.zip`),
+  });
+  return {
+    steer: steering.mutate,
+    steering: steering.isPending,
+    download: download.mutate,
+    downloading: download.isPending,
+    error: steering.error ?? download.error,
+    forget: () => {
+      steering.reset();
+      download.reset();
+    },
+  };
 }

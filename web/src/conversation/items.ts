@@ -8,6 +8,8 @@ export type Answer = 'open' | 'allow' | 'allow_always' | 'reject' | 'closed';
 export interface Question {
   /** The event that asks. */
   readonly event: number;
+  /** What it would do, in a line. */
+  readonly about: string;
   /** 0 reads, 1 edits, 2 may do anything. */
   readonly risk: number;
   readonly answer: Answer;
@@ -61,6 +63,7 @@ export type CallItem = Extract<Item, { kind: 'call' }>;
 /** What the log says of the agent as a whole. */
 export interface LogState {
   readonly agentState: string;
+  /** The one that waits for an answer. */
   readonly question: Question | undefined;
   readonly tasks: readonly Task[];
   readonly context: { readonly used: number; readonly size: number } | undefined;

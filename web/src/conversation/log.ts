@@ -1,57 +1,63 @@
-// The log of one conversation as the screen follows it: read whole, then live, over as many connections as it takes. Each event is taken once.
+// The log of one conversation as the screen follows it: read whole, then live, over as many connections as it takes.
+// Each event is taken once.
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
+import { startFollowing } from '../live/following.ts';
 import type { Item, LogState } from './items.ts';
 import { createTimeline } from './timeline.ts';
 
-/** `loading` until all that was there at the start has been read. */
-export type LogPhase = 'loading' | 'live' | 'failed';
+/** `loading` until all that was there at the start has been read. `refused`: it is over, and `error` says why. */
+type LogPhase = 'loading' | 'live' | 'refused';
 
 export interface LogView {
   readonly phase: LogPhase;
   readonly items: readonly Item[];
   readonly state: LogState;
-  /** How many events there are. */
-  readonly count: number;
+  /** Why it broke off, until it goes on; it comes again by itself. */
   readonly error: unknown;
 }
 
 interface LogOptions {
-  readonly parley: Parley;
+  readonly parley: Pick<Parley, 'conversations' | 'events'>;
   readonly id: string;
   readonly onStream: (state: StreamState) => void;
   /** Hears of each event that comes after those that were there. */
   readonly onLive: (event: ParleyEvent) => void;
+  readonly pauseMs?: number;
 }
 
 /** Events that come together are shown together. */
 const gatherMs = 30;
 
-function createLog() {
+export function createLog() {
   const timeline = createTimeline();
   const listeners = new Set<() => void>();
-  let view: LogView = { phase: 'loading', items: [], state: timeline.state(), count: 0, error: undefined };
+  let view: LogView = { phase: 'loading', items: [], state: timeline.state(), error: undefined };
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let count = 0;
+  let next = 0;
 
   function show(part: Partial<LogView> = {}): void {
     clearTimeout(timer);
     timer = undefined;
-    view = { ...view, items: timeline.items(), state: timeline.state(), count, ...part };
+    view = { ...view, items: timeline.items(), state: timeline.state(), ...part };
     for (const listener of listeners) listener();
   }
 
   function take(event: ParleyEvent): void {
     timeline.take(event);
-    count = event.id + 1;
+    next = event.id + 1;
   }
 
   async function follow({ parley, id, onStream, onLive }: LogOptions, signal: AbortSignal): Promise<void> {
     // What is there comes sooner in one piece than event by event.
-    if (count === 0)
+    if (next === 0)
       for (const event of (await parley.conversations.trajectory(id, { signal })).trajectory) take(event);
-    show({ phase: 'live', error: undefined });
-    for await (const event of parley.events(id, { from: count, signal, onState: onStream })) {
+    show({ phase: 'live' });
+    const onState = (state: StreamState) => {
+      onStream(state);
+      if (state === 'live') show({ error: undefined });
+    };
+    for await (const event of parley.events(id, { from: next, signal, onState })) {
       take(event);
       onLive(event);
       timer ??= setTimeout(() => show(), gatherMs);
@@ -59,13 +65,19 @@ function createLog() {
   }
 
   return {
+    /** Gives what ends it; started again, it goes on where it was. */
     start: (options: LogOptions) => {
-      const ending = new AbortController();
-      follow(options, ending.signal).catch((error: unknown) => {
-        if (!ending.signal.aborted) show({ phase: 'failed', error });
+      const end = startFollowing({
+        follow: (signal) => follow(options, signal),
+        onBroken: (error) => {
+          options.onStream('reconnecting');
+          show({ error });
+        },
+        onRefused: (error) => show({ phase: 'refused', error }),
+        ...(options.pauseMs === undefined ? {} : { pauseMs: options.pauseMs }),
       });
       return () => {
-        ending.abort();
+        end();
         clearTimeout(timer);
         timer = undefined;
       };
@@ -78,13 +90,21 @@ function createLog() {
   };
 }
 
-/** Follows while the screen is shown. The options must stay the same. */
-export function useLog(options: LogOptions): LogView & { readonly readAgain: () => void } {
+interface FollowedLog extends LogView {
+  /** Now, without waiting for the next try. */
+  readonly readAgain: () => void;
+}
+
+/** Follows while the screen is shown. The options must stay the same; another `round` starts the stream anew. */
+export function useLog(options: LogOptions, round: number): FollowedLog {
   const [log] = useState(createLog);
   const [attempt, setAttempt] = useState(0);
   const { parley, id, onStream, onLive } = options;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt starts it again
-  useEffect(() => log.start({ parley, id, onStream, onLive }), [log, parley, id, onStream, onLive, attempt]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt or round starts it again
+  useEffect(
+    () => log.start({ parley, id, onStream, onLive }),
+    [log, parley, id, onStream, onLive, attempt, round],
+  );
   const view = useSyncExternalStore(log.subscribe, log.view);
   return { ...view, readAgain: () => setAttempt((before) => before + 1) };
 }

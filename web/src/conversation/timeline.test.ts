@@ -91,7 +91,7 @@ describe('a timeline', () => {
 
   it('holds a question open until it is answered', () => {
     const open = timelineOf(asks, state('awaiting_user_confirmation'));
-    assert.deepEqual(open.state().question, { event: 0, risk: 2, answer: 'open' });
+    assert.deepEqual(open.state().question, { event: 0, about: 'rm x', risk: 2, answer: 'open' });
     for (const [args, answer] of [
       [{ agent_state: 'user_confirmed', decision: 'allow' }, 'allow'],
       [{ agent_state: 'user_confirmed', decision: 'allow_always' }, 'allow_always'],
@@ -124,6 +124,33 @@ describe('a timeline', () => {
     );
     assert.equal(items().length, 1);
     assert.equal(now().question?.event, 1);
+  });
+
+  it('asks again at the same call, and holds the newest question open', () => {
+    const { items, state: now } = timelineOf(
+      asks,
+      { source: 'user', action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
+      asks,
+    );
+    assert.equal(items().length, 1);
+    assert.deepEqual(callOf(items()[0]).question, now().question);
+    assert.deepEqual([now().question?.event, now().question?.answer], [2, 'open']);
+  });
+
+  it('gives up calls that go on when the agent rests or is started anew, and takes what still comes', () => {
+    const begin: Draft = { action: 'run', tool_call_id: 'c1', args: { command: 'sleep 9' } };
+    const end: Draft = {
+      observation: 'run',
+      tool_call_id: 'c1',
+      content: 'x',
+      extras: { outcome: 'completed' },
+    };
+    for (const past of ['loading', 'awaiting_user_input', 'stopped'])
+      assert.equal(callOf(timelineOf(begin, state(past)).items()[0]).outcome, 'unfinished', past);
+    for (const going of ['running', 'awaiting_user_confirmation'])
+      assert.equal(callOf(timelineOf(begin, state(going)).items()[0]).outcome, undefined, going);
+    const late = callOf(timelineOf(begin, state('awaiting_user_input'), end).items()[0]);
+    assert.deepEqual([late.outcome, late.output], ['completed', 'x']);
   });
 
   it('keeps one plan for each message of the user, as it was last', () => {

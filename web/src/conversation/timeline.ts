@@ -1,12 +1,13 @@
 // Puts the events of a log together to a timeline, one after the other. What it has given out never changes: a thing
 // that goes on is replaced by another with the same id.
 import type { ParleyEvent } from '../../../src/client/parley.ts';
-import { beginCall, endCall, questionOf, textOf, toolOf } from './calls.ts';
-import type { Answer, CallItem, Item, LogState, Question, Task } from './items.ts';
+import { textOf, toolOf } from './calls.ts';
+import { commonOf, createCallTrack } from './callTrack.ts';
+import type { Item, LogState, Task } from './items.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-export interface Timeline {
+interface Timeline {
   take(event: ParleyEvent): void;
   items(): readonly Item[];
   state(): LogState;
@@ -25,16 +26,11 @@ function tasksOf(args: Members): Task[] {
   });
 }
 
-function common(event: ParleyEvent) {
-  const replayed = (event as Members)['replayed'] === true;
-  return { id: event.id, at: event.timestamp, replayed };
-}
-
 function messageOf(event: ParleyEvent): Item {
   const args = (event.args ?? {}) as Members;
   const images = Array.isArray(args['image_urls']) ? args['image_urls'].map(textOf) : [];
   return {
-    ...common(event),
+    ...commonOf(event),
     kind: 'message',
     from: event.source === 'user' ? 'user' : 'agent',
     text: textOf(args['content']) || event.message,
@@ -42,73 +38,22 @@ function messageOf(event: ParleyEvent): Item {
   };
 }
 
-function isAside({ args, extras }: ParleyEvent): boolean {
-  return ((args ?? extras ?? {}) as Members)['kind'] === 'think';
-}
-
 /** States in which a question that was not answered no longer waits. */
 const pastQuestions: ReadonlySet<string> = new Set(['running', 'stopped', 'awaiting_user_input', 'loading']);
+/** States in which no call goes on: one that has not ended by then never will. */
+const pastCalls: ReadonlySet<string> = new Set(['stopped', 'awaiting_user_input', 'loading']);
+
+function answerOf(args: Members) {
+  if (args['agent_state'] === 'user_rejected') return 'reject';
+  if (args['agent_state'] !== 'user_confirmed') return undefined;
+  return args['decision'] === 'allow_always' ? 'allow_always' : 'allow';
+}
 
 export function createTimeline(): Timeline {
   const items: Item[] = [];
-  /** Where each call stands, by its id, until the next use of that id. */
-  const callAt = new Map<string, number>();
-  let asking: number | undefined;
+  const calls = createCallTrack(items);
   let planAt: number | undefined;
-  let state: LogState = { agentState: '', question: undefined, tasks: [], context: undefined };
-
-  function callIndex(event: ParleyEvent): number | undefined {
-    const id = (event as Members)['tool_call_id'];
-    return typeof id === 'string' ? callAt.get(id) : undefined;
-  }
-
-  function answer(given: Answer): void {
-    const item = asking === undefined ? undefined : (items[asking] as CallItem);
-    if (item?.call.question === undefined || asking === undefined) return;
-    const question: Question = { ...item.call.question, answer: given };
-    items[asking] = { ...item, call: { ...item.call, question } };
-    asking = undefined;
-    state = { ...state, question: undefined };
-  }
-
-  function ask(index: number, question: Question): void {
-    answer('closed');
-    asking = index;
-    state = { ...state, question };
-  }
-
-  function takeCall(event: ParleyEvent, tool: CallItem['call']['tool']): void {
-    const known = callIndex(event);
-    const before = known === undefined ? undefined : (items[known] as CallItem);
-    if (event.observation !== undefined && before !== undefined && known !== undefined) {
-      if (asking === known) answer('closed');
-      const item = items[known] as CallItem;
-      items[known] = { ...item, call: endCall(item.call, event) };
-      return;
-    }
-    const question = questionOf(event);
-    // Plans and the like are told by events of their own.
-    if (question === undefined && before === undefined && isAside(event)) return;
-    // An action that asks may be of a call that was announced before.
-    if (before !== undefined && known !== undefined && before.call.outcome === undefined) {
-      items[known] = {
-        ...before,
-        call: { ...beginCall(event, tool), question: question ?? before.call.question },
-      };
-      if (question !== undefined) ask(known, question);
-      return;
-    }
-    const call = beginCall(event, tool);
-    const index = items.length;
-    items.push({
-      ...common(event),
-      kind: 'call',
-      call: event.observation === undefined ? call : endCall(call, event),
-    });
-    const id = (event as Members)['tool_call_id'];
-    if (typeof id === 'string') callAt.set(id, index);
-    if (question !== undefined) ask(index, question);
-  }
+  let state: Omit<LogState, 'question'> = { agentState: '', tasks: [], context: undefined };
 
   function takePlan(event: ParleyEvent): void {
     const tasks = tasksOf((event.args ?? {}) as Members);
@@ -118,7 +63,7 @@ export function createTimeline(): Timeline {
       items[planAt] = { ...before, kind: 'plan', tasks } as Item;
     else {
       planAt = items.length;
-      items.push({ ...common(event), kind: 'plan', tasks });
+      items.push({ ...commonOf(event), kind: 'plan', tasks });
     }
   }
 
@@ -126,13 +71,14 @@ export function createTimeline(): Timeline {
     const extras = (event.extras ?? {}) as Members;
     const agentState = textOf(extras['agent_state']);
     const reason = textOf(extras['reason']);
-    if (pastQuestions.has(agentState)) answer('closed');
+    if (pastQuestions.has(agentState)) calls.answer('closed');
+    if (pastCalls.has(agentState)) calls.giveUp();
     state = { ...state, agentState };
     if (agentState !== 'stopped') return;
     const last = items.at(-1);
     // A fault was told in full just before.
     const told = last?.kind === 'error' && last.text.startsWith(reason);
-    if (!told) items.push({ ...common(event), kind: 'stopped', text: reason });
+    if (!told) items.push({ ...commonOf(event), kind: 'stopped', text: reason });
   }
 
   function takeUsage({ extras = {} }: ParleyEvent): void {
@@ -140,45 +86,45 @@ export function createTimeline(): Timeline {
     if (typeof used === 'number' && typeof size === 'number') state = { ...state, context: { used, size } };
   }
 
+  function takeNote(kind: 'notice' | 'error') {
+    return (event: ParleyEvent) =>
+      void items.push({ ...commonOf(event), kind, text: event.content ?? event.message });
+  }
+
   const observations: Readonly<Record<string, (event: ParleyEvent) => void>> = {
     agent_state_changed: takeState,
     usage: takeUsage,
-    notice: (event) => items.push({ ...common(event), kind: 'notice', text: event.content ?? event.message }),
-    workspace_removed: (event) => items.push({ ...common(event), kind: 'notice', text: event.content ?? '' }),
-    error: (event) => items.push({ ...common(event), kind: 'error', text: event.content ?? event.message }),
+    notice: takeNote('notice'),
+    workspace_removed: takeNote('notice'),
+    error: takeNote('error'),
   };
 
   const actions: Readonly<Record<string, (event: ParleyEvent) => void>> = {
     message: (event) => {
-      const item = messageOf(event);
       if (event.source === 'user') planAt = undefined;
-      items.push(item);
+      items.push(messageOf(event));
     },
-    think: (event) =>
-      items.push({
-        ...common(event),
-        kind: 'thought',
-        text: textOf((event.args as Members | undefined)?.['thought']),
-      }),
+    think: (event) => {
+      const text = textOf((event.args as Members | undefined)?.['thought']);
+      items.push({ ...commonOf(event), kind: 'thought', text });
+    },
     task_tracking: takePlan,
-    change_agent_state: (event) => {
-      const args = (event.args ?? {}) as Members;
-      const always = args['decision'] === 'allow_always';
-      if (args['agent_state'] === 'user_rejected') answer('reject');
-      else if (args['agent_state'] === 'user_confirmed') answer(always ? 'allow_always' : 'allow');
+    change_agent_state: ({ args = {} }) => {
+      const answer = answerOf(args as Members);
+      if (answer !== undefined) calls.answer(answer);
     },
   };
 
   return {
     take: (event) => {
       const tool = toolOf(event);
-      if (tool !== undefined) return takeCall(event, tool);
+      if (tool !== undefined) return calls.take(event, tool);
       const kinds = event.action === undefined ? observations : actions;
       const name = event.action ?? event.observation ?? '';
       // What is not known is passed over: there may be newer services than this page.
       if (Object.hasOwn(kinds, name)) kinds[name]?.(event);
     },
     items: () => items.slice(),
-    state: () => state,
+    state: () => ({ ...state, question: calls.question() }),
   };
 }

@@ -1,139 +1,89 @@
 // Where a conversation begins: the message, and whatever it needs to know beside it.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { CreateConversation, McpConfig, Parley } from '../../../src/client/parley.ts';
-import { listKey } from '../live/changes.ts';
+import type { McpConfig } from '../../../src/client/parley.ts';
+import { readListsAgain } from '../live/lists.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { SelectField, TextArea, TextField } from '../parts/fields.tsx';
 import { Icon } from '../parts/Icon.tsx';
-import type { PickedImage } from '../parts/images.ts';
 import { MessageBox } from '../parts/MessageBox.tsx';
-import { useDraft } from '../session/drafts.ts';
+import { SendRow } from '../parts/SendRow.tsx';
+import { agentValue, useAgentChoices } from '../session/agents.ts';
+import { type DraftChange, toPart, useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
 import { useSettings, useSettingsUpdate } from '../session/settings.ts';
-import { sendKeys } from '../shell/HelpDialog.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { faultsAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';
+import {
+  besideFields,
+  type Draft,
+  emptyDraft,
+  type Faults,
+  faultsOf,
+  isFolded,
+  readMcp,
+  storableDraft,
+  toRequest,
+} from './newConversation.ts';
 
-interface Draft {
-  readonly message: string;
-  readonly images: readonly PickedImage[];
-  readonly repository: string;
-  readonly branch: string;
-  readonly instructions: string;
-  readonly mcp: string;
-  /** Undefined: that of the settings. */
-  readonly agent: string | undefined;
-  readonly open: boolean;
-  /** Sent with every try, so that however many arrive there is one conversation. */
-  readonly idempotencyKey: string;
+interface Creation {
+  readonly draft: Draft;
+  readonly mcp: McpConfig | null;
 }
 
-const empty: Draft = {
-  message: '',
-  images: [],
-  repository: '',
-  branch: '',
-  instructions: '',
-  mcp: '',
-  agent: undefined,
-  open: false,
-  idempotencyKey: '',
-};
-
-/** Names of the built-in agent that older clients use. */
-const builtinNames: ReadonlySet<string> = new Set(['', 'CodeActAgent', 'builtin']);
-
-function agentValue(name: string | null | undefined): string {
-  return builtinNames.has(name ?? '') ? '' : (name ?? '');
+interface CreationOptions {
+  readonly onCreated: (sent: Draft) => void;
+  readonly onRefused: (error: unknown) => void;
 }
 
-/** Undefined where it is no JSON. */
-function readMcp(text: string): McpConfig | null | undefined {
-  if (text.trim() === '') return null;
-  try {
-    return JSON.parse(text) as McpConfig;
-  } catch {
-    return undefined;
-  }
-}
-
-function toRequest(draft: Draft, mcp: McpConfig | null): CreateConversation {
-  const optional = (text: string) => (text.trim() === '' ? null : text.trim());
-  return {
-    initial_user_msg: draft.message.trim() === '' ? null : draft.message,
-    image_urls: draft.images.length === 0 ? null : draft.images.map(({ url }) => url),
-    repository: optional(draft.repository),
-    selected_branch: optional(draft.branch),
-    conversation_instructions: optional(draft.instructions),
-    mcp_config: mcp,
-  };
-}
-
-function useAgents(parley: Parley) {
-  const { home } = useTexts();
-  const { data: names = [] } = useQuery({
-    queryKey: ['options', 'agents'],
-    queryFn: ({ signal }) => parley.options.agents({ signal }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return [
-    { value: '', label: home.builtin },
-    ...names.filter((name) => !builtinNames.has(name)).map((name) => ({ value: name, label: name })),
-  ];
-}
-
-function useCreation(draft: Draft, clear: () => void) {
+/** What is sent is what was there when it was sent: somebody may go on typing, or go elsewhere. */
+function useCreation({ onCreated, onRefused }: CreationOptions) {
   const parley = useParley();
   const queries = useQueryClient();
-  const [, go] = useLocation();
   const settings = useSettings().data;
   const update = useSettingsUpdate();
   return useMutation({
-    mutationFn: async (mcp: McpConfig | null) => {
-      const agent = draft.agent;
-      if (agent !== undefined && agent !== agentValue(settings?.agent))
+    mutationFn: async ({ draft, mcp }: Creation) => {
+      const { agent, idempotencyKey } = draft;
+      if (agent !== undefined && agent !== agentValue(settings?.agent ?? null))
         await update.mutateAsync({ agent: agent === '' ? null : agent });
-      return parley.conversations.create(toRequest(draft, mcp), { idempotencyKey: draft.idempotencyKey });
+      return parley.conversations.create(toRequest(draft, mcp), { idempotencyKey });
     },
-    onSuccess: ({ conversation_id: id }) => {
-      clear();
-      void queries.invalidateQueries({ queryKey: listKey });
-      go(`/conversations/${encodeURIComponent(id)}`);
+    onSuccess: (_, { draft }) => {
+      onCreated(draft);
+      readListsAgain(queries);
     },
+    onError: onRefused,
   });
 }
 
-interface MoreProps {
+interface FieldsProps {
   readonly draft: Draft;
-  readonly change: (part: Partial<Draft>) => void;
-  readonly error: unknown;
-  readonly mcpFault: string | undefined;
+  readonly edit: (part: Partial<Draft>) => void;
+  readonly faults: Faults;
 }
 
-function MoreOptions({ draft, change, error, mcpFault }: MoreProps) {
+function MoreOptions({ draft, edit, faults }: FieldsProps) {
   const { home } = useTexts();
-  const parley = useParley();
   const settings = useSettings().data;
-  const agents = useAgents(parley);
+  const agents = useAgentChoices();
   return (
     <div className="more">
       <SelectField
         label={home.agent}
         hint={home.agentHint}
-        value={draft.agent ?? agentValue(settings?.agent)}
+        value={draft.agent ?? agentValue(settings?.agent ?? null)}
         options={agents}
-        onChange={(agent) => change({ agent })}
-        fault={faultsAt(error, 'agent')}
+        onChange={(agent) => edit({ agent })}
+        fault={faults.agent}
       />
       <TextArea
         label={home.instructions}
         hint={home.instructionsHint}
         value={draft.instructions}
-        onChange={(instructions) => change({ instructions })}
-        fault={faultsAt(error, 'conversation_instructions')}
+        onChange={(instructions) => edit({ instructions })}
+        fault={faults.instructions}
       />
       <TextArea
         label={home.mcp}
@@ -141,9 +91,35 @@ function MoreOptions({ draft, change, error, mcpFault }: MoreProps) {
         mono
         value={draft.mcp}
         placeholder={'{"shttp_servers": [{"url": "https://…"}]}'}
-        onChange={(mcp) => change({ mcp })}
-        fault={mcpFault ?? faultsAt(error, 'mcp_config')}
+        onChange={(mcp) => edit({ mcp })}
+        fault={faults.mcp}
       />
+    </div>
+  );
+}
+
+function Where({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore: () => void }) {
+  const { home } = useTexts();
+  return (
+    <div className="where">
+      <TextField
+        label={home.repository}
+        placeholder={home.repositoryHint}
+        value={draft.repository}
+        onChange={(repository) => edit({ repository })}
+        fault={faults.repository}
+      />
+      <TextField
+        label={home.branch}
+        placeholder={home.branchHint}
+        value={draft.branch}
+        onChange={(branch) => edit({ branch })}
+        fault={faults.branch}
+      />
+      <button type="button" className="button plain" aria-expanded={draft.open} onClick={onMore}>
+        <Icon name="chevron" />
+        {home.more}
+      </button>
     </div>
   );
 }
@@ -154,31 +130,69 @@ function newKey(): string {
   ).join('');
 }
 
-export function Composer() {
+/** The draft, and the ways to change and to send it. */
+function useComposer() {
   const { home } = useTexts();
-  const { draft, change, clear } = useDraft<Draft>('home', empty, ['images']);
-  const [mcpFault, setMcpFault] = useState<string>();
-  const creation = useCreation(draft, clear);
-  const box = useRef<HTMLTextAreaElement>(null);
-  useShortcuts(
-    useMemo(() => ({ create: () => box.current?.focus(), write: () => box.current?.focus() }), []),
-  );
+  const [, go] = useLocation();
+  const { draft, newest, change, clear } = useDraft<Draft>('home', emptyDraft, {
+    large: ['images'],
+    storable: storableDraft,
+  });
+  const [noJson, setNoJson] = useState<string>();
+  const creation = useCreation({
+    onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
+    onRefused: (error) => isFolded(error) && change({ open: true }),
+  });
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
-
-  /** What is sent is another request from here on. */
-  function edit(part: Partial<Draft>) {
-    change({ ...part, idempotencyKey: newKey() });
-  }
+  const faults = faultsOf(creation.error, creation.variables?.draft, draft);
 
   function send() {
     const mcp = readMcp(draft.mcp);
-    setMcpFault(mcp === undefined ? home.mcpFault : undefined);
+    setNoJson(mcp === undefined ? draft.mcp : undefined);
     if (mcp === undefined) return change({ open: true });
-    if (ready && !creation.isPending) creation.mutate(mcp);
+    if (!ready || creation.isPending) return;
+    // Not where somebody has left this screen meanwhile.
+    const onSuccess = ({ conversation_id: id }: { readonly conversation_id: string }) =>
+      go(`/conversations/${encodeURIComponent(id)}`);
+    creation.mutate({ draft, mcp }, { onSuccess });
   }
+
+  return {
+    draft,
+    change,
+    /** What is sent is another request from here on. */
+    edit: (part: DraftChange<Draft>) =>
+      change((before) => ({ ...toPart(part, before), idempotencyKey: newKey() })),
+    send,
+    ready,
+    starting: creation.isPending,
+    faults: draft.mcp === noJson ? { ...faults, mcp: home.mcpFault } : faults,
+    error: besideFields(creation.error),
+    refusal: noJson ?? creation.error,
+  };
+}
+
+/** Goes to the first field that something is wrong with. */
+function useFocusOnFault(refusal: unknown) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (refusal) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [refusal]);
+  return form;
+}
+
+export function Composer() {
+  const { home } = useTexts();
+  const { draft, change, edit, send, ready, starting, faults, error, refusal } = useComposer();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const form = useFocusOnFault(refusal);
+  useShortcuts(
+    useMemo(() => ({ create: () => box.current?.focus(), write: () => box.current?.focus() }), []),
+  );
 
   return (
     <form
+      ref={form}
       className="composer"
       onSubmit={(event) => {
         event.preventDefault();
@@ -193,48 +207,14 @@ export function Composer() {
         text={draft.message}
         images={draft.images}
         onText={(message) => edit({ message })}
-        onImages={(images) => edit({ images })}
+        onImages={(added) => edit((newest) => ({ images: added(newest.images) }))}
         onSend={send}
       >
-        <div className="end">
-          <span className="quiet wide-only">
-            <kbd>{sendKeys}</kbd> {home.sendHint}
-          </span>
-          <button type="submit" className="button primary" disabled={!ready || creation.isPending}>
-            <Icon name="send" />
-            {creation.isPending ? home.starting : home.start}
-          </button>
-        </div>
+        <SendRow label={starting ? home.starting : home.start} disabled={!ready || starting} />
       </MessageBox>
-      <div className="where">
-        <TextField
-          label={home.repository}
-          placeholder={home.repositoryHint}
-          value={draft.repository}
-          onChange={(repository) => edit({ repository })}
-          fault={faultsAt(creation.error, 'repository')}
-        />
-        <TextField
-          label={home.branch}
-          placeholder={home.branchHint}
-          value={draft.branch}
-          onChange={(branch) => edit({ branch })}
-          fault={faultsAt(creation.error, 'selected_branch')}
-        />
-        <button
-          type="button"
-          className="button plain"
-          aria-expanded={draft.open}
-          onClick={() => change({ open: !draft.open })}
-        >
-          <Icon name="chevron" />
-          {home.more}
-        </button>
-      </div>
-      {draft.open ? (
-        <MoreOptions draft={draft} change={edit} error={creation.error} mcpFault={mcpFault} />
-      ) : null}
-      <ErrorCallout error={creation.error} kept />
+      <Where draft={draft} edit={edit} faults={faults} onMore={() => change({ open: !draft.open })} />
+      {draft.open ? <MoreOptions draft={draft} edit={edit} faults={faults} /> : null}
+      <ErrorCallout error={error} kept />
     </form>
   );
 }

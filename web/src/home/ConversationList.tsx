@@ -1,24 +1,25 @@
 // All conversations, newest first, with search; the next page comes when the end is seen.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { Link } from 'wouter';
-import type { ConversationInfo, ConversationStatus } from '../../../src/client/parley.ts';
-import { listKey } from '../live/changes.ts';
+import type { ConversationInfo } from '../../../src/client/parley.ts';
+import { choiceKey, type ListChoice } from '../live/lists.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
-import { StatusBadge } from '../parts/StatusBadge.tsx';
+import { endedByItself, StatusBadge } from '../parts/StatusBadge.tsx';
 import { useParley } from '../session/session.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { agoText, dollarText } from '../texts/time.ts';
+import { useChoice, useMinutes, useSettled } from './listChoice.ts';
 
 const pageSize = 20;
 const statuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
 
-function useList(q: string, status: ConversationStatus | '') {
+function useList({ q, status }: ListChoice) {
   const parley = useParley();
   return useInfiniteQuery({
-    queryKey: [...listKey, { q, status }],
+    queryKey: choiceKey({ q, status }),
     queryFn: ({ pageParam, signal }) =>
       parley.conversations.list(
         {
@@ -38,7 +39,6 @@ function useList(q: string, status: ConversationStatus | '') {
 function Row({ info }: { readonly info: ConversationInfo }) {
   const { texts, language } = useWords();
   const where = [info.selected_repository, info.selected_branch].filter(Boolean).join(' · ');
-  const failed = info.status === 'STOPPED' && info.stop_reason !== null && info.stop_reason.code !== 'user';
   return (
     <li>
       <Link href={`/conversations/${encodeURIComponent(info.conversation_id)}`} className="row">
@@ -46,7 +46,7 @@ function Row({ info }: { readonly info: ConversationInfo }) {
         <StatusBadge info={info} />
         <span className="about">
           {where === '' ? null : <span className="mono">{where}</span>}
-          {failed ? <span>{info.stop_reason?.message}</span> : null}
+          {endedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}
         </span>
         <span className="when">
           {info.usage.cost_usd > 0 ? `${dollarText(info.usage.cost_usd, language)} · ` : ''}
@@ -59,37 +59,38 @@ function Row({ info }: { readonly info: ConversationInfo }) {
   );
 }
 
-/** Calls `onSeen` whenever the element comes near the screen. */
-function useSeen(onSeen: () => void) {
+/** While `wanted`, calls `onSeen` once the element is near the screen. It must stay the same function. */
+function useSeen(wanted: boolean, onSeen: () => unknown) {
   const element = useRef<HTMLButtonElement>(null);
-  const latest = useRef(onSeen);
-  latest.current = onSeen;
   useEffect(() => {
     const shown = element.current;
-    if (shown === null) return;
+    if (shown === null || !wanted) return;
     const observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting)) latest.current();
-      },
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && onSeen(),
       { rootMargin: '300px' },
     );
     observer.observe(shown);
     return () => observer.disconnect();
-  });
+  }, [wanted, onSeen]);
   return element;
 }
 
-function Rows({ q, status }: { readonly q: string; readonly status: ConversationStatus | '' }) {
+function Rows({ q, status }: ListChoice) {
   const { home, shell } = useTexts();
-  const list = useList(q, status);
-  const { hasNextPage, isFetching, fetchNextPage } = list;
-  const end = useSeen(() => hasNextPage && !isFetching && void fetchNextPage());
+  const list = useList({ q, status });
+  const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = list;
+  // Where that failed, the next try is for somebody to ask for.
+  const end = useSeen(hasNextPage && !isFetching && !isFetchNextPageError, fetchNextPage);
+  useMinutes();
   const all = list.data?.pages.flatMap(({ results }) => results) ?? [];
 
   if (list.isPending) return <Loading>{shell.loading}</Loading>;
   return (
     <>
-      <ErrorCallout error={list.error} onRetry={() => void list.refetch()} />
+      <ErrorCallout
+        error={list.error}
+        onRetry={() => void (isFetchNextPageError ? fetchNextPage() : list.refetch())}
+      />
       {all.length === 0 && !list.hasNextPage && list.error === null ? (
         <div className="empty">
           <Icon name="chat" />
@@ -104,7 +105,7 @@ function Rows({ q, status }: { readonly q: string; readonly status: Conversation
       {hasNextPage ? (
         <button ref={end} type="button" className="button more-rows" onClick={() => void fetchNextPage()}>
           {isFetching ? <span className="spinner" /> : null}
-          {home.more20}
+          {home.showMore}
         </button>
       ) : null}
     </>
@@ -114,9 +115,8 @@ function Rows({ q, status }: { readonly q: string; readonly status: Conversation
 export function ConversationList() {
   const texts = useTexts();
   const { home } = texts;
-  const [typed, setTyped] = useState('');
-  const [status, setStatus] = useState<ConversationStatus | ''>('');
-  const q = useDeferredValue(typed.trim());
+  const { choice, choose } = useChoice();
+  const q = useSettled(choice.q.trim());
   const search = useRef<HTMLInputElement>(null);
   useShortcuts(useMemo(() => ({ search: () => search.current?.focus() }), []));
   return (
@@ -132,15 +132,15 @@ export function ConversationList() {
               type="search"
               aria-label={home.search}
               placeholder={home.search}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
+              value={choice.q}
+              onChange={(event) => choose({ q: event.target.value })}
             />
           </div>
           <select
             className="input"
             aria-label={home.status}
-            value={status}
-            onChange={(event) => setStatus(event.target.value as ConversationStatus | '')}
+            value={choice.status}
+            onChange={(event) => choose({ status: event.target.value as ListChoice['status'] })}
           >
             <option value="">{home.anyStatus}</option>
             {statuses.map((name) => (
@@ -151,7 +151,7 @@ export function ConversationList() {
           </select>
         </div>
       </header>
-      <Rows q={q} status={status} />
+      <Rows q={q} status={choice.status} />
     </section>
   );
 }

@@ -1,6 +1,7 @@
 // The first screen: what is to be done, and what was.
 import { Link } from 'wouter';
 import { Callout } from '../parts/Callout.tsx';
+import { isBuiltin } from '../session/agents.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';
@@ -10,9 +11,7 @@ import { ConversationList } from './ConversationList.tsx';
 function ModelHint() {
   const { home } = useTexts();
   const { data: settings } = useSettings();
-  if (settings === undefined || settings.llm_model !== null) return null;
-  if (settings.agent !== null && settings.agent !== 'CodeActAgent' && settings.agent !== 'builtin')
-    return null;
+  if (settings === undefined || settings.llm_model !== null || !isBuiltin(settings.agent)) return null;
   return (
     <Callout kind="warning">
       {home.noModel} <Link href="/settings/model">{home.setModel}</Link>

@@ -1,9 +1,9 @@
-// Whether the stream of the screen is there, for whoever shows it.
+// Whether the stream of the screen is there, for whoever shows it; and the word to start it again.
 import { useSyncExternalStore } from 'react';
 import type { StreamState } from '../../../src/client/parley.ts';
 
 /** `back`: it was lost, and is there again. `idle`: there is no stream, or not yet. */
-export type ConnectionState = 'idle' | 'live' | 'reconnecting' | 'back';
+type ConnectionState = 'idle' | 'live' | 'reconnecting' | 'back';
 
 /** How long a reader is told that it is there again. */
 const backShownMs = 3_000;
@@ -13,19 +13,28 @@ export interface Connection {
   report(state: StreamState): void;
   /** The stream was left on purpose. */
   forget(): void;
+  /** Streams that may be dead without knowing are made anew; what was lost stays shown until one of them is there. */
+  restart(): void;
+  /** How often that was. */
+  round(): number;
   subscribe(onChange: () => void): () => void;
 }
 
 export function createConnection(): Connection {
   let now: ConnectionState = 'idle';
+  let round = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const listeners = new Set<() => void>();
+
+  function tell(): void {
+    for (const listener of listeners) listener();
+  }
 
   function set(state: ConnectionState): void {
     clearTimeout(timer);
     now = state;
     if (state === 'back') timer = setTimeout(() => set('live'), backShownMs);
-    for (const listener of listeners) listener();
+    tell();
   }
 
   return {
@@ -33,6 +42,11 @@ export function createConnection(): Connection {
     report: (state) => set(state === 'live' && now === 'reconnecting' ? 'back' : state),
     // What was lost stays shown until another stream says otherwise.
     forget: () => now !== 'reconnecting' && set('idle'),
+    restart: () => {
+      round++;
+      tell();
+    },
+    round: () => round,
     subscribe: (onChange) => {
       listeners.add(onChange);
       return () => listeners.delete(onChange);
@@ -42,4 +56,8 @@ export function createConnection(): Connection {
 
 export function useConnectionState(connection: Connection): ConnectionState {
   return useSyncExternalStore(connection.subscribe, connection.state);
+}
+
+export function useRound(connection: Connection): number {
+  return useSyncExternalStore(connection.subscribe, connection.round);
 }

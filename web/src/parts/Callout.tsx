@@ -22,10 +22,12 @@ interface ErrorProps {
   readonly onRetry?: () => void;
   /** Something was typed, and is kept. */
   readonly kept?: boolean;
+  /** It has been read. */
+  readonly onClose?: () => void;
 }
 
 /** Nothing where nothing went wrong. */
-export function ErrorCallout({ error, onRetry, kept = false }: ErrorProps) {
+export function ErrorCallout({ error, onRetry, kept = false, onClose }: ErrorProps) {
   const texts = useTexts();
   if (error === null || error === undefined) return null;
   return (
@@ -34,6 +36,11 @@ export function ErrorCallout({ error, onRetry, kept = false }: ErrorProps) {
       {onRetry === undefined ? null : (
         <button type="button" className="link-button" onClick={onRetry}>
           {texts.shell.tryAgain}
+        </button>
+      )}
+      {onClose === undefined ? null : (
+        <button type="button" className="link-button" onClick={onClose}>
+          {texts.shell.close}
         </button>
       )}
     </Callout>

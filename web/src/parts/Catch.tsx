@@ -4,6 +4,8 @@ import { Component, type ReactNode } from 'react';
 interface CatchProps {
   readonly fallback: ReactNode;
   readonly children: ReactNode;
+  /** What is shown in it; something else is another try. */
+  readonly shown?: string;
 }
 
 export class Catch extends Component<CatchProps, { failed: boolean }> {
@@ -11,6 +13,10 @@ export class Catch extends Component<CatchProps, { failed: boolean }> {
 
   static getDerivedStateFromError() {
     return { failed: true };
+  }
+
+  override componentDidUpdate({ shown }: CatchProps) {
+    if (this.state.failed && shown !== this.props.shown) this.setState({ failed: false });
   }
 
   override render() {

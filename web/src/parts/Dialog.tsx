@@ -1,7 +1,7 @@
 // A dialog of the browser's own kind: it keeps the focus, and Escape closes it.
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { useTexts } from '../texts/texts.tsx';
-import { Icon } from './Icon.tsx';
+import { IconButton } from './IconButton.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -39,9 +39,7 @@ export function Dialog({ title, wide = false, onClose, children, footer }: Dialo
     >
       <header>
         <h2 id={titleId}>{title}</h2>
-        <button type="button" className="button plain only-icon" onClick={onClose} aria-label={shell.close}>
-          <Icon name="close" />
-        </button>
+        <IconButton icon="close" label={shell.close} onClick={onClose} />
       </header>
       {children}
       {footer === undefined ? null : <footer>{footer}</footer>}

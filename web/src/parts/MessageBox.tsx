@@ -9,16 +9,26 @@ import {
   useState,
 } from 'react';
 import { useTexts } from '../texts/texts.tsx';
-import { Icon } from './Icon.tsx';
-import { addImages, type ImageFault, imageFiles, type PickedImage } from './images.ts';
+import { IconButton } from './IconButton.tsx';
+import {
+  holdsFiles,
+  type ImageFault,
+  joinImages,
+  type PickedImage,
+  pastedFiles,
+  readImages,
+} from './images.ts';
+
+type Images = readonly PickedImage[];
 
 interface MessageBoxProps {
   readonly label: string;
   readonly placeholder: string;
   readonly text: string;
-  readonly images: readonly PickedImage[];
+  readonly images: Images;
   readonly onText: (text: string) => void;
-  readonly onImages: (images: readonly PickedImage[]) => void;
+  /** Is given how the images follow from the newest ones: reading files takes its time. */
+  readonly onImages: (change: (newest: Images) => Images) => void;
   readonly onSend: () => void;
   readonly rows: number;
   readonly box?: Ref<HTMLTextAreaElement>;
@@ -32,47 +42,94 @@ function Previews({ images, onImages }: Pick<MessageBoxProps, 'images' | 'onImag
   return (
     <ul className="previews">
       {images.map((image, i) => (
-        <li key={image.url}>
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
+        <li key={i}>
           <img src={image.url} alt={image.name || home.image(i + 1)} />
-          <button
-            type="button"
-            className="button only-icon"
-            aria-label={home.removeImage(image.name || home.image(i + 1))}
-            onClick={() => onImages(images.filter((other) => other !== image))}
-          >
-            <Icon name="close" />
-          </button>
+          <IconButton
+            icon="close"
+            label={home.removeImage(image.name || home.image(i + 1))}
+            className=""
+            onClick={() => onImages((newest) => newest.filter((other) => other !== image))}
+          />
         </li>
       ))}
     </ul>
   );
 }
 
-export function MessageBox(props: MessageBoxProps) {
-  const { label, placeholder, text, images, onText, onImages, onSend, rows, box, children } = props;
-  const { home } = useTexts();
-  const picker = useRef<HTMLInputElement>(null);
+/** Takes all of them, or says why not. */
+function useIntake(onImages: MessageBoxProps['onImages']) {
   const [fault, setFault] = useState<ImageFault>();
-  const [over, setOver] = useState(false);
 
   async function take(files: readonly File[]) {
     if (files.length === 0) return;
-    const taken = await addImages(images, files);
-    setFault(typeof taken === 'string' ? taken : undefined);
-    if (typeof taken !== 'string') onImages(taken);
+    const added = await readImages(files);
+    if (typeof added === 'string') return setFault(added);
+    let refused: ImageFault | undefined;
+    onImages((newest) => {
+      const joined = joinImages(newest, added);
+      refused = typeof joined === 'string' ? joined : undefined;
+      return typeof joined === 'string' ? newest : joined;
+    });
+    setFault(refused);
   }
 
+  return { fault, take };
+}
+
+/** The box lights up while files are held over it. */
+function useDrop(take: (files: readonly File[]) => Promise<void>) {
+  const [over, setOver] = useState(false);
+  const onFiles = (react: (event: DragEvent) => void) => (event: DragEvent) => {
+    if (!holdsFiles(event.dataTransfer)) return;
+    event.preventDefault();
+    react(event);
+  };
+  const handlers = {
+    onDragOver: onFiles(() => setOver(true)),
+    onDragLeave: () => setOver(false),
+    onDrop: onFiles(({ dataTransfer }) => {
+      setOver(false);
+      void take([...dataTransfer.files]);
+    }),
+  };
+  return { over, handlers };
+}
+
+function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[]) => void }) {
+  const { home } = useTexts();
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={picker}
+        className="hidden"
+        type="file"
+        accept="image/*"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={(event) => {
+          onPicked([...(event.target.files ?? [])]);
+          event.target.value = '';
+        }}
+      />
+      <IconButton icon="image" label={home.addImages} onClick={() => picker.current?.click()} />
+    </>
+  );
+}
+
+export function MessageBox(props: MessageBoxProps) {
+  const { label, placeholder, text, images, onText, onImages, onSend, rows, box, children } = props;
+  const { home } = useTexts();
+  const { fault, take } = useIntake(onImages);
+  const { over, handlers } = useDrop(take);
+
   function onPaste(event: ClipboardEvent) {
-    const files = imageFiles(event.clipboardData);
+    const files = pastedFiles(event.clipboardData);
     if (files.length === 0) return;
     event.preventDefault();
     void take(files);
-  }
-
-  function onDrop(event: DragEvent) {
-    event.preventDefault();
-    setOver(false);
-    void take(imageFiles(event.dataTransfer));
   }
 
   function onKeyDown(event: KeyboardEvent) {
@@ -82,16 +139,7 @@ export function MessageBox(props: MessageBoxProps) {
   }
 
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a place to drop on; the button does the same
-    <div
-      className={over ? 'message-box over' : 'message-box'}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={onDrop}
-    >
+    <div className={over ? 'message-box over' : 'message-box'} {...handlers}>
       <textarea
         ref={box}
         aria-label={label}
@@ -109,28 +157,7 @@ export function MessageBox(props: MessageBoxProps) {
         </p>
       )}
       <div className="row">
-        <input
-          ref={picker}
-          className="hidden"
-          type="file"
-          accept="image/*"
-          multiple
-          tabIndex={-1}
-          aria-hidden="true"
-          onChange={(event) => {
-            void take([...(event.target.files ?? [])]);
-            event.target.value = '';
-          }}
-        />
-        <button
-          type="button"
-          className="button plain only-icon"
-          aria-label={home.addImages}
-          title={home.addImages}
-          onClick={() => picker.current?.click()}
-        >
-          <Icon name="image" />
-        </button>
+        <ImagePicker onPicked={take} />
         {children}
       </div>
     </div>

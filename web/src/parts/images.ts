@@ -1,18 +1,27 @@
 // Images that somebody pastes, drops or picks, as data URLs that go with a message.
 
-/** Together; a request holds at most 16 MiB. */
-export const imageBytesMax = 10_000_000;
-export const imagesMax = 20;
+/** Together, as files. As data URLs they are a third longer; a request holds at most 16 MiB. */
+const imageBytesMax = 10_000_000;
+const imagesMax = 20;
 
 export interface PickedImage {
   readonly name: string;
   readonly url: string;
 }
 
-export type ImageFault = 'imagesOnly' | 'imagesTooLarge';
+export type ImageFault = 'imagesOnly' | 'imagesTooLarge' | 'imagesTooMany' | 'imagesUnreadable';
 
-export function imageFiles(data: DataTransfer | null): File[] {
-  return [...(data?.files ?? [])];
+type Transfer = Pick<DataTransfer, 'types' | 'files'>;
+
+/** Text that is dragged is for the box itself. */
+export function holdsFiles({ types }: Pick<DataTransfer, 'types'>): boolean {
+  return types.includes('Files');
+}
+
+/** Of what is pasted. Office programs put a picture of their cells and paragraphs beside the text, which is what counts. */
+export function pastedFiles({ types, files }: Transfer): File[] {
+  const isText = types.includes('text/plain') && types.includes('text/html');
+  return isText ? [] : [...files];
 }
 
 function toDataUrl(file: File): Promise<string> {
@@ -24,16 +33,31 @@ function toDataUrl(file: File): Promise<string> {
   return promise;
 }
 
-/** The images with the new ones behind them, or why they cannot be taken. */
-export async function addImages(
-  before: readonly PickedImage[],
-  files: readonly File[],
-): Promise<readonly PickedImage[] | ImageFault> {
+/** The images, or why they cannot be taken. Those that are too large are not even read. */
+export async function readImages(files: readonly File[]): Promise<readonly PickedImage[] | ImageFault> {
   if (files.some(({ type }) => !type.startsWith('image/'))) return 'imagesOnly';
-  const added = await Promise.all(
-    files.map(async (file) => ({ name: file.name, url: await toDataUrl(file) })),
-  );
+  if (files.length > imagesMax) return 'imagesTooMany';
+  if (files.reduce((sum, { size }) => sum + size, 0) > imageBytesMax) return 'imagesTooLarge';
+  try {
+    return await Promise.all(files.map(async (file) => ({ name: file.name, url: await toDataUrl(file) })));
+  } catch {
+    return 'imagesUnreadable';
+  }
+}
+
+/** As a file. */
+function bytesOf({ url }: PickedImage): number {
+  const text = url.slice(url.indexOf(',') + 1);
+  return Math.floor((text.replace(/=+$/, '').length * 3) / 4);
+}
+
+/** The images with the new ones behind them, or why there is no room for those. */
+export function joinImages(
+  before: readonly PickedImage[],
+  added: readonly PickedImage[],
+): readonly PickedImage[] | ImageFault {
   const all = [...before, ...added];
-  const bytes = all.reduce((sum, { url }) => sum + url.length, 0);
-  return bytes > imageBytesMax || all.length > imagesMax ? 'imagesTooLarge' : all;
+  if (all.length > imagesMax) return 'imagesTooMany';
+  const bytes = all.reduce((sum, image) => sum + bytesOf(image), 0);
+  return bytes > imageBytesMax ? 'imagesTooLarge' : all;
 }

@@ -1,9 +1,10 @@
 // The form for a session key, for whoever did not come by a link that holds one.
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ParleyError } from '../../../src/client/parley.ts';
 import { Callout, ErrorCallout } from '../parts/Callout.tsx';
 import { useTexts } from '../texts/texts.tsx';
-import { clientFor, useDoor } from './session.tsx';
+import { mayBeKey } from './key.ts';
+import { clientFor, isRefused, useDoor } from './session.tsx';
 
 /** Throws where the service does not know the key. One that may not read settings is a key, too. */
 async function check(key: string): Promise<void> {
@@ -15,10 +16,6 @@ async function check(key: string): Promise<void> {
   }
 }
 
-function isUnknown(error: unknown): boolean {
-  return error instanceof ParleyError && error.code === 'unauthorized';
-}
-
 export function SignIn() {
   const { signIn } = useTexts();
   const { why, enter } = useDoor();
@@ -26,18 +23,26 @@ export function SignIn() {
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(why === 'refused' ? 'refused' : undefined);
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  function refuse(reason: unknown) {
+    setFault(reason);
+    setBusy(false);
+    field.current?.focus();
+  }
 
   async function submit(event: FormEvent) {
     event.preventDefault();
     const wanted = key.trim();
-    if (wanted === '') return setFault('empty');
+    if (wanted === '') return refuse('empty');
+    if (!mayBeKey(wanted)) return refuse('refused');
     setBusy(true);
     try {
       await check(wanted);
       enter(wanted);
     } catch (error) {
-      setFault(isUnknown(error) ? 'refused' : error);
-      setBusy(false);
+      refuse(isRefused(error) ? 'refused' : error);
     }
   }
 
@@ -49,6 +54,7 @@ export function SignIn() {
         <div className="field">
           <label htmlFor={id}>{signIn.key}</label>
           <input
+            ref={field}
             id={id}
             className="input mono"
             type="password"

@@ -1,60 +1,43 @@
-// What somebody has typed and not sent, kept for as long as the tab: it outlives a reload and every error.
-import { useCallback, useRef, useState } from 'react';
+// The drafts of this tab, for the parts of the page in which somebody types.
+import { useCallback, useMemo, useState, useSyncExternalStore } from 'react';
+import { createDraftStore, type DraftOptions } from './draftStore.ts';
+import { tabStorage } from './tabStorage.ts';
 
-const prefix = 'parley.draft.';
-
-function read<Draft>(name: string, empty: Draft): Draft {
-  try {
-    const text = sessionStorage.getItem(prefix + name);
-    return text === null ? empty : { ...empty, ...(JSON.parse(text) as Partial<Draft>) };
-  } catch {
-    return empty;
-  }
-}
-
-/** False where there is no room for it. */
-function write(name: string, draft: object | undefined): boolean {
-  try {
-    if (draft === undefined) sessionStorage.removeItem(prefix + name);
-    else sessionStorage.setItem(prefix + name, JSON.stringify(draft));
-    return true;
-  } catch {
-    return false;
-  }
-}
+const drafts = createDraftStore(tabStorage);
 
 /** Everything that was typed is for the one who typed it. */
-export function forgetDrafts(): void {
-  for (const name of Object.keys(sessionStorage).filter((key) => key.startsWith(prefix)))
-    sessionStorage.removeItem(name);
+export const forgetDrafts = () => drafts.removeAll();
+
+/** Of all parts of the page. */
+export function someDraft(test: (draft: Readonly<Record<string, unknown>>) => boolean): boolean {
+  return drafts.names().some((name) => test(drafts.find(name) ?? {}));
 }
 
-/** `large` names members that may be left out where the browser has no room, such as images. */
+/** Some part of a draft, or how it follows from the newest draft. */
+export type DraftChange<Draft> = Partial<Draft> | ((newest: Draft) => Partial<Draft>);
+
+export function toPart<Draft>(change: DraftChange<Draft>, newest: Draft): Partial<Draft> {
+  return typeof change === 'function' ? change(newest) : change;
+}
+
+/** `empty` and the options are those of the first time. `newest` is for whoever has waited for something. */
 export function useDraft<Draft extends object>(
   name: string,
   empty: Draft,
-  large: readonly (keyof Draft)[] = [],
+  options: DraftOptions<Draft> = {},
 ) {
-  const [draft, setDraft] = useState(() => read(name, empty));
-  const fixed = useRef({ empty, large });
+  const [fixed] = useState({ empty, options });
+  const typed = useSyncExternalStore(drafts.subscribe, () => drafts.find(name));
+  const draft = useMemo(() => ({ ...fixed.empty, ...typed }) as Draft, [fixed, typed]);
 
+  const newest = useCallback(() => ({ ...fixed.empty, ...drafts.find(name) }) as Draft, [fixed, name]);
   const change = useCallback(
-    (part: Partial<Draft>) =>
-      setDraft((before) => {
-        const after = { ...before, ...part };
-        const { empty, large } = fixed.current;
-        if (!write(name, after)) {
-          const small = { ...after };
-          for (const member of large) small[member] = empty[member];
-          write(name, small);
-        }
-        return after;
-      }),
-    [name],
+    (part: DraftChange<Draft>) => {
+      const before = newest();
+      drafts.put(name, { ...before, ...toPart(part, before) }, fixed.options);
+    },
+    [fixed, name, newest],
   );
-  const clear = useCallback(() => {
-    write(name, undefined);
-    setDraft(fixed.current.empty);
-  }, [name]);
-  return { draft, change, clear };
+  const clear = useCallback(() => drafts.remove(name), [name]);
+  return { draft, newest, change, clear };
 }

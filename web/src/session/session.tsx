@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { createParley, type Parley, ParleyError } from '../../../src/client/parley.ts';
 import { type Connection, createConnection } from '../live/connection.ts';
+import { type DoorState, entered, left } from './door.ts';
 import { forgetDrafts } from './drafts.ts';
 import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
 
@@ -12,20 +13,17 @@ const reconnectMaxMs = 5_000;
 const staleMs = 2_000;
 const retriesMax = 2;
 
-/** `refused`: the service does not know the key, or no longer. */
-export type SignedOut = 'none' | 'refused';
-
 interface Session {
   readonly parley: Parley;
   readonly connection: Connection;
   readonly signOut: () => void;
+  /** The key of this session no longer counts. */
+  readonly refused: () => void;
 }
 
-interface Door {
-  readonly key: string | undefined;
-  readonly why: SignedOut;
+interface Door extends DoorState {
   readonly enter: (key: string) => void;
-  readonly leave: (why: SignedOut) => void;
+  readonly leave: (by: { readonly key: string; readonly why: DoorState['why'] }) => void;
 }
 
 const DoorContext = createContext<Door | undefined>(undefined);
@@ -46,46 +44,40 @@ export function clientFor(key: string): Parley {
 
 /** Takes the key from the address, now and whenever a link with one is opened in this tab. */
 export function DoorProvider({ children }: { readonly children: ReactNode }) {
-  const [{ key, why }, setState] = useState<{ key: string | undefined; why: SignedOut }>(() => {
+  const [state, setState] = useState<DoorState>(() => {
     const fresh = takeKeyFromAddress();
-    if (fresh !== undefined) keepKey(fresh);
-    return { key: fresh ?? readKey(), why: 'none' };
+    return entered(fresh ?? readKey());
   });
+  useEffect(() => keepKey(state.key), [state.key]);
 
-  const door = useMemo<Door>(
+  const { enter, leave } = useMemo<Pick<Door, 'enter' | 'leave'>>(
     () => ({
-      key,
-      why,
-      enter: (fresh) => {
-        keepKey(fresh);
-        setState({ key: fresh, why: 'none' });
-      },
-      leave: (reason) => {
-        keepKey(undefined);
-        setState({ key: undefined, why: reason });
-      },
+      enter: (key) => setState(entered(key)),
+      leave: (by) => setState((now) => left(now, by)),
     }),
-    [key, why],
+    [],
   );
 
   useEffect(() => {
     const look = () => {
       const fresh = takeKeyFromAddress();
-      if (fresh !== undefined) door.enter(fresh);
+      if (fresh !== undefined) enter(fresh);
     };
     addEventListener('hashchange', look);
     return () => removeEventListener('hashchange', look);
-  }, [door]);
+  }, [enter]);
 
+  const door = useMemo<Door>(() => ({ ...state, enter, leave }), [state, enter, leave]);
   return <DoorContext value={door}>{children}</DoorContext>;
 }
 
-function isRefused(error: unknown): boolean {
+/** Whether the key does not count, or no longer. */
+export function isRefused(error: unknown): boolean {
   return error instanceof ParleyError && error.code === 'unauthorized';
 }
 
-function createQueries(onRefused: () => void): QueryClient {
-  const queries = new QueryClient({
+function createQueries(): QueryClient {
+  return new QueryClient({
     defaultOptions: {
       queries: {
         // The service may well be on this machine: whether there is a network says nothing about it.
@@ -99,34 +91,50 @@ function createQueries(onRefused: () => void): QueryClient {
       mutations: { networkMode: 'always' },
     },
   });
-  queries.getQueryCache().subscribe(({ query }) => isRefused(query.state.error) && onRefused());
-  queries.getMutationCache().subscribe(({ mutation }) => isRefused(mutation?.state.error) && onRefused());
-  return queries;
+}
+
+/** Gives what ends it. */
+function watchRefusals(queries: QueryClient, onRefused: () => void): () => void {
+  const look = (error: unknown) => isRefused(error) && queueMicrotask(onRefused);
+  const ends = [
+    queries.getQueryCache().subscribe(({ query }) => look(query.state.error)),
+    queries.getMutationCache().subscribe(({ mutation }) => look(mutation?.state.error)),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 /** What is behind the door. A key that no longer counts leads out again. */
 export function SessionProvider({
-  apiKey,
+  sessionKey,
   children,
 }: {
-  readonly apiKey: string;
+  readonly sessionKey: string;
   readonly children: ReactNode;
 }) {
   const { leave } = useDoor();
-  const [parley] = useState(() => clientFor(apiKey));
-  const [queries] = useState(() => createQueries(() => queueMicrotask(() => leave('refused'))));
+  const [parley] = useState(() => clientFor(sessionKey));
+  const [queries] = useState(createQueries);
   const session = useMemo<Session>(
     () => ({
       parley,
       connection: createConnection(),
       signOut: () => {
         forgetDrafts();
-        leave('none');
+        leave({ key: sessionKey, why: 'none' });
       },
+      refused: () => leave({ key: sessionKey, why: 'refused' }),
     }),
-    [parley, leave],
+    [parley, leave, sessionKey],
   );
-  useEffect(() => () => queries.clear(), [queries]);
+  useEffect(() => {
+    const end = watchRefusals(queries, session.refused);
+    return () => {
+      end();
+      queries.clear();
+    };
+  }, [queries, session]);
   return (
     <SessionContext value={session}>
       <QueryClientProvider client={queries}>{children}</QueryClientProvider>

@@ -3,6 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import type { Parley } from '../../../src/client/parley.ts';
 import { useParley } from '../session/session.tsx';
 
+export { agentValue, isBuiltin } from '../session/agents.ts';
+
 export function useNames(list: keyof Parley['options']): readonly string[] | undefined {
   const parley = useParley();
   return useQuery({
@@ -29,12 +31,3 @@ export const languages: readonly { readonly value: string; readonly label: strin
   { value: 'zh-CN', label: '简体中文' },
   { value: 'zh-TW', label: '繁體中文' },
 ];
-
-/** Names of the built-in agent that older clients use. */
-const builtinNames: ReadonlySet<string> = new Set(['', 'CodeActAgent', 'builtin']);
-
-export const agentValue = (name: string) => (builtinNames.has(name) ? '' : name);
-
-export function isBuiltin(name: string): boolean {
-  return builtinNames.has(name);
-}

@@ -1,6 +1,7 @@
 // Says that the connection is lost, and that it is there again.
 import { useEffect, useSyncExternalStore } from 'react';
 import { useConnectionState } from '../live/connection.ts';
+import { createProbe } from '../live/probe.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { useSession } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
@@ -16,19 +17,25 @@ function subscribe(onChange: () => void): () => void {
 
 const probeMs = 3_000;
 
-/** A browser that is offline may still reach this machine, and its stream may hang for long: asked, the service tells. */
 function useProbe(): void {
   const { parley, connection } = useSession();
   useEffect(() => {
-    async function probe(): Promise<void> {
-      try {
-        await parley.server.ready({ signal: AbortSignal.timeout(probeMs) });
-        if (connection.state() === 'reconnecting') connection.report('live');
-      } catch {
-        connection.report('reconnecting');
-      }
-    }
-    return subscribe(() => void probe());
+    const probe = createProbe({
+      ask: () => parley.server.ready({ signal: AbortSignal.timeout(probeMs) }),
+      onLost: () => connection.report('reconnecting'),
+      onFound: connection.restart,
+      everyMs: probeMs,
+    });
+    const end = subscribe(() => {
+      if (!navigator.onLine) return probe.start();
+      // With another network what was connected may be dead, whatever could be reached.
+      probe.end();
+      connection.restart();
+    });
+    return () => {
+      end();
+      probe.end();
+    };
   }, [parley, connection]);
 }
 

@@ -1,12 +1,10 @@
 // Which keys do what, and the switch that turns the single ones off.
 import { Dialog } from '../parts/Dialog.tsx';
 import { ToggleField } from '../parts/fields.tsx';
+import { sendKeys } from '../parts/SendRow.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { prefer, usePreferences } from './preferences.ts';
 import { type Shortcut, shortcutKeys } from './shortcuts.ts';
-
-const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent);
-export const sendKeys = isMac ? '⌘ Enter' : 'Ctrl Enter';
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
   const { shortcuts } = useTexts();

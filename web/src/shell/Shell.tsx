@@ -4,14 +4,19 @@ import { Link, useLocation, useRoute } from 'wouter';
 import type { Change } from '../../../src/client/parley.ts';
 import { useChanges } from '../live/changes.ts';
 import { playSound } from '../live/sound.ts';
+import { Dialog } from '../parts/Dialog.tsx';
 import { Icon, type IconName } from '../parts/Icon.tsx';
+import { IconButton } from '../parts/IconButton.tsx';
+import { endedByItself } from '../parts/StatusBadge.tsx';
+import { someDraft } from '../session/drafts.ts';
 import { useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
-import { useWords } from '../texts/texts.tsx';
+import { useTexts, useWords } from '../texts/texts.tsx';
 import { ConnectionNote } from './ConnectionNote.tsx';
 import { HelpDialog } from './HelpDialog.tsx';
 import { prefer, preferences, type Theme, themes, usePreferences } from './preferences.ts';
 import { useShortcuts } from './shortcuts.ts';
+import { holdsWritten, isTabHeld } from './typed.ts';
 
 const themeIcons: Readonly<Record<Theme, IconName>> = { auto: 'theme', light: 'sun', dark: 'moon' };
 
@@ -20,121 +25,143 @@ function nextTheme(): void {
   prefer({ theme: themes[(at + 1) % themes.length] ?? 'auto' });
 }
 
-/** Ends that nobody asked for by hand are worth a sound. */
-function isNews({ status, stop_reason }: Change): boolean {
-  return status === 'STOPPED' && stop_reason?.code !== 'user';
-}
-
-/** Puts the language of the settings on the page, and hears of what happens elsewhere. */
-function useFollowing(): void {
+/** Puts the language of the settings on the page. */
+function useLanguage(): void {
   const { speak } = useWords();
-  const { data: settings } = useSettings();
-  const [inConversation] = useRoute('/conversations/:id');
-  const language = settings?.language;
-  const sounds = useRef(false);
-  sounds.current = settings?.enable_sound_notifications ?? false;
+  const language = useSettings().data?.language;
   useEffect(() => {
     if (language !== undefined) speak(language);
   }, [language, speak]);
+}
+
+/** Hears of what happens to all conversations; ends that nobody asked for are worth a sound. */
+function useNews(): void {
+  const { data: settings } = useSettings();
+  const [inConversation] = useRoute('/conversations/:id');
+  const sounds = useRef(false);
+  sounds.current = settings?.enable_sound_notifications ?? false;
   const onChange = useCallback((change: Change) => {
-    if (sounds.current && isNews(change)) playSound();
+    if (sounds.current && endedByItself(change)) playSound();
   }, []);
   // A conversation has a stream of its own; browsers allow a host only a few at once.
   useChanges(!inConversation, onChange);
 }
 
-function Bar({ onHelp }: { readonly onHelp: () => void }) {
-  const { texts } = useWords();
-  const { shell } = texts;
+/** Asks first where something would be lost. */
+function SignOutButton() {
+  const { shell } = useTexts();
   const { signOut } = useSession();
-  const { theme } = usePreferences();
+  const [asking, setAsking] = useState(false);
+  const wanted = () => (isTabHeld() || someDraft(holdsWritten) ? setAsking(true) : signOut());
+  return (
+    <>
+      <IconButton icon="leave" label={shell.signOut} onClick={wanted} />
+      {asking ? (
+        <Dialog
+          title={shell.signOutTitle}
+          onClose={() => setAsking(false)}
+          footer={
+            <>
+              <button type="button" className="button" onClick={() => setAsking(false)}>
+                {shell.cancel}
+              </button>
+              <button type="button" className="button danger" onClick={signOut}>
+                {shell.signOut}
+              </button>
+            </>
+          }
+        >
+          <p>{shell.signOutText}</p>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function Places() {
+  const { shell } = useTexts();
   const [path] = useLocation();
   const current = (at: string) => (at === '/' ? path === '/' : path.startsWith(at)) && ('page' as const);
+  return (
+    <nav aria-label={shell.name}>
+      <Link href="/" className="brand" aria-label={`${shell.name}: ${shell.conversations}`}>
+        <Icon name="logo" />
+        <span>{shell.name}</span>
+      </Link>
+      <span className="space" />
+      <Link
+        href="/"
+        className="button plain"
+        aria-current={current('/') || undefined}
+        title={shell.conversations}
+      >
+        <Icon name="chat" />
+        <span className="wide-only">{shell.conversations}</span>
+      </Link>
+      <Link
+        href="/settings"
+        className="button plain"
+        aria-current={current('/settings') || undefined}
+        aria-label={shell.settings}
+        title={shell.settings}
+      >
+        <Icon name="gear" />
+        <span className="wide-only">{shell.settings}</span>
+      </Link>
+    </nav>
+  );
+}
+
+function Bar({ onHelp }: { readonly onHelp: () => void }) {
+  const { shell } = useTexts();
+  const { theme } = usePreferences();
   return (
     <header className="bar">
       <a className="skip" href="#content">
         {shell.skip}
       </a>
-      <nav aria-label={shell.name}>
-        <Link href="/" className="brand" aria-label={`${shell.name}: ${shell.conversations}`}>
-          <Icon name="logo" />
-          <span>{shell.name}</span>
-        </Link>
-        <span className="space" />
-        <Link
-          href="/"
-          className="button plain"
-          aria-current={current('/') || undefined}
-          title={shell.conversations}
-        >
-          <Icon name="chat" />
-          <span className="wide-only">{shell.conversations}</span>
-        </Link>
-        <Link
-          href="/settings"
-          className="button plain"
-          aria-current={current('/settings') || undefined}
-          aria-label={shell.settings}
-          title={shell.settings}
-        >
-          <Icon name="gear" />
-          <span className="wide-only">{shell.settings}</span>
-        </Link>
-      </nav>
-      <button
-        type="button"
-        className="button plain only-icon"
-        onClick={nextTheme}
-        aria-label={shell.theme[theme]}
-        title={shell.theme[theme]}
-      >
-        <Icon name={themeIcons[theme]} />
-      </button>
-      <button
-        type="button"
-        className="button plain only-icon wide-only"
-        onClick={onHelp}
-        aria-label={shell.help}
-        title={shell.help}
-      >
-        <Icon name="help" />
-      </button>
-      <button
-        type="button"
-        className="button plain only-icon"
-        onClick={signOut}
-        aria-label={shell.signOut}
-        title={shell.signOut}
-      >
-        <Icon name="leave" />
-      </button>
+      <Places />
+      <IconButton icon={themeIcons[theme]} label={shell.theme[theme]} onClick={nextTheme} />
+      <IconButton icon="help" label={shell.help} className="plain wide-only" onClick={onHelp} />
+      <SignOutButton />
     </header>
   );
 }
 
-/** Who listens to the page, or goes by keys, is at the start of a new screen. */
-function useFocusOnScreen(path: string): void {
+/** Who listens to the page, or goes by keys, is at the start of a new screen, or where they wanted to write. */
+function useFocusOnScreen(path: string) {
   const shown = useRef(path);
+  const writing = useRef(false);
   useEffect(() => {
-    if (shown.current !== path) document.getElementById('content')?.focus();
+    if (shown.current === path) return;
+    const box = writing.current ? document.querySelector<HTMLElement>('.composer textarea') : null;
+    (box ?? document.getElementById('content'))?.focus();
     shown.current = path;
+    writing.current = false;
   }, [path]);
+  return writing;
 }
 
 export function Shell({ children }: { readonly children: ReactNode }) {
   const [helping, setHelping] = useState(false);
   const [path, go] = useLocation();
-  useFollowing();
-  useFocusOnScreen(path);
+  useLanguage();
+  useNews();
+  const writing = useFocusOnScreen(path);
   useShortcuts(
     useMemo(
       () => ({
         help: () => setHelping(true),
-        create: () => go('/'),
+        // On the first screen the box itself knows what to do.
+        create: () => {
+          if (path === '/') return;
+          writing.current = true;
+          go('/');
+        },
         settings: () => go('/settings'),
         theme: nextTheme,
       }),
-      [go],
+      [go, path, writing],
     ),
   );
   return (

@@ -9,7 +9,7 @@ function distanceFromEnd({ scrollHeight, scrollTop, clientHeight }: HTMLElement)
 }
 
 /** Call it after each change of the list. `toEnd` goes there, and stays. */
-export function useFollowing(scroller: RefObject<HTMLElement | null>) {
+export function useFollowedEnd(scroller: RefObject<HTMLElement | null>) {
   const [atEnd, setAtEnd] = useState(true);
   const following = useRef(true);
   const lastTop = useRef(0);

@@ -1,0 +1,37 @@
+// What is told of how a conversation stands.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ConversationInfo } from '../../../src/client/parley.ts';
+import { en } from '../texts/en.ts';
+import type { LogState } from './items.ts';
+import { standingText, startStep } from './standing.ts';
+
+const rest: LogState = {
+  agentState: 'awaiting_user_input',
+  question: undefined,
+  tasks: [],
+  context: undefined,
+};
+const info = (part: Partial<ConversationInfo>) => ({ stop_reason: null, ...part }) as ConversationInfo;
+
+describe('how a conversation stands', () => {
+  it('is a sentence for each state', () => {
+    const said = (part: Partial<ConversationInfo>, state: LogState = rest) =>
+      standingText(info(part), state, en);
+    const question = { event: 1, about: 'rm x', risk: 2, answer: 'open' } as const;
+    assert.equal(said({ status: 'STARTING', runtime_status: 'STATUS$STARTING_AGENT' }), 'Starting the agent');
+    assert.equal(said({ status: 'RUNNING' }), 'Waits for you');
+    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: 'running' }), 'Working');
+    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: '' }), 'Running');
+    assert.match(said({ status: 'RUNNING' }, { ...rest, question }), /rm x$/);
+    assert.equal(said({ status: 'STOPPED', stop_reason: { code: 'user', message: 'You did.' } }), 'You did.');
+    assert.equal(standingText(undefined, rest, en), '');
+  });
+
+  it('is told step by step while it starts', () => {
+    assert.equal(startStep({ runtime_status: null }).index, 0);
+    const setting = startStep({ runtime_status: 'STATUS$SETTING_UP_WORKSPACE: 10 %: half' });
+    assert.deepEqual([setting.index, setting.details], [2, '10 %: half']);
+    assert.equal(startStep({ runtime_status: 'STATUS$NEW' }).name, undefined);
+  });
+});

@@ -1,0 +1,19 @@
+// Who is in, and who is not.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { entered, left } from './door.ts';
+
+describe('the door', () => {
+  it('lets in by a key, and not by what no header can carry', () => {
+    assert.deepEqual(entered('pk_1_abc'), { key: 'pk_1_abc', why: 'none' });
+    assert.deepEqual(entered(undefined), { key: undefined, why: 'none' });
+    for (const key of ['pk_1_abс', 'pk_1_a…', 'pk_1 abc', 'pk_1\u200b', ''])
+      assert.deepEqual(entered(key), { key: undefined, why: 'refused' }, key);
+  });
+
+  it('leads out by the key that was refused, and by no other', () => {
+    const now = entered('pk_new');
+    assert.equal(left(now, { key: 'pk_old', why: 'refused' }), now);
+    assert.deepEqual(left(now, { key: 'pk_new', why: 'refused' }), { key: undefined, why: 'refused' });
+  });
+});
