@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { infoKey, listKey } from '../live/changes.ts';
+import { infoKey, listKey } from '../live/lists.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { Dialog } from '../parts/Dialog.tsx';

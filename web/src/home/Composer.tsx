@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
+import { randomText } from '../../../src/client/conversations.ts';
 import type { McpConfig } from '../../../src/client/parley.ts';
 import { readListsAgain } from '../live/lists.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
@@ -124,12 +125,6 @@ function Where({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore:
   );
 }
 
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('');
-}
-
 /** The draft, and the ways to change and to send it. */
 function useComposer() {
   const { home } = useTexts();
@@ -162,7 +157,7 @@ function useComposer() {
     change,
     /** What is sent is another request from here on. */
     edit: (part: DraftChange<Draft>) =>
-      change((before) => ({ ...toPart(part, before), idempotencyKey: newKey() })),
+      change((before) => ({ ...toPart(part, before), idempotencyKey: randomText() })),
     send,
     ready,
     starting: creation.isPending,

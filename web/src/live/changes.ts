@@ -7,8 +7,6 @@ import { useRound } from './connection.ts';
 import { startFollowing } from './following.ts';
 import { readListsAgain, takeChange } from './lists.ts';
 
-export { infoKey, listKey } from './lists.ts';
-
 /** Follows while `enabled`; `onChange` hears of each one. */
 export function useChanges(enabled: boolean, onChange: (change: Change) => void): void {
   const { parley, connection, refused } = useSession();

@@ -1,7 +1,7 @@
 // Who does the work, when it asks, and the sandbox that it works in.
+import { agentValue, useAgentChoices } from '../session/agents.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { useTexts } from '../texts/texts.tsx';
-import { agentValue, isBuiltin, useNames } from './choices.ts';
+import { useNames } from './choices.ts';
 import { useSettingsForm } from './form.ts';
 import { ChoiceMemberField, NumberMemberField, SwitchMemberField, TextMemberField } from './members.tsx';
 import { Group, Section } from './Section.tsx';
@@ -9,9 +9,7 @@ import type { SectionProps } from './sections.ts';
 
 export function AgentSection({ settings }: SectionProps) {
   const { agent: texts, choices } = useSettingsTexts();
-  const { home } = useTexts();
   const form = useSettingsForm('agent', settings);
-  const agents = useNames('agents') ?? [];
   const analyzers = useNames('securityAnalyzers') ?? [];
   const names: Readonly<Record<string, string>> = { tool_kind: choices.tool_kind };
   const choice = (value: string) => ({ value, label: names[value] ?? value });
@@ -21,10 +19,7 @@ export function AgentSection({ settings }: SectionProps) {
         form={form}
         name="agent"
         value={agentValue(form.text('agent'))}
-        choices={[
-          { value: '', label: home.builtin },
-          ...agents.filter((name) => !isBuiltin(name)).map(choice),
-        ]}
+        choices={useAgentChoices()}
       />
       <SwitchMemberField form={form} name="confirmation_mode" />
       <ChoiceMemberField

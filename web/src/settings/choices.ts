@@ -3,8 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import type { Parley } from '../../../src/client/parley.ts';
 import { useParley } from '../session/session.tsx';
 
-export { agentValue, isBuiltin } from '../session/agents.ts';
-
 export function useNames(list: keyof Parley['options']): readonly string[] | undefined {
   const parley = useParley();
   return useQuery({

@@ -122,7 +122,7 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
       <div className="row">
         {hasNextPage ? (
           <BusyButton busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-            {words.home.more20}
+            {words.home.showMore}
           </BusyButton>
         ) : null}
         {failed > 0 ? (
