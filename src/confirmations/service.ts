@@ -38,10 +38,12 @@ export function createConfirmations({
     id: string,
     { decision, question }: Confirmation,
   ): Promise<void> {
+    const at = new Date(clock()).toISOString();
     const outcome = await database.run(answerQuestion, {
       ...conversationName(principal, id),
       question: question ?? null,
-      events: [eventText(answerEvent(decision), new Date(clock()).toISOString())],
+      events: [eventText(answerEvent(decision), at)],
+      at,
     });
     if (outcome === undefined) throw noConversation();
     if (outcome === 'none')

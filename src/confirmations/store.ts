@@ -2,12 +2,14 @@
 import type { ConversationName } from '../conversations/name.ts';
 import { one, type Queries, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
-import { type Held, heldColumns, tellEvents } from '../lifecycle/store.ts';
+import { type Held, heldColumns, tellAgentState, tellEvents } from '../lifecycle/store.ts';
 
 interface Answer extends ConversationName {
   /** The event that asks; null: whichever waits. */
   readonly question: number | null;
   readonly events: readonly EventText[];
+  /** When, as text for those who read it. */
+  readonly at: string;
 }
 
 /** The number of the log; `none`: nothing waits, or another question does. Undefined: no such conversation. */
@@ -21,7 +23,7 @@ function findConversation(q: Queries, { userId, id }: ConversationName) {
 export const answerQuestion = write(
   'confirmations.answer',
   function* (q, input: Answer): Steps<AnswerOutcome> {
-    const { userId, id, question, events } = input;
+    const { userId, id, question, events, at } = input;
     const open = q.build
       .updateTable('conversations')
       .set({ question: null, active_at: q.now })
@@ -36,6 +38,7 @@ export const answerQuestion = write(
     if (held === undefined)
       return (yield* rows(findConversation(q, input))).length === 0 ? undefined : 'none';
     yield* tellEvents(q, held, events);
+    yield* tellAgentState(q, held, at);
     return { key: held.key };
   },
 );

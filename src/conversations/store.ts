@@ -149,6 +149,7 @@ function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<voi
   const status = changeText({
     conversation_id: c.id,
     status: 'STARTING',
+    agent_state: null,
     title: c.title,
     stop_reason: null,
     at: c.at,

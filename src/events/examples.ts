@@ -27,6 +27,7 @@ export const eventsExample = {
 export const changeExample: Change = {
   conversation_id: '01990f3c5a7b7c1e9d2f4b6a8c0e1f23',
   status: 'STOPPED',
+  agent_state: null,
   title: 'Fix the failing test.',
   stop_reason: { code: 'user', message: 'You stopped it.' },
   at: '2026-01-31T12:05:00.000Z',

@@ -25,6 +25,23 @@ export function mayFollow(from: ConversationStatus, to: ConversationStatus): boo
   return transitions.some((t) => t.from === from && t.to === to);
 }
 
+/** What the agent of a running conversation does, in the words of the log. */
+export const agentStates = ['running', 'awaiting_user_input', 'awaiting_user_confirmation'] as const;
+export type AgentState = (typeof agentStates)[number];
+
+interface StoredProgress {
+  readonly status: string | null;
+  readonly turn_open: number;
+  readonly question: number | null;
+}
+
+/** Null unless the conversation is RUNNING. */
+export function agentStateOf({ status, turn_open, question }: StoredProgress): AgentState | null {
+  if (status !== 'RUNNING') return null;
+  if (question !== null) return 'awaiting_user_confirmation';
+  return turn_open === 0 ? 'awaiting_user_input' : 'running';
+}
+
 /** Why a conversation stopped, with the sentence that people read. */
 export const stopReasons = {
   user: 'You stopped it.',

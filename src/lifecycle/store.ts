@@ -9,7 +9,7 @@ import { countWaitingSteps } from '../conversations/waitingStore.ts';
 import { one, prepared, type Queries, rows, type Steps, write } from '../db/transaction.ts';
 import { deleteEvents, type EventText, insertEvents } from '../events/store.ts';
 import { forgetEventDeliveries, recordDeliveries } from '../webhooks/outboxStore.ts';
-import { type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
+import { agentStateOf, type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
 
 /** When it happens, as text for those who read it. */
 interface Moment {
@@ -24,6 +24,8 @@ export interface Held {
   readonly title: string;
   readonly run_id: string | null;
   readonly next_event: number;
+  readonly turn_open: number;
+  readonly question: number | null;
   readonly stop_code: string | null;
   readonly stop_sentence: string | null;
 }
@@ -36,6 +38,8 @@ export const heldColumns = [
   'title',
   'run_id',
   'next_event',
+  'turn_open',
+  'question',
   'stop_code',
   'stop_sentence',
 ] as const;
@@ -142,7 +146,13 @@ export function* moveTo(q: Queries, held: Held, { to, reason, events, at }: Move
 }
 
 function changeOf(held: Held, status: Change['status'], stop_reason: StopReason | null, at: string): string {
-  return changeText({ conversation_id: held.id, status, title: held.title, stop_reason, at });
+  const agent_state = agentStateOf({ ...held, status });
+  return changeText({ conversation_id: held.id, status, agent_state, title: held.title, stop_reason, at });
+}
+
+/** Tells that the agent of a held conversation does something else than before. */
+export function* tellAgentState(q: Queries, held: Held, at: string): Steps<void> {
+  yield* recordChange(q, held.user_id, changeOf(held, held.status, reasonOf(held), at));
 }
 
 function happeningTo(held: Held) {

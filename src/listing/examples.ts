@@ -7,6 +7,7 @@ export const infoExample: ConversationInfo = {
   title: 'Fix the failing test.',
   last_updated_at: '2026-01-31T12:05:00.000Z',
   status: 'STOPPED',
+  agent_state: null,
   runtime_status: null,
   selected_repository: 'acme/shop',
   selected_branch: 'main',

@@ -112,6 +112,7 @@ for (const kind of databaseKinds) {
         conversation_id: id,
         title: 'Fix the failing test.',
         status: 'STARTING',
+        agent_state: null,
         runtime_status: 'STATUS$WAITING_FOR_WORKER',
         selected_repository: 'acme/shop',
         selected_branch: 'main',

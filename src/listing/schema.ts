@@ -1,7 +1,7 @@
 // Conversations as clients see them, one or many.
 import Type from 'typebox';
-import { conversationStatuses, stopCodes } from '../lifecycle/states.ts';
-import { kib, oneOf, orNull, text } from '../schema.ts';
+import { agentStates, conversationStatuses, stopCodes } from '../lifecycle/states.ts';
+import { kib, nullableOneOf, oneOf, orNull, text } from '../schema.ts';
 import { Usage } from '../usage/schema.ts';
 
 export const listMax = 1_000;
@@ -23,6 +23,9 @@ export const ConversationInfo = Type.Object(
     title: Type.String(),
     last_updated_at: Type.String(),
     status: oneOf(conversationStatuses),
+    agent_state: nullableOneOf(agentStates, {
+      description: 'What its agent does. Null unless it is RUNNING.',
+    }),
     runtime_status: nullableString('What goes on while it starts, or why it waits.'),
     selected_repository: nullableString(),
     selected_branch: nullableString(),

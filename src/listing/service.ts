@@ -4,7 +4,7 @@ import { conversationName, noConversation } from '../conversations/name.ts';
 import type { Database } from '../db/transaction.ts';
 import { invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
-import { type ConversationStatus, reasonOf } from '../lifecycle/states.ts';
+import { agentStateOf, type ConversationStatus, reasonOf } from '../lifecycle/states.ts';
 import { wholeNumber } from '../schema.ts';
 import { conversationTopic } from '../topics.ts';
 import { toUsage } from '../usage/shape.ts';
@@ -54,6 +54,7 @@ export function createListing({ database, followers }: ListingOptions) {
       title: row.title,
       last_updated_at: new Date(row.updated_at).toISOString(),
       status,
+      agent_state: agentStateOf(row),
       runtime_status: queued ? waiting : row.runtime_status,
       selected_repository: row.repository,
       selected_branch: row.branch,

@@ -15,6 +15,8 @@ const infoColumns = [
   'repository',
   'branch',
   'git_provider',
+  'turn_open',
+  'question',
   'runtime_status',
   'stop_code',
   'stop_sentence',

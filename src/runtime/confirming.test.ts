@@ -5,6 +5,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { ending, question, statesOf, told } from '../../test/support/runTalk.ts';
+import { openStream } from '../../test/support/stream.ts';
+import { until } from '../../test/support/until.ts';
 import type { NewEvent } from '../events/shapes.ts';
 import { createEventMapper } from './acp/events.ts';
 import { createConfirming } from './confirming.ts';
@@ -69,6 +71,24 @@ for (const kind of databaseKinds) {
         outcomes.map(({ extras }) => extras?.['outcome']),
         ['completed', 'completed', 'failed'],
       );
+    });
+
+    it('is told to those who follow all conversations, and so is what the agent does before and after', async (t) => {
+      const runs = await startAsking(t, { kind });
+      const { service } = runs;
+      const stream = await openStream(service.url, '/api/events/stream', { key: service.key });
+      t.after(() => stream.cut());
+      const id = await runs.create('ask execute rm one');
+      await question(runs, id);
+      assert.equal((await runs.info(id)).agent_state, 'awaiting_user_confirmation');
+      await confirm(runs, id, { decision: 'allow' });
+      await runs.turns(id, 1);
+      assert.equal((await runs.info(id)).agent_state, 'awaiting_user_input');
+      const states = () => stream.frames().map(({ data }) => JSON.parse(data).agent_state);
+      const waits = 'awaiting_user_input';
+      const expected = [null, waits, 'running', 'awaiting_user_confirmation', 'running', waits];
+      await until('all was told', () => states().length >= expected.length);
+      assert.deepEqual(states(), expected);
     });
 
     it('is closed when the service ends, told as expired, and the agent can ask again', async (t) => {

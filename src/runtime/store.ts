@@ -4,7 +4,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
-import { type Held, heldColumns, moveTo, noRun, retitle, tellEvents } from '../lifecycle/store.ts';
+import {
+  type Held,
+  heldColumns,
+  moveTo,
+  noRun,
+  retitle,
+  tellAgentState,
+  tellEvents,
+} from '../lifecycle/store.ts';
 import { readUsage } from '../usage/columns.ts';
 
 interface Claim {
@@ -231,6 +239,11 @@ const findStep = prepared((q: Queries, { key, runId }: Run) =>
     .where('run_id', '=', runId),
 );
 
+/** Whether its agent begins or ends a turn, or waits for an answer, or no longer does. */
+function turnsAgent({ asks, progress = {} }: RunRecord): boolean {
+  return asks !== undefined || progress.turn_open !== undefined || progress.question !== undefined;
+}
+
 /** Records what a run did, once, however often it is sent. */
 export const recordRun = write('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
   const { events, to, reason = null, step, asks, at } = record;
@@ -240,8 +253,11 @@ export const recordRun = write('runtime.record', function* (q, record: RunRecord
     if (last === undefined || last.steps < step) return undefined;
     return asks === undefined || last.question === null ? unknownId : last.question - asks;
   }
-  if (to === undefined || to === held.status) yield* tellEvents(q, held, events);
-  else yield* moveTo(q, held, { to, reason, events, at });
+  if (to !== undefined && to !== held.status) yield* moveTo(q, held, { to, reason, events, at });
+  else {
+    yield* tellEvents(q, held, events);
+    if (held.status === 'RUNNING' && turnsAgent(record)) yield* tellAgentState(q, held, at);
+  }
   return held.next_event;
 });
 

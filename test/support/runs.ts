@@ -64,6 +64,7 @@ export interface TestEvent {
 
 export interface Info {
   readonly status: string;
+  readonly agent_state: string | null;
   readonly runtime_status: string | null;
   readonly stop_reason: { readonly code: string; readonly message: string } | null;
 }

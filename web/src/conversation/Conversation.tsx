@@ -6,7 +6,7 @@ import { useRound } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
-import { endedByItself } from '../parts/StatusBadge.tsx';
+import { activityOf, endedByItself } from '../parts/status.ts';
 import { isRefused, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -18,7 +18,6 @@ import { useActions, useInfo, useInfoAgain } from './info.ts';
 import { type LogView, useLog } from './log.ts';
 import { Progress } from './Progress.tsx';
 import { ConversationId } from './QuestionView.tsx';
-import { activityOf } from './standing.ts';
 import { TimelineView } from './TimelineView.tsx';
 import { Unfolded } from './unfolded.ts';
 import { Writer } from './Writer.tsx';
@@ -112,7 +111,7 @@ export function Conversation({ id }: { readonly id: string }) {
       <div className={detailed ? 'conversation detailed' : 'conversation'}>
         <Header
           info={info}
-          activity={activityOf(log.state)}
+          activity={activityOf(log.state.agentState)}
           actions={actions}
           onRename={() => setDialog('rename')}
           onDelete={() => setDialog('delete')}

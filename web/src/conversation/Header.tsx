@@ -4,7 +4,8 @@ import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon, type IconName } from '../parts/Icon.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
-import { type Activity, StatusBadge } from '../parts/StatusBadge.tsx';
+import { StatusBadge } from '../parts/StatusBadge.tsx';
+import type { Activity } from '../parts/status.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { useActions } from './info.ts';
 

@@ -1,7 +1,7 @@
 // Below the timeline: what goes on now, or why nothing does.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon } from '../parts/Icon.tsx';
-import { endedBadly } from '../parts/StatusBadge.tsx';
+import { endedBadly } from '../parts/status.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { LogState } from './items.ts';
 import { standingText, startStep, startSteps } from './standing.ts';

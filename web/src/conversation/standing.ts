@@ -1,6 +1,6 @@
 // How a conversation stands, in a sentence: what is told to whoever does not see it.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import type { Activity } from '../parts/StatusBadge.tsx';
+import { activityOf } from '../parts/status.ts';
 import type { Texts } from '../texts/en.ts';
 import type { LogState } from './items.ts';
 
@@ -19,12 +19,6 @@ export function startStep({ runtime_status: status }: Pick<ConversationInfo, 'ru
   return { index, name: startSteps[index], details: rest.join(': ') };
 }
 
-export function activityOf({ agentState }: LogState): Activity | undefined {
-  if (agentState === 'running') return 'working';
-  if (agentState === 'awaiting_user_input') return 'waiting';
-  return agentState === 'awaiting_user_confirmation' ? 'asking' : undefined;
-}
-
 /** Empty where nothing is known. */
 export function standingText(
   info: ConversationInfo | undefined,
@@ -38,6 +32,6 @@ export function standingText(
     return name === undefined ? status.STARTING : conversation.runtime[name];
   }
   if (state.question !== undefined) return conversation.asks(state.question.about);
-  const activity = activityOf(state);
+  const activity = activityOf(state.agentState);
   return activity === undefined ? status.RUNNING : status[activity];
 }

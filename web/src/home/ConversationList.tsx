@@ -6,7 +6,8 @@ import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { choiceKey, type ListChoice } from '../live/lists.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
-import { endedByItself, StatusBadge } from '../parts/StatusBadge.tsx';
+import { StatusBadge } from '../parts/StatusBadge.tsx';
+import { activityOf, endedByItself } from '../parts/status.ts';
 import { useParley } from '../session/session.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
@@ -43,7 +44,7 @@ function Row({ info }: { readonly info: ConversationInfo }) {
     <li>
       <Link href={`/conversations/${encodeURIComponent(info.conversation_id)}`} className="row">
         <span className="title">{info.title}</span>
-        <StatusBadge info={info} />
+        <StatusBadge info={info} activity={activityOf(info.agent_state)} />
         <span className="about">
           {where === '' ? null : <span className="mono">{where}</span>}
           {endedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}

@@ -22,10 +22,11 @@ function changeOf(id: string, status: Change['status']): Change {
   return {
     conversation_id: id,
     status,
+    agent_state: null,
     title: 'T',
     stop_reason: null,
     at: '2026-01-01T00:00:00.000Z',
-  } as Change;
+  };
 }
 
 function statusesIn(queries: QueryClient, key: readonly unknown[]) {

@@ -27,6 +27,7 @@ function changed(info: ConversationInfo, change: Change): ConversationInfo[] {
     {
       ...info,
       status: change.status,
+      agent_state: change.agent_state,
       title: change.title,
       stop_reason: change.stop_reason,
       last_updated_at: change.at,

@@ -3,11 +3,11 @@ import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } fro
 import { Link, useLocation, useRoute } from 'wouter';
 import type { Change } from '../../../src/client/parley.ts';
 import { useChanges } from '../live/changes.ts';
+import { createNews } from '../live/news.ts';
 import { playSound } from '../live/sound.ts';
 import { Dialog } from '../parts/Dialog.tsx';
 import { Icon, type IconName } from '../parts/Icon.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
-import { endedByItself } from '../parts/StatusBadge.tsx';
 import { someDraft } from '../session/drafts.ts';
 import { useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
@@ -34,15 +34,19 @@ function useLanguage(): void {
   }, [language, speak]);
 }
 
-/** Hears of what happens to all conversations; ends that nobody asked for are worth a sound. */
+/** Hears of what happens to all conversations. */
 function useNews(): void {
   const { data: settings } = useSettings();
   const [inConversation] = useRoute('/conversations/:id');
   const sounds = useRef(false);
   sounds.current = settings?.enable_sound_notifications ?? false;
-  const onChange = useCallback((change: Change) => {
-    if (sounds.current && endedByItself(change)) playSound();
-  }, []);
+  const [isNews] = useState(createNews);
+  const onChange = useCallback(
+    (change: Change) => {
+      if (isNews(change) && sounds.current) playSound();
+    },
+    [isNews],
+  );
   // A conversation has a stream of its own; browsers allow a host only a few at once.
   useChanges(!inConversation, onChange);
 }
