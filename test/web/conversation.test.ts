@@ -206,7 +206,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('The last one').waitFor();
   });
 
-  it('sounds when the agent waits and when it ends by itself, where the settings want it', async (t) => {
+  it('sounds when the agent waits and when it ends by itself, also in the list, where the settings want it', async (t) => {
     const runs = await startRuns({ settings: { enable_sound_notifications: true } }, t);
     const id = await runs.create('say hello');
     await runs.turns(id, 1);
@@ -228,5 +228,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.locator('.at-work').getByText('You stopped it.').waitFor();
     assert.equal(await sounds(), 3);
+    await page.getByRole('link', { name: 'To your conversations' }).click();
+    await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();
+    await runs.say(id, 'say from afar');
+    await page.locator('.rows').getByText('Waits for you').waitFor();
+    await until('it sounds in the list, too', async () => (await sounds()) === 4);
   });
 });
