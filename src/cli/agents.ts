@@ -13,6 +13,8 @@ import { probeBubblewrap } from '../runtime/sandbox/probe.ts';
 import { processSandbox } from '../runtime/sandbox/process.ts';
 import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
+import { exits } from './exits.ts';
+import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import { formatTable } from './table.ts';
 
 /** A trial is in no container. */
@@ -92,19 +94,18 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
   if (choice.missing !== undefined) throw new RefusalError(choice.missing);
   const { profile, found } = choice;
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
-  const end = new AbortController();
-  const interrupt = () => end.abort();
-  for (const name of endingSignals) process.once(name, interrupt);
   try {
-    const sandbox = await getSandbox(sandboxChoice, folder);
-    const version = found.version === undefined ? '' : ` ${found.version}`;
-    process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}\n`);
-    const mode = confirm ? 'ask' : 'auto';
-    const { signal } = end;
-    const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
-    return (await tryAgent(trial)) ? 0 : 1;
+    return await untilInterrupted(endingSignals, async (signal) => {
+      const sandbox = await getSandbox(sandboxChoice, folder);
+      const version = found.version === undefined ? '' : ` ${found.version}`;
+      process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}\n`);
+      const mode = confirm ? 'ask' : 'auto';
+      const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
+      const isGood = await tryAgent(trial);
+      if (signal.aborted) return exitOfSignal(signal.reason);
+      return isGood ? exits.done : exits.failed;
+    });
   } finally {
-    for (const name of endingSignals) process.removeListener(name, interrupt);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -124,7 +125,8 @@ async function run(argv: readonly string[]): Promise<number> {
   if (action === 'list' && name === undefined) return list(values.json);
   if (action !== 'test' || name === undefined || rest.length > 0)
     throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
-  const { sandbox, confirm, model } = values;
+  const { sandbox, confirm, model, json } = values;
+  if (json) throw new RefusalError('"parley agents test" has no --json: its exit code says how it went.');
   if (!trialSandboxes.includes(sandbox))
     throw new RefusalError(`--sandbox must be one of ${trialSandboxes.join(', ')}.`);
   return test({ name, sandbox, confirm, model });

@@ -10,8 +10,10 @@ export interface Command {
 export interface Entry {
   readonly name: string;
   readonly summary: string;
-  /** What may follow it, for completion: words of its own, or ids of conversations. */
-  readonly words?: readonly string[] | 'ids';
+  /** What may follow it, for completion: words of its own, the id of one conversation, or any number of them. */
+  readonly words?: readonly string[] | 'id' | 'ids';
+  /** Whether its words are a message, in which options are only what stands before it. */
+  readonly takesMessage?: true;
   /** Loaded when it is asked for, so that a small command need not wait for a large one. */
   readonly load: () => Promise<Command>;
 }

@@ -13,26 +13,28 @@ export const groups: readonly Group[] = [
       {
         name: 'new',
         summary: 'Start a conversation',
+        takesMessage: true,
         load: async () => (await import('./new.ts')).newConversation,
       },
       { name: 'list', summary: 'List conversations', load: async () => (await import('./list.ts')).list },
-      { name: 'show', summary: 'Show one', words: 'ids', load: async () => (await import('./show.ts')).show },
+      { name: 'show', summary: 'Show one', words: 'id', load: async () => (await import('./show.ts')).show },
       {
         name: 'follow',
         summary: 'Show what happens in one',
-        words: 'ids',
+        words: 'id',
         load: async () => (await import('./follow.ts')).follow,
       },
       {
         name: 'send',
         summary: 'Say something to the agent',
-        words: 'ids',
+        words: 'id',
+        takesMessage: true,
         load: async () => (await import('./send.ts')).send,
       },
       {
         name: 'confirm',
         summary: 'Answer the question of an agent',
-        words: 'ids',
+        words: 'id',
         load: async () => (await import('./send.ts')).confirm,
       },
       {
@@ -56,7 +58,7 @@ export const groups: readonly Group[] = [
       {
         name: 'diff',
         summary: 'Show what one has changed',
-        words: 'ids',
+        words: 'id',
         load: async () => (await import('./diff.ts')).diff,
       },
     ],

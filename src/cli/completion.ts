@@ -7,6 +7,8 @@ const help = `Usage: parley completion [bash]
 Prints a script that completes commands, options and ids of conversations in bash. Read it in your ~/.bashrc:
 
   eval "$(parley completion)"
+
+zsh takes it, too, after: autoload -U +X bashcompinit && bashcompinit
 `;
 
 /** Those that its help names. */
@@ -16,13 +18,16 @@ function optionsOf(text: string): string[] {
 
 const idsMax = 100;
 
-/** Whichever way it is called, such as ./parley, the same program is asked for the ids. */
+/**
+ * Whichever way it is called, such as ./parley, the same program is asked for the ids. Bash expands what it is offered,
+ * so that only ids without characters that mean something to it may come through.
+ */
 const script = (
   commands: readonly Entry[],
   lines: readonly string[],
 ) => `# Completes parley in bash: eval "$(parley completion)"
 _parley_ids() {
-  "$1" list --json --limit ${idsMax} 2>/dev/null | sed -n 's/^{"conversation_id":"\\([^"]*\\)".*/\\1/p'
+  "$1" list --json --limit ${idsMax} 2>/dev/null | sed -n 's/^{"conversation_id":"\\([A-Za-z0-9._:-]*\\)".*/\\1/p'
 }
 _parley() {
   local word=\${COMP_WORDS[COMP_CWORD]} words='' options=''
@@ -34,10 +39,10 @@ ${lines.join('\n')}
     words='${commands.map(({ name }) => name).join(' ')} --help --version'
   elif [ "\${word#-}" != "$word" ]; then
     words="$options --help"
-  elif [ "$COMP_CWORD" -gt 2 ] || [ "$words" = '' ]; then
-    [ "\${COMP_WORDS[1]}:$COMP_CWORD" = confirm:3 ] && words='allow always reject' || words=''
-  elif [ "$words" = ids ]; then
+  elif [ "$words" = ids ] || [ "$words:$COMP_CWORD" = id:2 ]; then
     words=$(_parley_ids "\${COMP_WORDS[0]}")
+  elif [ "$COMP_CWORD" -gt 2 ]; then
+    [ "\${COMP_WORDS[1]}:$COMP_CWORD" = confirm:3 ] && words='allow always reject' || words=''
   fi
   # Without words of ours bash offers files.
   [ "$words" = '' ] || COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -53,7 +58,7 @@ export function createCompletion(commands: readonly Entry[]): Command {
     const lines = await Promise.all(
       commands.map(async ({ name, words = [], load }) => {
         const options = optionsOf((await load()).help).join(' ');
-        const own = words === 'ids' ? 'ids' : words.join(' ');
+        const own = typeof words === 'string' ? words : words.join(' ');
         return `    ${name}) words='${own}'; options='${options}' ;;`;
       }),
     );

@@ -3,27 +3,25 @@ import { type ConversationInfo, type Parley, ParleyError } from '../client/parle
 import { RefusalError } from '../errors.ts';
 
 const pageSize = 1_000;
-const pagesMax = 10;
+const lookedAtMax = 10_000;
 const shownMax = 5;
+
+export const sayWhich = 'Say which conversation; "parley list" shows them.';
 
 async function listBeginning(parley: Parley, beginning: string): Promise<ConversationInfo[]> {
   const found: ConversationInfo[] = [];
-  let page_id: string | null = null;
-  for (let page = 0; page < pagesMax; page++) {
-    const filter: { limit: number; page_id?: string } =
-      page_id === null ? { limit: pageSize } : { limit: pageSize, page_id };
-    const { results, next_page_id } = await parley.conversations.list(filter);
-    found.push(...results.filter((info) => info.conversation_id.startsWith(beginning)));
-    if (next_page_id === null) break;
-    page_id = next_page_id;
+  let left = lookedAtMax;
+  for await (const info of parley.conversations.all({ limit: pageSize })) {
+    if (info.conversation_id.startsWith(beginning)) found.push(info);
+    left -= 1;
+    if (left === 0) break;
   }
   return found;
 }
 
 /** Looks at the newest 10,000. Throws `not_found`, or a refusal where several could be meant. */
 export async function getConversation(parley: Parley, typed: string | undefined): Promise<ConversationInfo> {
-  if (typed === undefined || typed === '')
-    throw new RefusalError('Say which conversation; "parley list" shows them.');
+  if (typed === undefined || typed === '') throw new RefusalError(sayWhich);
   try {
     return await parley.conversations.get(typed);
   } catch (error) {

@@ -11,6 +11,8 @@ export const exits = {
   asks: 5,
   stopped: 6,
   interrupted: 130,
+  readerLeft: 141,
+  terminated: 143,
 } as const;
 
 /** For the help of commands that speak to a service. */
@@ -20,7 +22,7 @@ export const exitHelp = `Exit codes: 0 done, 1 failed, 2 wrong use, 3 there is n
 
 export const followExitHelp = `With --follow it ends when the agent waits for you, and says how it went:
             0 it has ended its turn, 1 it failed, 5 it asks for leave, 6 it was stopped or reached a limit,
-            130 you left with Ctrl-C: the conversation goes on.
+            130 you left with Ctrl-C, 143 somebody ended the command: the conversation goes on.
 `;
 
 export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000, or at PORT) with the key in PARLEY_KEY,
@@ -44,6 +46,14 @@ const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {
   invalid: exits.misused,
   bad_limit: exits.misused,
   body_too_large: exits.misused,
+  headers_too_large: exits.misused,
+  malformed_json: exits.misused,
+  malformed_request: exits.misused,
+  unsupported_media_type: exits.misused,
+  conversation_exists: exits.misused,
+  idempotency_key_reused: exits.misused,
+  secret_exists: exits.misused,
+  limit_reached: exits.misused,
 };
 
 export function exitOfError({ code }: ParleyError): number {

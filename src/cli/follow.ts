@@ -7,7 +7,7 @@ import { getConversation } from './conversationId.ts';
 import { connectionHelp, exitHelp, followExitHelp, outputHelp } from './exits.ts';
 import { followConversation } from './following.ts';
 import { createOutput, outputOptions } from './output.ts';
-import { linesMaxOf } from './timelineOptions.ts';
+import { linesMaxOf } from './timeline.ts';
 
 const help = `Usage: parley follow ID [--from N] [--stay] [--full] [--json|--text]
 

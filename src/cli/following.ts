@@ -1,11 +1,12 @@
 // Follows a conversation until its agent waits for its user, and shows what happens.
-import type { ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
-import { type AgentState, nextState, unknownState, waitsForUser } from './agentState.ts';
+
+import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
 import { exitOfStop, exits } from './exits.ts';
+import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import type { Output } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { showProgress } from './progress.ts';
-import { createTimeline, describeQuestion } from './timeline.ts';
+import { createTimeline, tellQuestion } from './timeline.ts';
 
 export interface Following {
   readonly parley: Parley;
@@ -17,14 +18,6 @@ export interface Following {
   readonly stay: boolean;
   /** Of one output; Infinity shows all. */
   readonly linesMax: number;
-}
-
-const tailEvents = 50;
-
-/** The newest event, and what the log tells of the agent up to it. */
-async function readTail(parley: Parley, id: string): Promise<{ newest: number; state: AgentState }> {
-  const { events } = await parley.conversations.events(id, { reverse: true, limit: tailEvents });
-  return { newest: events[0]?.id ?? -1, state: events.reverse().reduce(nextState, unknownState) };
 }
 
 function printer({ output, linesMax }: Following): (event: ParleyEvent) => void {
@@ -42,39 +35,31 @@ function reportConnection({ output }: Following): (state: 'live' | 'reconnecting
   };
 }
 
-/** Calls `work` with a signal that Ctrl-C ends. */
-async function untilInterrupted<Out>(work: (signal: AbortSignal) => Promise<Out>): Promise<Out> {
-  const ending = new AbortController();
-  const end = () => ending.abort();
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const name of signals) process.once(name, end);
-  try {
-    return await work(ending.signal);
-  } finally {
-    for (const name of signals) process.removeListener(name, end);
-  }
-}
-
-/** Shows events until the agent waits. Undefined: the reader left. */
-async function showUntilWaiting(following: Following, signal: AbortSignal): Promise<AgentState | undefined> {
+/** Shows events until the agent waits, or a signal ends it: then its name is returned. */
+async function showUntilWaiting(
+  following: Following,
+  signal: AbortSignal,
+): Promise<AgentState | NodeJS.Signals> {
   const { parley, id, from, stay } = following;
   const print = printer(following);
-  const tail = await readTail(parley, id);
-  if (!stay && tail.newest < from && waitsForUser(tail.state)) return tail.state;
-  let state = tail.newest < from ? tail.state : unknownState;
   const progress = showProgress({ ...following, signal });
+  let isLoading = false;
+  const show = (event: ParleyEvent) => {
+    progress.clear();
+    print(event);
+    if (event.observation === 'agent_state_changed') isLoading = event.extras?.['agent_state'] === 'loading';
+    progress.set(isLoading);
+  };
+  const options = { from, signal, onState: reportConnection(following) };
   try {
-    for await (const event of parley.events(id, { from, signal, onState: reportConnection(following) })) {
-      progress.clear();
-      print(event);
-      state = nextState(state, event);
-      if (!stay && event.id >= tail.newest && waitsForUser(state)) return state;
-      progress.set(event.id >= tail.newest && state.name === 'loading');
-    }
-    return undefined;
+    if (!stay) return await parley.untilWaiting(id, { ...options, onEvent: show });
+    for await (const event of parley.events(id, options)) show(event);
+  } catch (error) {
+    if (!signal.aborted) throw error;
   } finally {
     progress.end();
   }
+  return signal.reason;
 }
 
 function explain(
@@ -87,9 +72,7 @@ function explain(
     if (!isJson) text(sentence);
   };
   if (state.name === 'awaiting_user_confirmation') {
-    const what = state.question === undefined ? '' : `\n  ${describeQuestion(state.question, style)}`;
-    say(`\n${style(['bold', 'yellow'], 'The agent asks for your leave:')}${what}\n`);
-    say(`  parley confirm ${id} allow      or: always, reject\n`);
+    say(tellQuestion(id, state.question, style));
     return exits.asks;
   }
   if (state.name !== 'stopped') {
@@ -103,8 +86,8 @@ function explain(
 /** Returns the exit code, which tells how it ended. */
 export async function followConversation(following: Following): Promise<number> {
   const { parley, output, id } = following;
-  const state = await untilInterrupted((signal) => showUntilWaiting(following, signal));
-  if (state !== undefined) return explain(following, state, await parley.conversations.get(id));
+  const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(following, signal));
+  if (typeof end !== 'string') return explain(following, end, await parley.conversations.get(id));
   output.note(`\nLeft. The conversation goes on: parley follow ${id}, or parley stop ${id}\n`);
-  return exits.interrupted;
+  return exitOfSignal(end);
 }

@@ -1,4 +1,4 @@
-// `parley list` and `parley show`: conversations as they are.
+// `parley list`: conversations as they are.
 import { parseArgs } from 'node:util';
 import type { ConversationInfo, ConversationStatus, ListFilter } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
@@ -6,7 +6,7 @@ import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions, type Style } from './output.ts';
-import { plainLine } from './plainText.ts';
+import { plainLine, shorten } from './plainText.ts';
 import { describeRuntimeStatus } from './progress.ts';
 import { formatTable } from './table.ts';
 
@@ -54,13 +54,12 @@ export function shortTime(time: string): string {
 }
 
 function toRow(info: ConversationInfo): string[] {
-  const title = plainLine(info.title);
   return [
     info.conversation_id,
     describeStatus(info, (_, text) => text),
     shortTime(info.created_at),
     plainLine(info.selected_repository ?? ''),
-    title.length > titleMax ? `${title.slice(0, titleMax - 1)}…` : title,
+    shorten(plainLine(info.title), titleMax),
   ];
 }
 
@@ -83,23 +82,13 @@ async function run(argv: readonly string[]): Promise<number> {
     ...(repo === undefined ? {} : { selected_repository: repo }),
     ...(search === undefined ? {} : { q: search }),
   };
-  const parley = connect();
   const rows: string[][] = [];
   let left = max;
-  let page_id: string | null = '';
-  while (page_id !== null && left > 0) {
-    const limit = Math.min(left, pageSize);
-    const page = await parley.conversations.list({
-      ...filter,
-      limit,
-      ...(page_id === '' ? {} : { page_id }),
-    });
-    for (const info of page.results) {
-      if (output.isJson) output.json(info);
-      else rows.push(toRow(info));
-    }
-    left -= page.results.length;
-    page_id = page.next_page_id;
+  for await (const info of connect().conversations.all({ ...filter, limit: Math.min(max, pageSize) })) {
+    if (output.isJson) output.json(info);
+    else rows.push(toRow(info));
+    left -= 1;
+    if (left === 0) break;
   }
   if (output.isJson) return exits.done;
   if (rows.length === 0) output.note('There are none. Start one with: parley new "…"\n');

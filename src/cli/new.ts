@@ -8,7 +8,7 @@ import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './e
 import { followConversation } from './following.ts';
 import { readImage, readMcpFile, readMessage } from './inputs.ts';
 import { createOutput, outputOptions } from './output.ts';
-import { linesMaxOf } from './timelineOptions.ts';
+import { linesMaxOf } from './timeline.ts';
 
 const help = `Usage: parley new "MESSAGE" [options]
        parley new [options] < FILE

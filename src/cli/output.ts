@@ -27,17 +27,8 @@ export const outputOptions = {
   text: { type: 'boolean', default: false },
 } as const;
 
-/** A reader that goes away, such as head, ends the program quietly. */
-function endWithReader(): void {
-  if (process.stdout.listenerCount('error') > 0) return;
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE') process.exit(0);
-  });
-}
-
 export function createOutput({ json, text }: { readonly json: boolean; readonly text: boolean }): Output {
   if (json && text) throw new RefusalError('Say --json or --text, not both.');
-  endWithReader();
   const isJson = json || (!text && !process.stdout.isTTY);
   return {
     isJson,

@@ -15,10 +15,15 @@ export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** JSON in one line, without characters that some terminals obey. */
-export function jsonLine(value: unknown): string {
+/** At most so many characters, none of them torn in two. */
+export function shorten(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** JSON without characters that some terminals obey: in one line, or with so many spaces before what is inside. */
+export function jsonLine(value: unknown, spaces = 0): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return `${JSON.stringify(value)
+  return `${JSON.stringify(value, null, spaces)
     .replace(/[\u007f-\u009f]/g, escaped)
     .replace(directions, escaped)}\n`;
 }

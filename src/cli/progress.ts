@@ -16,7 +16,7 @@ const sentences: Readonly<Record<string, string>> = {
 /** What `runtime_status` means, with what it says beside. */
 export function describeRuntimeStatus(status: string | null): string {
   const [name = '', ...rest] = (status ?? '').split(': ');
-  const sentence = sentences[name] ?? plainLine(name);
+  const sentence = (Object.hasOwn(sentences, name) ? sentences[name] : undefined) ?? plainLine(name);
   return [sentence, ...rest.map(plainLine)].filter((part) => part !== '').join(': ');
 }
 

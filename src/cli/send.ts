@@ -9,7 +9,7 @@ import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './e
 import { followConversation } from './following.ts';
 import { readImage, readMessage } from './inputs.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
-import { linesMaxOf } from './timelineOptions.ts';
+import { linesMaxOf } from './timeline.ts';
 
 const followOptions = {
   ...outputOptions,

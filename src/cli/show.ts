@@ -1,8 +1,8 @@
 // `parley show`: one conversation, what it took, and what was said last.
 import { parseArgs } from 'node:util';
+import { type AgentState, nextState, unknownState, waitsForUser } from '../client/agentState.ts';
 import type { ConversationInfo, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
-import { nextState, unknownState } from './agentState.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -10,7 +10,7 @@ import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { describeStatus, shortTime } from './list.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
 import { plainLine, plainText } from './plainText.ts';
-import { describeQuestion } from './timeline.ts';
+import { tellQuestion } from './timeline.ts';
 
 const tailEvents = 50;
 
@@ -21,13 +21,20 @@ Shows a conversation: what it does or why it has stopped, what it took of its mo
 ${connectionHelp}${outputHelp}
 ${exitHelp}`;
 
-function facts(info: ConversationInfo, { style }: Output): string {
+/** Running is both: whether its agent works or waits is in the log. */
+function activityOf({ status }: ConversationInfo, state: AgentState): string {
+  if (status !== 'RUNNING') return '';
+  if (state.question !== undefined) return ': asks for your leave';
+  return waitsForUser(state) ? ': waits for you' : ': works';
+}
+
+function facts(info: ConversationInfo, state: AgentState, { style }: Output): string {
   const { usage, stop_reason: reason } = info;
   const tokens = (count: number) => count.toLocaleString('en');
   const repository = [info.selected_repository, info.selected_branch].filter((part) => part !== null);
   const rows: [string, string][] = [
     ['Id', info.conversation_id],
-    ['Status', describeStatus(info, style)],
+    ['Status', describeStatus(info, style) + activityOf(info, state)],
     ...(reason === null ? [] : [['', plainLine(reason.message)] as [string, string]]),
     ...(repository.length === 0 ? [] : [['Repository', plainLine(repository.join(' '))] as [string, string]]),
     ['Created', shortTime(info.created_at)],
@@ -41,15 +48,23 @@ function facts(info: ConversationInfo, { style }: Output): string {
   return `${style('bold', plainLine(info.title))}\n${lines.join('')}`;
 }
 
-/** What the agent said last, and what it asks. */
-async function lastWords(parley: Parley, id: string, { style }: Output): Promise<string> {
+/** What the newest events tell. */
+async function readTail(parley: Parley, id: string) {
   const { events } = await parley.conversations.events(id, { reverse: true, limit: tailEvents });
   const said = events.find(({ source, action }) => source === 'agent' && action === 'message');
-  const { question } = events.reverse().reduce(nextState, unknownState);
-  const words = said === undefined ? '' : `\n${plainText(String(said.args?.['content'] ?? '')).trimEnd()}\n`;
-  if (question === undefined) return words;
-  const asks = style(['bold', 'yellow'], 'The agent asks for your leave:');
-  return `${words}\n${asks}\n  ${describeQuestion(question, style)}\n  parley confirm ${id} allow      or: always, reject\n`;
+  const words = said?.args?.['content'];
+  return {
+    words: typeof words === 'string' ? plainText(words).trimEnd() : '',
+    state: events.reverse().reduce(nextState, unknownState),
+  };
+}
+
+async function describe(parley: Parley, info: ConversationInfo, output: Output): Promise<string> {
+  const { words, state } = await readTail(parley, info.conversation_id);
+  const said = words === '' ? '' : `\n${words}\n`;
+  const asks =
+    state.question === undefined ? '' : tellQuestion(info.conversation_id, state.question, output.style);
+  return `${facts(info, state, output)}${said}${asks}`;
 }
 
 async function run(argv: readonly string[]): Promise<number> {
@@ -64,7 +79,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const parley = connect();
   const info = await getConversation(parley, typed);
   if (output.isJson) output.json(info);
-  else output.text(facts(info, output) + (await lastWords(parley, info.conversation_id, output)));
+  else output.text(await describe(parley, info, output));
   return exits.done;
 }
 

@@ -1,9 +1,9 @@
 // Events as people read them in a terminal.
 import type { ParleyEvent } from '../client/parley.ts';
 import type { Style } from './output.ts';
-import { plainLine, plainText } from './plainText.ts';
+import { plainLine, plainText, shorten } from './plainText.ts';
 
-export interface TimelineOptions {
+interface TimelineOptions {
   readonly style: Style;
   /** Of one output; the middle of what is longer is left out. */
   readonly linesMax: number;
@@ -12,6 +12,16 @@ export interface TimelineOptions {
 type Members = Readonly<Record<string, unknown>>;
 type Teller = (event: ParleyEvent, options: TimelineOptions) => string | undefined;
 
+const linesUsual = 24;
+const inputCharsMax = 200;
+const outcomeCharsMax = 500;
+
+/** How much of one output is shown. */
+export function linesMaxOf(full: boolean): number {
+  return full ? Number.POSITIVE_INFINITY : linesUsual;
+}
+
+/** A log may hold anything, for it may have come in with `replay_json`. */
 const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
 function indent(text: string): string {
@@ -42,7 +52,7 @@ export function colourDiff(diff: string, style: Style): string {
 
 function inputText(args: Members): string {
   const text = plainLine(JSON.stringify(args['arguments'] ?? {}));
-  return text === '{}' ? '' : ` ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
+  return text === '{}' ? '' : ` ${shorten(text, inputCharsMax)}`;
 }
 
 /** What a tool is used for, in a line or more. */
@@ -55,7 +65,7 @@ function describeUse(event: ParleyEvent, options: TimelineOptions): string | und
       return `${style('cyan', '$')} ${style('bold', plainText(textOf(args['command'])))}`;
     case 'edit': {
       const diff = textOf(args['diff']);
-      const head = style('cyan', `± ${textOf(args['operation']) || 'edit'} ${path}`);
+      const head = style('cyan', `± ${plainLine(textOf(args['operation'])) || 'edit'} ${path}`);
       return diff === '' ? head : `${head}\n${indent(colourDiff(block(diff, options), style))}`;
     }
     case 'read':
@@ -76,61 +86,75 @@ const tellUse: Teller = (event, options) => {
   return used === undefined ? undefined : `${used}\n`;
 };
 
+const planMarks: ReadonlyMap<unknown, string> = new Map([
+  ['done', '✓'],
+  ['in_progress', '▸'],
+  ['todo', '·'],
+]);
+
 function tellPlan({ args }: ParleyEvent, { style }: TimelineOptions): string {
-  const tasks = Array.isArray(args?.['task_list']) ? (args['task_list'] as Members[]) : [];
-  const marks: Readonly<Record<string, string>> = { done: '✓', in_progress: '▸', todo: '·' };
+  const tasks: readonly unknown[] = Array.isArray(args?.['task_list']) ? args['task_list'] : [];
   const lines = tasks.map((task) => {
-    const line = `${marks[textOf(task['status'])] ?? '·'} ${plainLine(textOf(task['title']))}`;
-    return task['status'] === 'done' ? style('dim', line) : line;
+    const { status, title } = (task ?? {}) as Members;
+    const line = `${planMarks.get(status) ?? '·'} ${plainLine(textOf(title))}`;
+    return status === 'done' ? style('dim', line) : line;
   });
   return `${style('bold', 'Plan')}\n${indent(lines.join('\n'))}\n`;
 }
 
-const actions: Readonly<Record<string, Teller>> = {
-  message: ({ source, args }, { style }) => {
-    const text = plainText(textOf(args?.['content'])).trim();
-    const images = Array.isArray(args?.['image_urls']) ? args['image_urls'].length : 0;
-    const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
-    return source === 'user' ? `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n` : `${text}\n`;
-  },
-  think: ({ args }, { style, ...options }) =>
-    `${style(['dim', 'italic'], block(textOf(args?.['thought']), { style, ...options }))}\n`,
-  task_tracking: tellPlan,
-  change_agent_state: ({ message }, { style }) =>
-    `${style(['bold', 'blue'], 'You:')} ${plainLine(message)}\n`,
-  run: tellUse,
-  edit: tellUse,
-  read: tellUse,
-  browse: tellUse,
-  call_tool: tellUse,
-  call_tool_mcp: tellUse,
-};
+const actions: ReadonlyMap<string, Teller> = new Map(
+  Object.entries<Teller>({
+    message: ({ source, args }, { style }) => {
+      const text = plainText(textOf(args?.['content'])).trim();
+      const images = Array.isArray(args?.['image_urls']) ? args['image_urls'].length : 0;
+      const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
+      return source === 'user' ? `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n` : `${text}\n`;
+    },
+    think: ({ args }, { style, ...options }) =>
+      `${style(['dim', 'italic'], block(textOf(args?.['thought']), { style, ...options }))}\n`,
+    task_tracking: tellPlan,
+    change_agent_state: ({ message }, { style }) =>
+      `${style(['bold', 'blue'], 'You:')} ${plainLine(textOf(message))}\n`,
+    run: tellUse,
+    edit: tellUse,
+    read: tellUse,
+    browse: tellUse,
+    call_tool: tellUse,
+    call_tool_mcp: tellUse,
+  }),
+);
 
 /** Where it did not go well; otherwise its beginning has said it. */
 function tellOutcome({ content, extras }: ParleyEvent, { style }: TimelineOptions): string {
   if (extras?.['outcome'] !== 'failed' && extras?.['outcome'] !== 'unfinished') return '';
-  const why = plainLine(content ?? '') || `It is ${extras['outcome']}.`;
-  return `${indent(style('red', why.slice(0, 500)))}\n`;
+  const why = plainLine(textOf(content)) || `It is ${extras['outcome']}.`;
+  return `${indent(style('red', shorten(why, outcomeCharsMax)))}\n`;
 }
 
-const observations: Readonly<Record<string, Teller>> = {
-  run: ({ content, extras }, options) => {
-    const { style } = options;
-    const code = (extras?.['metadata'] as Members | undefined)?.['exit_code'];
-    const output = block(content ?? '', options);
-    const end =
-      code === 0 || code === undefined ? '' : `${indent(style('red', `exit code ${String(code)}`))}\n`;
-    return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
-  },
-  edit: tellOutcome,
-  read: tellOutcome,
-  browse: tellOutcome,
-  call_tool: tellOutcome,
-  mcp: tellOutcome,
-  notice: ({ content }, { style }) => `${style('yellow', `! ${plainText(content ?? '')}`)}\n`,
-  error: ({ content }, options) => `${options.style('red', `✗ ${block(content ?? '', options)}`)}\n`,
-  workspace_removed: ({ content }, { style }) => `${style('yellow', `! ${plainText(content ?? '')}`)}\n`,
-};
+function exitCodeOf(metadata: unknown): string {
+  const { exit_code: code } = (metadata ?? {}) as Members;
+  return typeof code === 'number' ? String(code) : plainLine(textOf(code));
+}
+
+const observations: ReadonlyMap<string, Teller> = new Map(
+  Object.entries<Teller>({
+    run: ({ content, extras }, options) => {
+      const { style } = options;
+      const code = exitCodeOf(extras?.['metadata']);
+      const output = block(textOf(content), options);
+      const end = code === '' || code === '0' ? '' : `${indent(style('red', `exit code ${code}`))}\n`;
+      return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
+    },
+    edit: tellOutcome,
+    read: tellOutcome,
+    browse: tellOutcome,
+    call_tool: tellOutcome,
+    mcp: tellOutcome,
+    notice: ({ content }, { style }) => `${style('yellow', `! ${plainText(textOf(content))}`)}\n`,
+    error: ({ content }, options) => `${options.style('red', `✗ ${block(textOf(content), options)}`)}\n`,
+    workspace_removed: ({ content }, { style }) => `${style('yellow', `! ${plainText(textOf(content))}`)}\n`,
+  }),
+);
 
 /** Edits that have begun; more are forgotten. */
 const openEditsMax = 100;
@@ -140,9 +164,10 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
   /** Those whose change was told when they began: the others tell it when they end. */
   const told = new Set<string>();
   return (event) => {
-    const { action, observation = '', tool_call_id: call = '', args, content = '' } = event;
+    const { action, observation = '', tool_call_id: call = '', args } = event;
+    const content = textOf(event.content);
     if (action === 'edit' && textOf(args?.['diff']) !== '' && told.size < openEditsMax) told.add(call);
-    const tell = action === undefined ? observations[observation] : actions[action];
+    const tell = action === undefined ? observations.get(observation) : actions.get(action);
     const text = tell?.(event, options) ?? '';
     const diffIsNew = action === undefined && observation === 'edit' && !told.delete(call);
     if (!diffIsNew || !content.startsWith('--- ')) return text;
@@ -151,7 +176,14 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
 }
 
 /** What the agent asks leave for, in one line. */
-export function describeQuestion(event: ParleyEvent, style: Style): string {
-  const used = describeUse(event, { style, linesMax: 1 }) ?? plainText(event.message);
+function describeQuestion(event: ParleyEvent, style: Style): string {
+  const used = describeUse(event, { style, linesMax: 1 }) ?? plainText(textOf(event.message));
   return used.split('\n')[0] ?? '';
+}
+
+/** What it asks, where that is known, and how to answer. */
+export function tellQuestion(id: string, question: ParleyEvent | undefined, style: Style): string {
+  const what = question === undefined ? '' : `\n  ${describeQuestion(question, style)}`;
+  const asks = style(['bold', 'yellow'], 'The agent asks for your leave:');
+  return `\n${asks}${what}\n  parley confirm ${id} allow      or: always, reject\n`;
 }

@@ -1,10 +1,8 @@
-// Calls about conversations: made once however often they are sent, steered, read and followed.
+// Calls about conversations: made once however often they are sent, steered and read.
 import { isPassing, ParleyError } from './errors.ts';
-import { type FollowTimes, follow, type StreamState } from './follow.ts';
 import { backOffMs, pause } from './pause.ts';
-import { type Connection, open, request, requestJson } from './request.ts';
+import { type Connection, request, requestJson } from './request.ts';
 import type {
-  Change,
   Confirmation,
   ConversationInfo,
   ConversationList,
@@ -14,7 +12,6 @@ import type {
   EventsPage,
   ListFilter,
   NewMessage,
-  ParleyEvent,
   Trajectory,
   Usage,
 } from './types.ts';
@@ -26,25 +23,12 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /** Of your own, so that a repeat of yours finds the same conversation. Absent: a new one for each call. */
   readonly idempotencyKey?: string;
+  /** Told of each fault after which it is sent again. */
+  readonly onRetry?: ((fault: ParleyError) => void) | undefined;
 }
 
-export interface FollowOptions extends CallOptions {
-  /** Told when the stream is there, and when it is lost and tried again. */
-  readonly onState?: (state: StreamState) => void;
-}
-
-export interface EventsOptions extends FollowOptions {
-  /** The id of the first event that is wanted. Absent: 0, the start of the log. */
-  readonly from?: number;
-}
-
-export interface ChangesOptions extends FollowOptions {
-  /** Told when we were away for so long that changes were forgotten: read the list again. */
-  readonly onReset?: () => void;
-}
-
-export interface Times extends FollowTimes {
-  /** How long a creation is tried again, before the last fault is thrown. */
+export interface CreateTimes {
+  /** How long a creation is tried again, all in all, before the last fault is thrown. The first try may take longer. */
   readonly createForMs: number;
 }
 
@@ -61,12 +45,22 @@ export function pathOf(id: string, rest = ''): string {
   return `/api/conversations/${encodeURIComponent(id)}${rest}`;
 }
 
+interface Persistence extends Pick<CreateOptions, 'signal' | 'onRetry'> {
+  readonly forMs: number;
+  /** Of one try, where more than that is left. */
+  readonly timeoutMs: number;
+}
+
 /** Tries until it is done, cannot be done, or has taken `forMs`. */
-async function persist<Out>(forMs: number, signal: AbortSignal | undefined, attempt: () => Promise<Out>) {
+async function persist<Out>(
+  { forMs, timeoutMs, signal, onRetry }: Persistence,
+  attempt: (timeoutMs: number) => Promise<Out>,
+): Promise<Out> {
   const end = performance.now() + forMs;
   for (let failures = 0; ; failures++) {
     try {
-      return await attempt();
+      // The first is a call like any other.
+      return await attempt(failures === 0 ? timeoutMs : Math.min(timeoutMs, end - performance.now()));
     } catch (error) {
       if (!(error instanceof ParleyError && isPassing(error))) throw error;
       const waitMs = Math.max(
@@ -74,33 +68,56 @@ async function persist<Out>(forMs: number, signal: AbortSignal | undefined, atte
         backOffMs(failures, createRetryFirstMs, createRetryMaxMs),
       );
       if (performance.now() + waitMs > end) throw error;
+      onRetry?.(error);
       await pause(waitMs, signal);
     }
   }
 }
 
-export function conversationCalls(connection: Connection, times: Times) {
+export function conversationCalls(connection: Connection, times: CreateTimes) {
   const ask = <Out>(path: string, options: Parameters<typeof requestJson>[2]) =>
     requestJson<Out>(connection, path, options);
+
+  const list = (filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<ConversationList> =>
+    ask<ConversationList>('/api/conversations', { query: filter, signal });
 
   return {
     /**
      * Makes one conversation, however often it has to be sent: it comes with a `conversation_id` of yours or an
-     * Idempotency-Key of its own, and is sent again after network faults, 429 and 503, for a bounded time.
+     * Idempotency-Key of its own, and is sent again, for a bounded time, where another try may go well.
      */
     create: (
       asked: CreateConversation,
-      { idempotencyKey, signal }: CreateOptions = {},
+      { idempotencyKey, signal, onRetry }: CreateOptions = {},
     ): Promise<ConversationResponse> => {
       const headers = { 'idempotency-key': idempotencyKey ?? randomText() };
-      return persist(times.createForMs, signal, () =>
-        ask<ConversationResponse>('/api/conversations', { method: 'POST', body: asked, headers, signal }),
+      const bounds = { forMs: times.createForMs, timeoutMs: connection.timeoutMs, signal, onRetry };
+      return persist(bounds, (timeoutMs) =>
+        ask<ConversationResponse>('/api/conversations', {
+          method: 'POST',
+          body: asked,
+          headers,
+          signal,
+          timeoutMs,
+        }),
       );
     },
 
     /** A page, newest first. Send its `next_page_id` as `page_id` for the next one, until it is null. */
-    list: (filter: ListFilter = {}, { signal }: CallOptions = {}): Promise<ConversationList> =>
-      ask<ConversationList>('/api/conversations', { query: filter, signal }),
+    list,
+
+    /** All of them, newest first, page after page; `limit` says how many a page holds. */
+    all: async function* (
+      filter: ListFilter = {},
+      options: CallOptions = {},
+    ): AsyncGenerator<ConversationInfo, void, undefined> {
+      let page: ConversationList | undefined;
+      do {
+        const place = page === undefined ? {} : { page_id: String(page.next_page_id) };
+        page = await list({ ...filter, ...place }, options);
+        yield* page.results;
+      } while (page.next_page_id !== null);
+    },
 
     /** Throws `not_found` where you have none of that id. */
     get: async (id: string, { signal }: CallOptions = {}): Promise<ConversationInfo> => {
@@ -160,43 +177,4 @@ export function conversationCalls(connection: Connection, times: Times) {
         (answer) => answer.blob(),
       ),
   };
-}
-
-export function streamCalls(connection: Connection, times: FollowTimes) {
-  function frames(path: string, cursor: string | undefined, { signal, onState }: FollowOptions) {
-    return follow({
-      open: (after, ending) => open(connection, path, { query: { after }, signal: ending }),
-      cursor,
-      signal,
-      onState,
-      times,
-    });
-  }
-
-  /**
-   * The events of a log, each once and in order: what is there, then what comes. Lost connections are made again, and
-   * it goes on where it was. Ends when the signal does. Throws where the conversation is not there or no longer.
-   */
-  async function* events(
-    id: string,
-    { from = 0, ...options }: EventsOptions = {},
-  ): AsyncGenerator<ParleyEvent, void, undefined> {
-    let next = from;
-    for await (const { data } of frames(pathOf(id, '/events/stream'), String(from - 1), options)) {
-      const event = JSON.parse(data) as ParleyEvent;
-      // Who asks for what is not there yet is given what comes next, whatever its number.
-      if (event.id < next) continue;
-      next = event.id + 1;
-      yield event;
-    }
-  }
-
-  /** Each change of status or title of your conversations from now on, and deletions. Resumes like `events`. */
-  async function* changes(options: ChangesOptions = {}): AsyncGenerator<Change, void, undefined> {
-    for await (const { event, data } of frames('/api/events/stream', undefined, options))
-      if (event === 'reset') options.onReset?.();
-      else yield JSON.parse(data) as Change;
-  }
-
-  return { events, changes };
 }

@@ -3,7 +3,8 @@ import type { Detail, ErrorCode } from './types.ts';
 
 /**
  * What the service said, or one of ours: `network` where it could not be reached or the connection broke, `timeout`
- * where it did not answer in time, `unexpected` where the answer is none that Parley gives.
+ * where it did not answer in time, `unexpected` where the answer is none that Parley gives. `invalid` with status 0 is
+ * ours, too: what was asked for cannot be sent.
  */
 export type ParleyErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
@@ -39,14 +40,14 @@ export class ParleyError extends Error {
 
   /** Whether no answer came: nobody knows whether the service did what it was asked for. */
   get isNetworkFault(): boolean {
-    return this.status === 0;
+    return this.code === 'network' || this.code === 'timeout';
   }
 }
 
 /** Of the service or of a proxy before it: another try may go well. */
 const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** Whether the same request may go well a little later. */
+/** Whether the same request may go well a little later: after network faults, 408, 429, 502, 503 and 504. */
 export function isPassing(error: ParleyError): boolean {
   return error.isNetworkFault || passingStatuses.has(error.status);
 }

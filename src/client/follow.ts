@@ -1,10 +1,10 @@
 // Follows a stream of the service and comes again by itself, exactly where it was.
 import { isPassing, ParleyError } from './errors.ts';
 import { createFrameReader, type Frame } from './frames.ts';
-import { backOffMs, pause } from './pause.ts';
+import { backOffMs, pause, startTimer } from './pause.ts';
 import { toFault } from './request.ts';
 
-/** `live`: connected. `reconnecting`: the connection is lost, and another is tried. */
+/** `live`: connected, and the service has said from where on. `reconnecting`: the connection is lost, and another is tried. */
 export type StreamState = 'live' | 'reconnecting';
 
 export interface FollowTimes {
@@ -28,7 +28,7 @@ const reconnectDefaultMs = 1_000;
 
 /** One connection, until either side ends it or it falls silent. */
 async function* readOnce(options: FollowOptions, cursor: string | undefined): AsyncGenerator<Frame> {
-  const { open, signal, onState, times } = options;
+  const { open, signal, times } = options;
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
   if (signal?.aborted) end();
@@ -37,7 +37,7 @@ async function* readOnce(options: FollowOptions, cursor: string | undefined): As
   /** The clock runs only while we wait for the other side, not while our reader is busy. */
   async function within<Out>(work: Promise<Out>): Promise<Out> {
     const silent = () => ending.abort(new ParleyError('timeout', 'The stream has fallen silent.'));
-    const timer = setTimeout(silent, times.silenceMs);
+    const timer = startTimer(times.silenceMs, silent);
     try {
       return await work;
     } catch (error) {
@@ -51,7 +51,6 @@ async function* readOnce(options: FollowOptions, cursor: string | undefined): As
     const response = await within(open(cursor, ending.signal));
     if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream'))
       throw new ParleyError('unexpected', 'The answer is no stream of Parley.', { status: response.status });
-    onState?.('live');
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     const framesOf = createFrameReader();
@@ -72,7 +71,7 @@ function isLost(error: unknown): boolean {
 }
 
 /**
- * Gives each frame with data once and in order, over as many connections as it takes. Ends when the signal does;
+ * Gives each frame once and in order, over as many connections as it takes. Ends when the signal does;
  * throws where the service refuses: there is no such thing, or the key does not count.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<Frame, void, undefined> {
@@ -80,13 +79,16 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Frame, voi
   let { cursor } = options;
   let firstMs = times.reconnectMs ?? reconnectDefaultMs;
   for (let failures = 0; !signal?.aborted; failures++) {
-    let askedMs = 0;
+    let [askedMs, isLive] = [0, false];
     try {
       for await (const frame of readOnce(options, cursor)) {
         failures = 0;
         firstMs = times.reconnectMs ?? frame.retryMs ?? firstMs;
         cursor = frame.id ?? cursor;
-        if (frame.data !== '') yield frame;
+        // Not before: whoever is live and loses the connection must be able to come again.
+        if (!isLive) onState?.('live');
+        isLive = true;
+        yield frame;
       }
     } catch (error) {
       if (signal?.aborted) return;

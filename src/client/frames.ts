@@ -1,4 +1,5 @@
 // Server-sent events, taken apart by hand: an EventSource cannot send a key.
+import { ParleyError } from './errors.ts';
 
 export interface Frame {
   /** Undefined where the frame names none. */
@@ -54,7 +55,7 @@ export function createFrameReader(): (text: string) => Frame[] {
       lines = [];
       chars = next.length;
     }
-    if (chars > frameCharsMax) throw new RangeError('an event of the stream is too large');
+    if (chars > frameCharsMax) throw new ParleyError('unexpected', 'An event of the stream is too large.');
     return frames;
   };
 }

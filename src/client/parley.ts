@@ -1,5 +1,7 @@
 // The client of Parley, for Node and browsers: `createParley({ url, key })`. It needs nothing but `fetch`.
-import { conversationCalls, streamCalls, type Times } from './conversations.ts';
+import { type CreateTimes, conversationCalls } from './conversations.ts';
+import { ParleyError } from './errors.ts';
+import type { FollowTimes } from './follow.ts';
 import {
   gitProviderCalls,
   keyCalls,
@@ -11,19 +13,15 @@ import {
   webhookCalls,
 } from './records.ts';
 import type { Fetch } from './request.ts';
+import { streamCalls } from './streams.ts';
 import { workspaceCalls } from './workspace.ts';
 
-export type {
-  CallOptions,
-  ChangesOptions,
-  CreateOptions,
-  EventsOptions,
-  FollowOptions,
-  Times,
-} from './conversations.ts';
+export type { AgentState } from './agentState.ts';
+export type { CallOptions, CreateOptions, CreateTimes } from './conversations.ts';
 export { ParleyError, type ParleyErrorCode } from './errors.ts';
-export type { StreamState } from './follow.ts';
+export type { FollowTimes, StreamState } from './follow.ts';
 export type { Fetch } from './request.ts';
+export type { ChangesOptions, EventsOptions, FollowOptions, WaitOptions } from './streams.ts';
 export type * from './types.ts';
 
 export interface ParleyOptions {
@@ -33,12 +31,16 @@ export interface ParleyOptions {
   readonly key?: string | undefined;
   /** In place of the global one. */
   readonly fetch?: Fetch | undefined;
-  readonly times?: Partial<Times & { readonly timeoutMs: number }>;
+  readonly times?: { readonly [Name in keyof Times]?: Times[Name] | undefined };
 }
 
-/** Of one request, where nothing else is said. */
-const timeoutMs = 30_000;
+export interface Times extends CreateTimes, FollowTimes {
+  /** Of one request, from when it is sent until its answer is there. */
+  readonly timeoutMs: number;
+}
+
 const defaults: Times = {
+  timeoutMs: 30_000,
   createForMs: 60_000,
   silenceMs: 45_000,
   reconnectMs: undefined,
@@ -58,18 +60,29 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly server: ReturnType<typeof serverCalls>;
 }
 
+/** What was said: a member that is undefined says nothing. */
+function definedOf(times: ParleyOptions['times'] = {}): Partial<Times> {
+  return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined));
+}
+
+function checkUrl(url: string): void {
+  if (url === '' || (/^https?:\/\//i.test(url) && URL.canParse(url))) return;
+  throw new ParleyError('invalid', 'url must be an http or https URL, or empty in a page of the service.');
+}
+
 /**
  * Calls throw a ParleyError, or the reason of their signal. Only creations and streams are tried again by themselves:
  * whatever else is sent is sent once.
  */
 export function createParley(options: ParleyOptions): Parley {
-  const times = { ...defaults, ...options.times };
+  checkUrl(options.url);
+  const times: Times = { ...defaults, ...definedOf(options.times) };
   const connection = {
     url: options.url.replace(/\/+$/, ''),
     key: options.key,
     // Asked for at each call, for some replace it; and not as a method, which browsers refuse.
     fetch: options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init)),
-    timeoutMs: options.times?.timeoutMs ?? timeoutMs,
+    timeoutMs: times.timeoutMs,
   };
   return {
     settings: settingsCalls(connection),

@@ -1,5 +1,13 @@
 // Waiting before another try: longer each time, not all at the same moment, and no longer than the caller wants.
 
+/** The longest that timers can wait: more would be no time at all. */
+const timerMsMax = 2 ** 31 - 1;
+
+/** Infinity: never. */
+export function startTimer(ms: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
+  return ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(act, Math.min(ms, timerMsMax));
+}
+
 /** From `firstMs` on twice as long each time, up to `maxMs`, less up to a half by chance. */
 export function backOffMs(failures: number, firstMs: number, maxMs: number): number {
   const fullMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
@@ -19,7 +27,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     };
     const abort = () => done(() => reject(signal?.reason));
     const wake = () => done(resolve);
-    const timer = setTimeout(wake, ms);
+    const timer = startTimer(ms, wake);
     if (signal?.aborted) return abort();
     signal?.addEventListener('abort', abort, { once: true });
     page.addEventListener?.('online', wake);

@@ -1,5 +1,6 @@
 // One request to the service, from what is asked for to its answer or a ParleyError.
 import { ParleyError, type ParleyErrorCode } from './errors.ts';
+import { startTimer } from './pause.ts';
 import type { Detail } from './types.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -29,6 +30,9 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
+/** Of a place that others name. */
+const shownCharsMax = 200;
+
 interface SentError {
   readonly error?: unknown;
   readonly code?: unknown;
@@ -36,19 +40,22 @@ interface SentError {
   readonly details?: unknown;
 }
 
+/** Whoever asks for more is mistaken. */
+const retryAfterMsMax = 3_600_000;
+
 /** Seconds or a date; undefined where it is neither. */
 function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;
   const ms = /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), retryAfterMsMax);
 }
 
 async function toError(response: Response): Promise<ParleyError> {
   const { status, headers } = response;
   let sent: SentError = {};
   try {
-    sent = (await response.json()) as SentError;
+    sent = ((await response.json()) as SentError | null) ?? {};
   } catch {
     // Not ours: a proxy, or another program.
   }
@@ -82,7 +89,7 @@ async function bounded<Out>(
   signal?.addEventListener('abort', end, { once: true });
   const late = () =>
     ending.abort(new ParleyError('timeout', `The service did not answer within ${timeoutMs / 1_000} s.`));
-  const timer = Number.isFinite(timeoutMs) ? setTimeout(late, timeoutMs) : undefined;
+  const timer = startTimer(timeoutMs, late);
   try {
     return await work(ending.signal);
   } catch (error) {
@@ -93,24 +100,54 @@ async function bounded<Out>(
   }
 }
 
-/** The answer as soon as its head is there. Throws a ParleyError where it is no success. */
-export async function open(connection: Connection, path: string, ask: Ask): Promise<Response> {
-  const { url, key, fetch } = connection;
+/** What is wrong before anything is sent is of the caller: another try would not go better. */
+function prepare({ url, key }: Connection, path: string, ask: Ask): [url: string, init: RequestInit] {
   const { method = 'GET', query, body, headers, signal } = ask;
-  const response = await fetch(`${url}${path}${queryText(query)}`, {
-    method,
-    headers: {
+  try {
+    const sent = new Headers({
       ...(key === undefined ? {} : { 'x-session-api-key': key }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
+    });
+    const init: RequestInit = {
+      method,
+      headers: sent,
+      // The key goes nowhere else.
+      redirect: 'manual',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return [`${url}${path}${queryText(query)}`, init];
+  } catch {
+    // What was thrown may hold the key.
+    throw new ParleyError(
+      'invalid',
+      'This cannot be sent: the key or a header holds what HTTP does not take, or the body is no JSON.',
+    );
+  }
+}
+
+function toRedirectError({ status, headers }: Response): ParleyError {
+  const place = headers.get('location')?.slice(0, shownCharsMax);
+  const where = place === undefined ? 'elsewhere' : `to ${place}`;
+  return new ParleyError(
+    'unexpected',
+    `The answer redirects ${where}: the key is sent to no other address.`,
+    {
+      status,
     },
-    // The key goes nowhere else.
-    redirect: 'error',
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (!response.ok) throw await toError(response);
-  return response;
+  );
+}
+
+/** The answer as soon as its head is there. Throws a ParleyError where it is no success. */
+export async function open(connection: Connection, path: string, ask: Ask): Promise<Response> {
+  const response = await connection.fetch(...prepare(connection, path, ask));
+  if (response.ok) return response;
+  // Pages are not shown where it goes, and get 0.
+  if (response.type !== 'opaqueredirect' && !(response.status >= 300 && response.status < 400))
+    throw await toError(response);
+  await response.body?.cancel();
+  throw toRedirectError(response);
 }
 
 /** The whole answer, as `read` takes it. Throws a ParleyError, or the reason of the caller's signal. */

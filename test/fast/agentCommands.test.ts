@@ -101,8 +101,11 @@ describe('parley agents', () => {
     assert.match(stdout, /✓ answers/);
   });
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    it(`test leaves nothing behind where it is interrupted by ${signal}, exit code 1`, async (t) => {
+  for (const [signal, expected] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    it(`test leaves nothing behind where it is interrupted by ${signal}, exit code ${expected}`, async (t) => {
       const child = spawn(process.execPath, [mainFile, 'agents', 'test', 'silent'], { env: environment() });
       t.after(() => child.kill('SIGKILL'));
       let stdout = '';
@@ -112,7 +115,7 @@ describe('parley agents', () => {
       await until('the agent runs', () => sleeps(silence) > 0);
       child.kill(signal);
       const [code] = await once(child, 'exit');
-      assert.deepEqual([code, sleeps(silence)], [1, 0]);
+      assert.deepEqual([code, sleeps(silence)], [expected, 0]);
       assert.match(stdout, /✗ starts .*\n {4}It was interrupted\./);
       assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
     });
@@ -122,6 +125,7 @@ describe('parley agents', () => {
       [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
       [['test', 'gemini'], /not installed.*npm install -g @google\/gemini-cli/],
       [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be one of/],
+      [['test', 'mine', '--json'], /has no --json/],
       [['test'], /parley agents test NAME/],
       [[], /parley agents list/],
     ];

@@ -1,7 +1,8 @@
 // The commands for settings, audit and sealing key, as a person runs them.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createPlace, type Place } from '../support/databases.ts';
@@ -162,6 +163,45 @@ describe('parley settings, audit and secrets', () => {
       seen.join('\n'),
     );
     assert.match(parley(['audit', '--last', '1']).stdout, /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/);
+  });
+
+  const printing = [['--help'], ['help', 'new'], ['completion'], ['audit'], ['settings', 'get']];
+  const environment = () => ({ PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir });
+
+  it('end with 141 where their reader has gone away, without a word', async () => {
+    for (const words of printing) {
+      const child = spawn(process.execPath, [mainFile, ...words], { env: environment() });
+      child.stdout.destroy();
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+      const [code] = await once(child, 'close');
+      assert.deepEqual([code, stderr], [141, ''], words.join(' '));
+    }
+  });
+
+  it('end with 1 where what they print cannot be written, and say so', {
+    skip: !existsSync('/dev/full'),
+  }, () => {
+    for (const words of printing) {
+      const { status, stderr } = spawnSync(process.execPath, [mainFile, ...words], {
+        env: environment(),
+        stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+        encoding: 'utf8',
+      });
+      assert.deepEqual(
+        [status, stderr],
+        [1, 'parley: the output cannot be written: ENOSPC.\n'],
+        words.join(' '),
+      );
+    }
+  });
+
+  it('take -h for help before a message, and behind it for a word that is none', () => {
+    assert.match(parley(['new', '-h']).stdout, /^Usage: parley new/);
+    assert.match(parley(['help', 'send']).stdout, /^Usage: parley send/);
+    const { status, stderr } = parley(['new', 'what', 'does', '-h', 'do']);
+    assert.equal(status, 2);
+    assert.match(stderr, /'-h'.*"parley new --help" explains it/);
   });
 
   it('teach with --help', () => {

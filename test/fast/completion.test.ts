@@ -1,7 +1,8 @@
 // What bash offers, asked of bash itself.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
@@ -38,6 +39,11 @@ describe('parley completion', () => {
         ['confirm', 'xyz', 'a'],
         ['allow', 'always'],
       ],
+      [
+        ['rm', 'xyz', 'ab'],
+        ['abc-1', 'abd-2'],
+      ],
+      [['show', 'xyz', 'ab'], []],
       [['send', 'xyz', 'h'], []],
       [['nonsense', ''], []],
     ];
@@ -59,5 +65,19 @@ describe('parley completion', () => {
         words.join(' '),
       );
     assert.match(String(lines.at(-1)), /-F _parley parley$/);
+  });
+
+  it('runs nothing that a service sends', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-completion-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const ids = [`$(touch ${folder}/ran)`, `\`touch ${folder}/ran\``, '*', 'good-1'];
+    const said = ids.map((conversation_id) => JSON.stringify({ conversation_id, title: '' })).join('\n');
+    const { stdout: completion } = await run(process.execPath, [main, 'completion']);
+    writeFileSync(join(folder, 'said'), `${said}\n`);
+    writeFileSync(join(folder, 'parley'), '#!/bin/sh\nexec cat "$(dirname "$0")/said"\n', { mode: 0o755 });
+    const ask = `COMP_WORDS=(${join(folder, 'parley')} show ''); COMP_CWORD=2; _parley; echo "\${COMPREPLY[*]}"`;
+    const { stdout } = await run('bash', ['--norc', '-c', `${completion}\n${ask}`], { cwd: folder });
+    assert.equal(stdout, 'good-1\n');
+    assert.equal(existsSync(join(folder, 'ran')), false);
   });
 });

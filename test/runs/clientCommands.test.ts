@@ -136,8 +136,16 @@ describe('parley list, show, stop, start and rm', () => {
     assert.deepEqual(listed.map((info) => info.conversation_id).sort(), ['abc-1', 'abd']);
     assert.equal((await line.run(['start', 'abd'])).code, 0);
     assert.equal((await line.run(['rm', 'abc-1', 'nonsense'])).code, 3);
-    assert.equal((await service.ask('/api/conversations')).body.results.length, 3);
-    assert.equal((await line.run(['rm', 'abc-1', 'abd'])).code, 0);
+    const short = await line.run(['rm', 'abd', 'abc-1', 'abc-']);
+    assert.deepEqual([short.code, /2 conversations begin/.test(short.stderr)], [2, true]);
+    await service.ask('/api/conversations', { json: { conversation_id: 'long-enough' } });
+    assert.match((await line.run(['rm', 'long'])).stderr, /Say more of long: 6 characters/);
+    assert.equal((await service.ask('/api/conversations')).body.results.length, 4);
+    const removed = await line.run(['rm', 'abc-1', 'abd', 'abc-1', 'long-en']);
+    assert.deepEqual(
+      jsonLines(removed.stdout),
+      ['abc-1', 'abd', 'long-enough'].map((conversation_id) => ({ conversation_id, success: true })),
+    );
     const { body } = await service.ask('/api/conversations');
     assert.deepEqual(
       body.results.map((info: { conversation_id: string }) => info.conversation_id),
@@ -157,6 +165,7 @@ describe('parley list, show, stop, start and rm', () => {
     assert.match(list.stdout, /^ID +STATUS +CREATED +REPOSITORY +TITLE\n/);
     assert.match(list.stdout, new RegExp(`${id} +running .* A title`));
     const show = await line.run(['show', id, '--text']);
+    assert.match(show.stdout, /^Status +running: waits for you$/m);
     assert.match(show.stdout, /bad red\S* {1,2}words/);
     for (const { stdout } of [list, show, await line.run(['follow', id, '--text'])])
       assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
@@ -217,13 +226,17 @@ describe('parley send, confirm and follow', () => {
     assert.deepEqual(jsonLines(stdout).slice(1), await runs.events('c'));
   });
 
-  it('stay where that is asked for, until they are ended, with 130', async (t) => {
+  it('stay where that is asked for, until they are ended, with 130 or 143', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('say One');
     const running = line.start(['follow', '--stay', id]);
     await until('the first turn', () => running.shown().includes('awaiting_user_input'));
     await runs.say(id, 'say Two');
     await until('the second turn', () => running.shown().includes('"Two"'));
+    const other = line.start(['follow', '--stay', id]);
+    await until('the other, too', () => other.shown().includes('"Two"'));
+    other.signal('SIGTERM');
+    assert.equal((await other.ended()).code, 143);
     running.signal('SIGINT');
     const { code, stderr } = await running.ended();
     assert.equal(code, 130);

@@ -94,6 +94,23 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     assert.match(readable(answered.stdout), /You: .*\n(?:.*\n)*the answer was always/);
   });
 
+  it('asks before it deletes, and does so where the answer is yes', async (t) => {
+    const { line, runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    await runs.create('Something dear', { conversation_id: 'c' });
+    for (const [answer, expected, left] of [
+      ['n\r', 1, 1],
+      ['y\r', 0, 0],
+    ] as const) {
+      const running = line.startInTerminal(['rm', 'c']);
+      await until('the question', () => running.shown().includes('[y/N]'));
+      assert.match(readable(running.shown()), /^ {2}Something dear {2}c\n/);
+      running.type(answer);
+      assert.equal((await running.ended()).code, expected);
+      const { body } = await runs.service.ask('/api/conversations');
+      assert.equal(body.results.length, left);
+    }
+  });
+
   it('lists for people, and shows diffs in colour', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('edit a.txt new');

@@ -11,8 +11,8 @@ export interface CutProxy {
   cutAfter(bytes: number): void;
   /** Takes no connection until told otherwise: each is broken at once. */
   refuse(refusing: boolean): void;
-  /** From now on nothing that the service says arrives, but nobody hangs up. */
-  silence(): void;
+  /** Until told otherwise nothing that the service says arrives, but nobody hangs up. */
+  silence(silent: boolean): void;
 }
 
 export async function startCutProxy(
@@ -69,8 +69,8 @@ export async function startCutProxy(
     refuse: (value) => {
       refusing = value;
     },
-    silence: () => {
-      silent = true;
+    silence: (value) => {
+      silent = value;
     },
   };
 }

@@ -1,8 +1,11 @@
 // What a log tells of its agent: whether it works, waits for its user, or has stopped.
-import type { ParleyEvent } from '../client/parley.ts';
+import type { ParleyEvent } from './types.ts';
 
 export interface AgentState {
-  /** As the log says it; `working` where the user has just answered. */
+  /**
+   * As the log says it: `awaiting_user_input`, `awaiting_user_confirmation`, `stopped` … `working` where the user has
+   * just answered.
+   */
   readonly name: string;
   /** Whether something was said that the agent was not given yet. */
   readonly unheard: boolean;
@@ -19,7 +22,8 @@ export function nextState(state: AgentState, event: ParleyEvent): AgentState {
     return { ...state, name: 'working', question: undefined };
   if (event.args?.['confirmation_state'] === 'awaiting_confirmation') return { ...state, question: event };
   if (event.observation !== 'agent_state_changed') return state;
-  const name = String(event.extras?.['agent_state']);
+  const said = event.extras?.['agent_state'];
+  const name = typeof said === 'string' ? said : unknownState.name;
   const unheard = state.unheard && name !== 'running' && name !== 'stopped';
   return { name, unheard, question: name === 'awaiting_user_confirmation' ? state.question : undefined };
 }

@@ -1,0 +1,217 @@
+// Single calls of the client: what they send and answer, and what they throw.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { connect, hasCode } from '../../test/support/client.ts';
+import { createParley, ParleyError } from './parley.ts';
+
+/** One that answers every request in the same way. */
+async function startServer(
+  t: TestContext,
+  answer: () => { status: number; headers?: Record<string, string> },
+  onRequest: () => void = () => {},
+): Promise<string> {
+  const server = createServer((_, response) => {
+    onRequest();
+    const { status, headers = {} } = answer();
+    response.writeHead(status, headers).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('a call of the client', () => {
+  it('reads and changes settings', async (t) => {
+    const { parley } = await connect(t);
+    assert.equal((await parley.settings.get()).language, null);
+    const changed = await parley.settings.update({ language: 'de', llm_api_key: 'k' });
+    assert.deepEqual([changed.language, changed.llm_api_key_set, changed.llm_api_key], ['de', true, null]);
+    assert.equal((await parley.settings.get()).language, 'de');
+  });
+
+  it('creates, lists, reads, renames, stops, starts, writes to and deletes a conversation', async (t) => {
+    const { parley } = await connect(t);
+    const made = await parley.conversations.create({ initial_user_msg: 'Hello', repository: 'acme/shop' });
+    const id = made.conversation_id;
+    await parley.conversations.create({ initial_user_msg: 'Other' });
+    const page = await parley.conversations.list({ limit: 1, q: 'SHOP' });
+    assert.deepEqual(
+      [page.results.map(({ conversation_id }) => conversation_id), page.next_page_id],
+      [[id], null],
+    );
+    const first = await parley.conversations.list({ limit: 1 });
+    const second = await parley.conversations.list({ limit: 1, page_id: String(first.next_page_id) });
+    assert.deepEqual(second.results[0]?.conversation_id, id);
+    const all = await Array.fromAsync(parley.conversations.all({ limit: 1 }));
+    assert.deepEqual(all, [...first.results, ...second.results]);
+    await parley.conversations.rename(id, 'Greeting');
+    assert.equal((await parley.conversations.stop(id)).conversation_status, 'STOPPED');
+    assert.equal((await parley.conversations.start(id)).conversation_status, 'STARTING');
+    await parley.conversations.message(id, 'Again');
+    await parley.conversations.message(id, { message: 'With it', image_urls: ['https://a.test/b.png'] });
+    const info = await parley.conversations.get(id);
+    assert.deepEqual([info.title, info.status], ['Greeting', 'STARTING']);
+    assert.equal((await parley.conversations.usage(id)).requests, 0);
+    const newest = await parley.conversations.events(id, { reverse: true, limit: 1 });
+    assert.equal(newest.events[0]?.message, 'With it');
+    const { trajectory } = await parley.conversations.trajectory(id);
+    assert.equal(trajectory.at(-1)?.id, newest.events[0]?.id);
+    const file = JSON.parse(await (await parley.conversations.trajectoryFile(id)).text());
+    assert.deepEqual(file, { trajectory });
+    assert.equal(await parley.conversations.delete(id), true);
+    assert.equal(await parley.conversations.delete(id), false);
+    await assert.rejects(parley.conversations.get(id), hasCode('not_found'));
+  });
+
+  it('manages secrets, providers, keys and webhooks', async (t) => {
+    const { parley, service } = await connect(t);
+    await parley.secrets.create({ name: 'TOKEN', value: 'v' });
+    await parley.secrets.update('TOKEN', { value: 'w', description: 'for it' });
+    const { custom_secrets } = await parley.secrets.list();
+    assert.deepEqual(custom_secrets, [{ name: 'TOKEN', description: 'for it' }]);
+    await parley.secrets.delete('TOKEN');
+    await parley.gitProviders.set({ github: { token: 't' }, gitlab: { token: 't' } });
+    await parley.gitProviders.delete('gitlab');
+    assert.deepEqual((await parley.settings.get()).provider_tokens_set, { github: null });
+    await parley.gitProviders.clear();
+    assert.deepEqual((await parley.settings.get()).provider_tokens_set, {});
+    const key = await parley.keys.create({ name: 'laptop' });
+    const other = createParley({ url: `${service.url}/`, key: key.key });
+    assert.equal((await other.settings.get()).language, null);
+    assert.equal((await parley.keys.revoke(key.id)).id, key.id);
+    assert.ok(
+      (await parley.keys.list()).keys.some(({ id, revoked_at }) => id === key.id && revoked_at !== null),
+    );
+    const hook = await parley.webhooks.create({
+      url: 'http://127.0.0.1:9/',
+      events: ['conversation.status'],
+    });
+    assert.match(hook.secret, /^whsec_/);
+    assert.deepEqual((await parley.webhooks.deliveries(hook.id, { limit: 1 })).deliveries, []);
+    assert.equal(await parley.webhooks.redeliver(hook.id), 0);
+    await parley.webhooks.delete(hook.id);
+    assert.deepEqual((await parley.webhooks.list()).webhooks, []);
+  });
+
+  it('tells what can be chosen, checks tool servers, and reads what the service is without a key', async (t) => {
+    const { parley, service } = await connect(t);
+    assert.ok((await parley.options.models()).length > 3);
+    assert.ok((await parley.options.agents()).includes('builtin'));
+    assert.deepEqual(await parley.options.securityAnalyzers(), ['tool_kind']);
+    const { servers } = await parley.mcp.check({ shttp_servers: ['wss://tools.test/mcp'] });
+    assert.equal(servers[0]?.status, 'not_checked');
+    assert.deepEqual((await parley.mcp.check()).servers, []);
+    const open = createParley({ url: service.url });
+    assert.equal((await open.server.info()).name, 'parley');
+    await open.server.ready();
+  });
+
+  it('throws what the service says, with its code, status, places and request id', async (t) => {
+    const { parley } = await connect(t);
+    const error = await parley.settings.update({ max_iterations: 0 }).catch((thrown) => thrown);
+    assert.ok(error instanceof ParleyError);
+    assert.deepEqual([error.code, error.status, error.isNetworkFault], ['invalid', 422, false]);
+    assert.equal(error.message, 'max_iterations must be at least 1.');
+    assert.deepEqual(
+      error.details.map(({ path }) => path),
+      ['max_iterations'],
+    );
+    assert.match(String(error.requestId), /\S/);
+    await assert.rejects(parley.workspace.changes('none'), hasCode('not_found'));
+    await assert.rejects(parley.conversations.confirm('none', { decision: 'allow' }), hasCode('not_found'));
+  });
+
+  it('tells a refused key from a service that is not there', async (t) => {
+    const { service } = await connect(t);
+    await assert.rejects(createParley({ url: service.url, key: 'wrong-key' }).settings.get(), (error) => {
+      return error instanceof ParleyError && error.code === 'unauthorized' && error.status === 401;
+    });
+    const nowhere = createParley({ url: 'http://127.0.0.1:9', key: 'k' });
+    await assert.rejects(nowhere.settings.get(), (error) => {
+      return error instanceof ParleyError && error.code === 'network' && error.isNetworkFault;
+    });
+  });
+
+  it('throws where the answer is late, or of another program', async (t) => {
+    const { service } = await connect(t);
+    const answered = (response: () => Promise<Response>) =>
+      createParley({ url: service.url, key: 'k', fetch: response, times: { timeoutMs: 20 } }).settings.get();
+    for (const body of ['<html>', 'null'])
+      await assert.rejects(
+        answered(() => Promise.resolve(new Response(body, { status: 502 }))),
+        (error) => error instanceof ParleyError && error.code === 'unexpected' && error.status === 502,
+      );
+    await assert.rejects(
+      answered(() => Promise.resolve(new Response('<html>'))),
+      hasCode('unexpected'),
+    );
+    const late = createParley({
+      url: service.url,
+      times: { timeoutMs: 20 },
+      fetch: (_, init) =>
+        new Promise((_resolve, reject) =>
+          init.signal?.addEventListener('abort', () => reject(init.signal?.reason)),
+        ),
+    });
+    await assert.rejects(late.settings.get(), hasCode('timeout'));
+  });
+
+  it('follows no redirect, says where it would go, and sends the key nowhere else', async (t) => {
+    let asked = 0;
+    const other = await startServer(
+      t,
+      () => ({ status: 200 }),
+      () => (asked += 1),
+    );
+    const first = await startServer(t, () => ({ status: 302, headers: { location: `${other}/there` } }));
+    const parley = createParley({ url: first, key: 'k' });
+    const calls = [
+      () => parley.settings.get(),
+      () => parley.conversations.create({}),
+      () => parley.events('c').next(),
+    ];
+    for (const call of calls)
+      await assert.rejects(call, (error) => {
+        return (
+          error instanceof ParleyError && error.code === 'unexpected' && error.message.includes('/there')
+        );
+      });
+    assert.equal(asked, 0);
+  });
+
+  it('is refused before anything is sent where it makes no sense, and never as a fault of the network', async () => {
+    for (const url of ['127.0.0.1:3000', 'ftp://a.test', 'http://'])
+      assert.throws(() => createParley({ url }), hasCode('invalid'));
+    let sent = 0;
+    const fetch = async () => {
+      sent += 1;
+      return new Response('{}');
+    };
+    const key = 'schlüssel-€\n';
+    const parley = createParley({ url: 'http://a.test', key, fetch });
+    const circle: Record<string, unknown> = {};
+    circle['self'] = circle;
+    const calls = [
+      () => parley.settings.get(),
+      () => parley.conversations.create({}),
+      () => parley.events('c').next(),
+      () => createParley({ url: 'http://a.test', fetch }).settings.update(circle),
+    ];
+    for (const call of calls)
+      await assert.rejects(call, (error: ParleyError) => {
+        return hasCode('invalid')(error) && !error.isNetworkFault && !String(error.stack).includes(key);
+      });
+    assert.equal(sent, 0);
+  });
+
+  it('ends with the reason of its signal', async (t) => {
+    const { parley } = await connect(t);
+    const reason = new Error('enough');
+    await assert.rejects(parley.settings.get({ signal: AbortSignal.abort(reason) }), reason);
+  });
+});
