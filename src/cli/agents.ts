@@ -13,14 +13,16 @@ import { probeBubblewrap } from '../runtime/sandbox/probe.ts';
 import { processSandbox } from '../runtime/sandbox/process.ts';
 import type { Sandbox } from '../runtime/sandbox/sandbox.ts';
 import type { Command } from './command.ts';
-import { exits } from './exits.ts';
+import { exits, outputHelp } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './interruption.ts';
-import { formatTable } from './table.ts';
+import { createOutput, type Output, outputOptions } from './output.ts';
+import { plainText } from './plainText.ts';
+import { printRecords } from './table.ts';
 
 /** A trial is in no container. */
 const trialSandboxes: readonly string[] = sandboxChoices.filter((choice) => choice !== 'docker');
 
-const help = `Usage: parley agents list [--json]
+const help = `Usage: parley agents list [--json|--text]
        parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${trialSandboxes.join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
@@ -32,7 +34,8 @@ test     Starts one against a scripted model, without a key and without network,
 
 Agents are found in PATH; agents.json in the data folder, or the file that PARLEY_AGENTS_FILE names, adds some or
 replaces ours: see docs/agents.md.
-`;
+
+${outputHelp}`;
 
 function profiles(): readonly Profile[] {
   return loadProfiles(readConfig(process.env).agentsFile);
@@ -50,7 +53,7 @@ async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
   throw new RefusalError(`The sandbox cannot be had: ${probed.fault}.`);
 }
 
-async function list(json: boolean): Promise<number> {
+async function list(output: Output): Promise<number> {
   const records = await Promise.all(
     profiles().map(async (profile) => {
       const found = await findAgent(profile);
@@ -58,22 +61,21 @@ async function list(json: boolean): Promise<number> {
       return { id, name, protocol, found: found?.place ?? null, version: found?.version ?? null, install };
     }),
   );
-  if (json) process.stdout.write(`${JSON.stringify(records, null, 2)}\n`);
-  else {
-    const rows = records.map(({ id, name, found, version, install }) => [
+  printRecords(output, records, {
+    headings: ['AGENT', 'NAME', 'VERSION', 'FOUND'],
+    row: ({ id, name, found, version, install }) => [
       id,
       name,
       version ?? '-',
       found ?? (install === null ? 'not there yet' : `missing; install it with: ${install}`),
-    ]);
-    process.stdout.write(formatTable(['AGENT', 'NAME', 'VERSION', 'FOUND'], rows));
-  }
-  return 0;
+    ],
+  });
+  return exits.done;
 }
 
 /** Indented, and without what a terminal would obey. */
 function quote(fault: string): string {
-  return fault.replace(/[^\P{Cc}\n]/gu, '?').replaceAll(/^/gm, '    ');
+  return plainText(fault).replaceAll(/^/gm, '    ');
 }
 
 function printStep({ name, ms, fault }: TrialStep): void {
@@ -114,7 +116,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...argv],
     options: {
-      json: { type: 'boolean', default: false },
+      ...outputOptions,
       sandbox: { type: 'string', default: 'auto' },
       confirm: { type: 'boolean', default: false },
       model: { type: 'string', default: 'scripted-model' },
@@ -122,11 +124,12 @@ async function run(argv: readonly string[]): Promise<number> {
     allowPositionals: true,
   });
   const [action, name, ...rest] = positionals;
-  if (action === 'list' && name === undefined) return list(values.json);
+  if (action === 'list' && name === undefined) return list(createOutput(values));
   if (action !== 'test' || name === undefined || rest.length > 0)
     throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
-  const { sandbox, confirm, model, json } = values;
-  if (json) throw new RefusalError('"parley agents test" has no --json: its exit code says how it went.');
+  const { sandbox, confirm, model, json, text } = values;
+  if (json || text)
+    throw new RefusalError('"parley agents test" has no --json or --text: its exit code says how it went.');
   if (!trialSandboxes.includes(sandbox))
     throw new RefusalError(`--sandbox must be one of ${trialSandboxes.join(', ')}.`);
   return test({ name, sandbox, confirm, model });

@@ -61,17 +61,29 @@ export const groups: readonly Group[] = [
         words: 'id',
         load: async () => (await import('./diff.ts')).diff,
       },
+      {
+        name: 'files',
+        summary: 'List its files',
+        words: 'id',
+        load: async () => (await import('./files.ts')).files,
+      },
+      {
+        name: 'cat',
+        summary: 'Print one of its files',
+        words: 'id',
+        load: async () => (await import('./files.ts')).cat,
+      },
+      {
+        name: 'rename',
+        summary: 'Give one another title',
+        words: 'id',
+        load: async () => (await import('./rename.ts')).rename,
+      },
     ],
   },
   {
-    title: 'This machine',
+    title: 'A service, over HTTP where PARLEY_URL names one',
     entries: [
-      { name: 'serve', summary: 'Run the service', load: async () => (await import('./serve.ts')).serve },
-      {
-        name: 'doctor',
-        summary: 'Look for what is wrong, and say what to do',
-        load: async () => (await import('./doctor.ts')).doctor,
-      },
       {
         name: 'settings',
         summary: 'Read and write settings',
@@ -85,11 +97,22 @@ export const groups: readonly Group[] = [
         load: async () => (await import('./keys.ts')).keys,
       },
       {
-        name: 'users',
-        summary: 'List users',
-        words: ['list'],
-        load: async () => (await import('./users.ts')).users,
+        name: 'webhooks',
+        summary: 'Show webhooks and send failed messages again',
+        words: ['list', 'failed', 'redeliver'],
+        load: async () => (await import('./webhooks.ts')).webhooks,
       },
+      {
+        name: 'doctor',
+        summary: 'Look for what is wrong, and say what to do',
+        load: async () => (await import('./doctor.ts')).doctor,
+      },
+    ],
+  },
+  {
+    title: 'This machine',
+    entries: [
+      { name: 'serve', summary: 'Run the service', load: async () => (await import('./serve.ts')).serve },
       {
         name: 'agents',
         summary: 'Show agents and try them out',
@@ -97,21 +120,21 @@ export const groups: readonly Group[] = [
         load: async () => (await import('./agents.ts')).agents,
       },
       {
-        name: 'secrets',
-        summary: 'Change the sealing key',
-        words: ['rotate'],
-        load: async () => (await import('./secrets.ts')).secrets,
-      },
-      {
-        name: 'webhooks',
-        summary: 'Show webhooks and send failed messages again',
-        words: ['list', 'failed', 'redeliver'],
-        load: async () => (await import('./webhooks.ts')).webhooks,
+        name: 'users',
+        summary: 'List users',
+        words: ['list'],
+        load: async () => (await import('./users.ts')).users,
       },
       {
         name: 'audit',
         summary: 'Show who changed what',
         load: async () => (await import('./audit.ts')).audit,
+      },
+      {
+        name: 'secrets',
+        summary: 'Change the sealing key',
+        words: ['rotate'],
+        load: async () => (await import('./secrets.ts')).secrets,
       },
       {
         name: 'completion',

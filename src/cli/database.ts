@@ -8,6 +8,7 @@ import { RefusalError } from '../errors.ts';
 import { openVault } from '../secrets/vault.ts';
 import { createSettings, type Settings, type Writer } from '../settings/service.ts';
 import { findUser } from '../users/store.ts';
+import { serviceAddress } from './connection.ts';
 
 /** Stands for a key in the audit: whoever may open the database needs none. */
 export const commandLine = 'command-line';
@@ -19,6 +20,10 @@ export async function withDatabase<Out>(
   process.umask(0o077);
   const config = readConfig(process.env);
   const { databaseUrl, dataDir } = config;
+  if (databaseUrl === undefined && !serviceAddress().isLocal)
+    throw new RefusalError(
+      `This works on the data folder of this machine, ${dataDir}, but PARLEY_URL names another: unset it, or run this there.`,
+    );
   if (databaseUrl === undefined && !mayCreate && !existsSync(join(dataDir, 'parley.db')))
     throw new RefusalError(
       `There is no database in ${dataDir}. Run this where the service runs, or name its folder with PARLEY_DATA_DIR.`,

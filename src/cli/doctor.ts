@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { ownerName } from '../users/owner.ts';
 import type { Command } from './command.ts';
-import { findKey, isAddressNamed, serviceAddress } from './connection.ts';
+import { findKey, isAddressNamed, type ServiceAddress, serviceAddress } from './connection.ts';
 import { withSettings } from './database.ts';
 import { checkDatabase } from './doctorDatabase.ts';
 import { checkAgents, checkDataDir, checkSandbox } from './doctorMachine.ts';
@@ -41,11 +41,22 @@ async function ownSettings(
   }
 }
 
+/** What keeps it from being read is a finding, and ends nothing. */
+function lookForKey(address: ServiceAddress): string | RefusalError | undefined {
+  try {
+    return findKey(address);
+  } catch (error) {
+    if (error instanceof RefusalError) return error;
+    throw error;
+  }
+}
+
 function remoteFindings(asked: AskedService | undefined, url: string): Finding[] {
   if (asked === undefined)
     return [wrong('service', `No Parley answers at ${url}.`, 'Check PARLEY_URL, and that the service runs.')];
   const { findings, info, settings } = asked;
-  const kind = info?.sandbox ?? null;
+  if (info === undefined) return [...findings];
+  const kind = info.sandbox ?? null;
   const sandbox =
     kind === null
       ? wrong('sandbox', 'Agents cannot run there.', 'Run "parley doctor" on that machine.')
@@ -57,7 +68,7 @@ function remoteFindings(asked: AskedService | undefined, url: string): Finding[]
 
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
-  const asked = await askService(address, findKey(address));
+  const asked = await askService(address, lookForKey(address));
   const found = [...checkDataDir(config), ...(await checkDatabase(config)), await checkSandbox(config)];
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
@@ -87,7 +98,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const address = serviceAddress();
   const findings = address.isLocal
     ? await localFindings(config)
-    : remoteFindings(await askService(address, findKey(address)), address.url);
+    : remoteFindings(await askService(address, lookForKey(address)), address.url);
   for (const finding of findings) {
     if (output.isJson) output.json(finding);
     else print(output, finding);

@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import { createParley, type Parley, ParleyError, type ServerInfo, type Settings } from '../client/parley.ts';
 import type { Config } from '../config.ts';
+import { RefusalError } from '../errors.ts';
 import { providers } from '../gateway/providers.ts';
 import { version } from '../version.ts';
 import type { ServiceAddress } from './connection.ts';
@@ -39,9 +40,13 @@ export interface AskedService {
   readonly info: ServerInfo | undefined;
 }
 
-async function checkKey(parley: Parley, key: string | undefined): Promise<[Finding, Settings | undefined]> {
+/** A refusal: it is there, but cannot be read. */
+type FoundKey = string | RefusalError | undefined;
+
+async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, Settings | undefined]> {
   const remedy =
     'Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder; "parley keys create" makes a new one.';
+  if (key instanceof RefusalError) return [wrong('key', key.message, remedy), undefined];
   if (key === undefined) return [wrong('key', 'There is none to ask the service with.', remedy), undefined];
   try {
     const settings = await parley.settings.get();
@@ -62,15 +67,21 @@ async function checkReady(parley: Parley): Promise<Finding[]> {
   }
 }
 
+function faultOf(url: string, error: ParleyError): AskedService {
+  const finding = wrong(
+    'service',
+    `What is at ${url} does not answer as it should: ${error.message}`,
+    'See its log; or say with PARLEY_URL where Parley is.',
+  );
+  return { findings: [finding], settings: undefined, info: undefined };
+}
+
 /** Undefined where nothing of Parley answers. */
-export async function askService(
-  { url }: ServiceAddress,
-  key: string | undefined,
-): Promise<AskedService | undefined> {
+export async function askService({ url }: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
   let date: number | undefined;
   const parley = createParley({
     url,
-    key,
+    key: typeof key === 'string' ? key : undefined,
     times: { timeoutMs: answerMsMax },
     fetch: async (to, init) => {
       const answer = await fetch(to, init);
@@ -79,10 +90,13 @@ export async function askService(
       return answer;
     },
   });
-  const info = await parley.server.info().catch((error) => {
-    if (error instanceof ParleyError) return undefined;
-    throw error;
-  });
+  let info: ServerInfo;
+  try {
+    info = await parley.server.info();
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error;
+    return error.code === 'network' ? undefined : faultOf(url, error);
+  }
   if (info?.name !== 'parley') return undefined;
   const about = `Parley ${info.version} answers at ${url} (${info.database}, role ${info.role}).`;
   const service =

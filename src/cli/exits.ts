@@ -30,6 +30,15 @@ or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./d
 beginning that no other has.
 `;
 
+/** For commands that work in both places. */
+export const placeHelp = `With PARLEY_URL it is the service there that is asked, with the key in PARLEY_KEY or the owner's; otherwise the
+database of this machine: in PARLEY_DATA_DIR (default: ./data), or at DATABASE_URL.
+`;
+
+/** For commands that no service can be asked for. */
+export const localHelp = `Works on the database of this machine alone: in PARLEY_DATA_DIR (default: ./data), or at DATABASE_URL.
+`;
+
 export const outputHelp = `Where the output is no terminal, or with --json, it is JSON, a line each; --text is for people everywhere.
 `;
 

@@ -7,7 +7,6 @@ import { getConversation } from './conversationId.ts';
 import { connectionHelp, exitHelp, followExitHelp, outputHelp } from './exits.ts';
 import { followConversation } from './following.ts';
 import { createOutput, outputOptions } from './output.ts';
-import { linesMaxOf } from './timeline.ts';
 
 const help = `Usage: parley follow ID [--from N] [--stay] [--full] [--json|--text]
 
@@ -43,14 +42,8 @@ async function run(argv: readonly string[]): Promise<number> {
   const from = firstEvent(values.from);
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, typed);
-  return followConversation({
-    parley,
-    output,
-    id,
-    from,
-    stay: values.stay,
-    linesMax: linesMaxOf(values.full),
-  });
+  const { stay, full } = values;
+  return followConversation({ parley, output, id, from, stay, full });
 }
 
 export const follow: Command = { help, run };

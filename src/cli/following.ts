@@ -3,10 +3,17 @@
 import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
 import { exitOfStop, exits } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './interruption.ts';
-import type { Output } from './output.ts';
+import { type Output, outputOptions } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { showProgress } from './progress.ts';
-import { createTimeline, tellQuestion } from './timeline.ts';
+import { createTimeline, linesMaxOf, tellQuestion } from './timeline.ts';
+
+/** Of commands that may follow what comes of them. */
+export const followOptions = {
+  ...outputOptions,
+  follow: { type: 'boolean', short: 'f', default: false },
+  full: { type: 'boolean', default: false },
+} as const;
 
 export interface Following {
   readonly parley: Parley;
@@ -16,13 +23,13 @@ export interface Following {
   readonly from: number;
   /** Goes on when the agent waits. */
   readonly stay: boolean;
-  /** Of one output; Infinity shows all. */
-  readonly linesMax: number;
+  /** Whether outputs are shown whole. */
+  readonly full: boolean;
 }
 
-function printer({ output, linesMax }: Following): (event: ParleyEvent) => void {
+function printer({ output, full }: Following): (event: ParleyEvent) => void {
   if (output.isJson) return output.json;
-  const tell = createTimeline({ style: output.style, linesMax });
+  const tell = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
   return (event) => output.text(tell(event));
 }
 

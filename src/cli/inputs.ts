@@ -51,14 +51,25 @@ export function readMcpFile(file: string): McpConfig {
   return ('mcp_config' in read ? read['mcp_config'] : read) as McpConfig;
 }
 
-/** The words of the command line, or standard input where there are none and it is no terminal. */
-export function readMessage(words: readonly string[]): string {
-  const text = words.length > 0 && words[0] !== '-' ? words.join(' ') : readInput();
-  if (text.trim() === '') throw new RefusalError('The message is empty.');
-  return text;
+/** All of standard input, without the white space at its end. */
+export async function readInput(): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of process.stdin) {
+    bytes += piece.length;
+    if (bytes > fileBytesMax)
+      throw new RefusalError(`Standard input is larger than ${fileBytesMax / mib} MiB.`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8').trimEnd();
 }
 
-function readInput(): string {
-  if (process.stdin.isTTY) throw new RefusalError('Say what to do, or give it on standard input.');
-  return readFileSync(0, 'utf8').trimEnd();
+/** The words of the command line, or standard input where there are none or "-" alone. */
+export async function readMessage(words: readonly string[]): Promise<string> {
+  const fromInput = words.length === 0 || (words.length === 1 && words[0] === '-');
+  if (fromInput && process.stdin.isTTY)
+    throw new RefusalError('Say what to do, or give it on standard input.');
+  const text = fromInput ? await readInput() : words.join(' ');
+  if (text.trim() === '') throw new RefusalError('The message is empty.');
+  return text;
 }

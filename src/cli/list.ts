@@ -8,7 +8,7 @@ import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions, type Style } from './output.ts';
 import { plainLine, shorten } from './plainText.ts';
 import { describeRuntimeStatus } from './progress.ts';
-import { formatTable } from './table.ts';
+import { formatTable, shortTime } from './table.ts';
 
 const pageSize = 1_000;
 const titleMax = 60;
@@ -47,10 +47,6 @@ export function describeStatus(
   if (status === 'RUNNING') return style('green', 'running');
   if (status === 'STARTING') return style('yellow', `starting: ${describeRuntimeStatus(runtime_status)}`);
   return stop_reason === null ? 'stopped' : `stopped: ${stop_reason.code}`;
-}
-
-export function shortTime(time: string): string {
-  return time.slice(0, 16).replace('T', ' ');
 }
 
 function toRow(info: ConversationInfo): string[] {

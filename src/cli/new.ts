@@ -1,17 +1,18 @@
 // `parley new`: starts a conversation.
 import { parseArgs } from 'node:util';
-import type { CreateConversation } from '../client/parley.ts';
+import type { CreateConversation, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './exits.ts';
-import { followConversation } from './following.ts';
+import { causeOf } from './faults.ts';
+import { followConversation, followOptions } from './following.ts';
 import { readImage, readMcpFile, readMessage } from './inputs.ts';
-import { createOutput, outputOptions } from './output.ts';
-import { linesMaxOf } from './timeline.ts';
+import { createOutput, type Output } from './output.ts';
+import { plainLine } from './plainText.ts';
 
 const help = `Usage: parley new "MESSAGE" [options]
-       parley new [options] < FILE
+       parley new [options] [-] < FILE
 
 Starts a conversation with a first message, and prints its id. It is stored before the id is printed; sent again
 by itself where the network fails, it is still one conversation.
@@ -38,7 +39,7 @@ function parse(argv: readonly string[]) {
   return parseArgs({
     args: [...argv],
     options: {
-      ...outputOptions,
+      ...followOptions,
       repo: { type: 'string' },
       branch: { type: 'string' },
       provider: { type: 'string' },
@@ -47,17 +48,15 @@ function parse(argv: readonly string[]) {
       mcp: { type: 'string' },
       id: { type: 'string' },
       agent: { type: 'string' },
-      follow: { type: 'boolean', short: 'f', default: false },
-      full: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
 }
 
-function toRequest({ values, positionals }: ReturnType<typeof parse>): CreateConversation {
+async function toRequest({ values, positionals }: ReturnType<typeof parse>): Promise<CreateConversation> {
   const { repo, branch, provider, image, instructions, mcp, id } = values;
   return {
-    initial_user_msg: readMessage(positionals),
+    initial_user_msg: await readMessage(positionals),
     ...(repo === undefined ? {} : { repository: repo }),
     ...(branch === undefined ? {} : { selected_branch: branch }),
     // The service knows which there are.
@@ -69,6 +68,14 @@ function toRequest({ values, positionals }: ReturnType<typeof parse>): CreateCon
   };
 }
 
+function tellOnce({ note }: Output): (fault: ParleyError) => void {
+  let told = false;
+  return (fault) => {
+    if (!told) note(`${plainLine(fault.message)}${causeOf(fault)} Trying again …\n`);
+    told = true;
+  };
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const parsed = parse(argv);
   const { follow, full, agent } = parsed.values;
@@ -77,18 +84,18 @@ async function run(argv: readonly string[]): Promise<number> {
       'The agent is a setting, for all that starts from then on: parley settings set agent NAME',
     );
   const output = createOutput(parsed.values);
-  const request = toRequest(parsed);
+  const request = await toRequest(parsed);
   const parley = connect();
-  const made = await parley.conversations.create(request);
+  const made = await parley.conversations.create(request, { onRetry: tellOnce(output) });
   const id = made.conversation_id;
   if (output.isJson) output.json(made);
   else {
     output.text(`${output.style('bold', id)}\n`);
-    if (made.message !== null) output.note(`${made.message}\n`);
+    if (made.message !== null) output.note(`${plainLine(made.message)}\n`);
     if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${id}\n`));
   }
   if (!follow) return exits.done;
-  return followConversation({ parley, output, id, from: 0, stay: false, linesMax: linesMaxOf(full) });
+  return followConversation({ parley, output, id, from: 0, stay: false, full });
 }
 
 export const newConversation: Command = { help, run };

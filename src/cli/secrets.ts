@@ -4,6 +4,7 @@ import { RefusalError } from '../errors.ts';
 import { rotate } from '../secrets/rotation.ts';
 import type { Command } from './command.ts';
 import { withDatabase } from './database.ts';
+import { localHelp } from './exits.ts';
 
 const help = `Usage: parley secrets rotate
 
@@ -13,7 +14,8 @@ given up when nothing uses it. It can be interrupted and run again at any time.
 Where the key is in secret.key of the data folder, this is all there is to do.
 Where it comes from PARLEY_SECRET_KEY: make a new one (openssl rand -hex 32), set PARLEY_SECRET_KEY=NEW,OLD for
 every process and restart them, run this command with the same value, then set PARLEY_SECRET_KEY=NEW.
-`;
+
+${localHelp}`;
 
 async function run(argv: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...argv], allowPositionals: true });

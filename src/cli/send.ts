@@ -4,18 +4,11 @@ import type { Decision, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
-import { getConversation } from './conversationId.ts';
+import { getConversation, sayWhich } from './conversationId.ts';
 import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './exits.ts';
-import { followConversation } from './following.ts';
+import { followConversation, followOptions } from './following.ts';
 import { readImage, readMessage } from './inputs.ts';
-import { createOutput, type Output, outputOptions } from './output.ts';
-import { linesMaxOf } from './timeline.ts';
-
-const followOptions = {
-  ...outputOptions,
-  follow: { type: 'boolean', short: 'f', default: false },
-  full: { type: 'boolean', default: false },
-} as const;
+import { createOutput, type Output } from './output.ts';
 
 interface Told {
   readonly parley: Parley;
@@ -32,22 +25,15 @@ async function tell(told: Told, act: () => Promise<void>): Promise<number> {
   const { parley, output, id, follow, full, done } = told;
   const { events } = await parley.conversations.events(id, { reverse: true, limit: 1 });
   await act();
-  if (follow)
-    return followConversation({
-      parley,
-      output,
-      id,
-      from: (events[0]?.id ?? -1) + 1,
-      stay: false,
-      linesMax: linesMaxOf(full),
-    });
+  const from = (events[0]?.id ?? -1) + 1;
+  if (follow) return followConversation({ parley, output, id, from, stay: false, full });
   if (output.isJson) output.json({ conversation_id: id, success: true });
   else output.text(`${done} ${output.style('dim', `parley follow ${id}`)}\n`);
   return exits.done;
 }
 
 const sendHelp = `Usage: parley send ID "MESSAGE" [--image FILE|URL]… [-f|--follow] [--full] [--json|--text]
-       parley send ID [options] < FILE
+       parley send ID [options] [-] < FILE
 
 Says something to the agent. A conversation that has stopped starts again; while the agent works, the message is
 its next turn.
@@ -67,8 +53,8 @@ async function runSend(argv: readonly string[]): Promise<number> {
   });
   const [typed, ...words] = positionals;
   const output = createOutput(values);
-  if (typed === undefined) throw new RefusalError('Say which conversation; "parley list" shows them.');
-  const message = readMessage(words);
+  if (typed === undefined) throw new RefusalError(sayWhich);
+  const message = await readMessage(words);
   const image_urls = values.image.map(readImage);
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, typed);

@@ -16,9 +16,14 @@ import {
 import type { Settings } from '../settings/service.ts';
 import { ownerName } from '../users/owner.ts';
 import { compileCheck } from '../validation.ts';
+import { chooseAction } from './actions.ts';
 import type { Command } from './command.ts';
 import { connect, isAddressNamed } from './connection.ts';
 import { withSettings } from './database.ts';
+import { exits } from './exits.ts';
+import { readInput } from './inputs.ts';
+import { jsonLine } from './plainText.ts';
+import { ask } from './prompt.ts';
 
 const help = `Usage: parley settings get [NAME] [--user USER]
        parley settings set NAME VALUE [--user USER]
@@ -27,12 +32,14 @@ const help = `Usage: parley settings get [NAME] [--user USER]
 
 Reads and writes a user's settings (default user: ${ownerName}). A running service follows within a second.
 Where PARLEY_URL is set and no user is named, get, set and export speak to that service, for the user of the key
-in PARLEY_KEY or of the owner's; otherwise the settings are those in the data folder or at DATABASE_URL.
+in PARLEY_KEY or of the owner's; otherwise, and for import, the settings are those of this machine: in PARLEY_DATA_DIR
+(default: ./data), or at DATABASE_URL.
 
 get      Prints the record as JSON, or one member of it.
 set      Stores one member. VALUE is JSON, or else taken as text; null clears it.
          Without VALUE it is read from standard input. Keys (${secretMembers.join(', ')})
-         and mcp_config come only that way: nobody sees them in a process list or a shell history.
+         and mcp_config come only that way: nobody sees them in a process list or a shell history. At a terminal
+         you are asked for a key, which is not shown as you type.
 import   Reads settings.json or secrets.json of an OpenHands installation, or our own export.
 export   Prints what import can read. It never holds the value of a secret.
 
@@ -68,7 +75,7 @@ function placeOf({ user }: Asked) {
 type Action = (asked: Asked) => Promise<void>;
 
 function print(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  process.stdout.write(jsonLine(value, 2));
 }
 
 function checkedBy(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
@@ -93,6 +100,14 @@ function parseValue(text: string): unknown {
   }
 }
 
+/** From standard input; at a terminal a key is typed, unseen. */
+async function readValue(name: string): Promise<string> {
+  if (!process.stdin.isTTY) return (await readInput()).trim();
+  if (!secretMembers.some((member) => member === name))
+    throw new RefusalError(`Say the value, or give it on standard input: parley settings set ${name} < FILE`);
+  return (await ask(`${name}: `, { hidden: true })).trim();
+}
+
 const set: Action = async (asked) => {
   const [name = '', value, ...rest] = asked.words;
   // Tool servers hold keys, too.
@@ -100,7 +115,7 @@ const set: Action = async (asked) => {
   if (name === '' || rest.length > 0) throw new RefusalError('Say "parley settings set NAME VALUE".');
   if (isSecret && value !== undefined && value !== 'null')
     throw new RefusalError(`Give ${name} on standard input: parley settings set ${name} < FILE`);
-  const input = value === undefined ? readFileSync(0, 'utf8').trim() : value;
+  const input = value ?? (await readValue(name));
   const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
   if (sent === '' || sent === mask) throw new RefusalError('The value is empty; null clears.');
   const change = { [name]: sent } as SettingsChange;
@@ -114,7 +129,12 @@ function checkImport({ settings, providers, secrets }: Imported): void {
   for (const secret of secrets) checkedBy(NewSecret, secret);
 }
 
-const importFile: Action = async ({ words: [file, ...rest], user = ownerName }) => {
+const importFile: Action = async ({ words: [file, ...rest], user: named }) => {
+  if (named === undefined && isAddressNamed())
+    throw new RefusalError(
+      'import works on the database of this machine: unset PARLEY_URL, or name a user of this machine with --user.',
+    );
+  const user = named ?? ownerName;
   if (file === undefined || rest.length > 0) throw new RefusalError('Name one file.');
   let text: string;
   try {
@@ -153,12 +173,9 @@ async function run(argv: readonly string[]): Promise<number> {
     options: { user: { type: 'string' } },
     allowPositionals: true,
   });
-  const [action = '', ...words] = positionals;
-  const act = actions[action];
-  if (act === undefined)
-    throw new RefusalError('Say get, set, import or export; "parley settings --help" explains them.');
-  await act({ words, user: values.user });
-  return 0;
+  const [action, ...words] = positionals;
+  await chooseAction('settings', actions, action)({ words, user: values.user });
+  return exits.done;
 }
 
 export const settings: Command = { help, run };

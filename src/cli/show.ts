@@ -7,9 +7,10 @@ import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
 import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
-import { describeStatus, shortTime } from './list.ts';
+import { describeStatus } from './list.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
 import { plainLine, plainText } from './plainText.ts';
+import { shortTime } from './table.ts';
 import { tellQuestion } from './timeline.ts';
 
 const tailEvents = 50;

@@ -1,12 +1,14 @@
-// Rows as aligned columns for a terminal.
+// Records as people and programs read them: aligned columns on a terminal, otherwise lines of JSON.
+import type { Output } from './output.ts';
+import { plainLine } from './plainText.ts';
 
-/** What a terminal would obey is shown as a question mark. */
-function plain(cell: string): string {
-  return cell.replace(/\p{Cc}/gu, '?');
+/** To the minute. */
+export function shortTime(time: string): string {
+  return time.slice(0, 16).replace('T', ' ');
 }
 
 export function formatTable(headings: readonly string[], cells: readonly (readonly string[])[]): string {
-  const rows = cells.map((row) => row.map(plain));
+  const rows = cells.map((row) => row.map(plainLine));
   const widths = headings.map((heading, i) =>
     Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)),
   );
@@ -16,4 +18,18 @@ export function formatTable(headings: readonly string[], cells: readonly (readon
       .join('  ')
       .trimEnd();
   return `${[line(headings), ...rows.map(line)].join('\n')}\n`;
+}
+
+interface Columns<Record> {
+  readonly headings: readonly string[];
+  readonly row: (record: Record) => readonly string[];
+}
+
+export function printRecords<Record extends object>(
+  output: Output,
+  records: readonly Record[],
+  { headings, row }: Columns<Record>,
+): void {
+  if (output.isJson) for (const record of records) output.json(record);
+  else output.text(formatTable(headings, records.map(row)));
 }

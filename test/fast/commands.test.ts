@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { jsonLines } from '../support/commandLine.ts';
 import { createPlace, type Place } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -60,8 +61,8 @@ describe('parley settings, audit and secrets', () => {
       ['settings', 'get'],
       ['settings', 'export'],
       ['audit'],
-      ['audit', '--json'],
-      ['keys', 'list'],
+      ['audit', '--text'],
+      ['keys', 'list', '--text'],
     ];
     for (const words of shown) {
       const { status, stdout } = parley(words);
@@ -81,6 +82,11 @@ describe('parley settings, audit and secrets', () => {
       ['settings', 'import', '/nonexistent.json'],
       ['settings', 'nonsense'],
       ['audit', '--last', '0'],
+      ['audit', '--last', '1e2'],
+      ['audit', '--json', '--text'],
+      ['settings', 'constructor'],
+      ['keys', 'toString'],
+      ['webhooks', 'constructor'],
       ['secrets', 'nonsense'],
       ['nonsense'],
     ];
@@ -152,7 +158,7 @@ describe('parley settings, audit and secrets', () => {
   });
 
   it('show in the audit who did what', () => {
-    const entries = JSON.parse(parley(['audit', '--json']).stdout);
+    const entries = jsonLines(parley(['audit']).stdout);
     const seen = entries.map(
       (e: Record<string, string>) => `${e['user']} ${e['key_id']} ${e['action']} ${e['subject']}`,
     );
@@ -162,7 +168,10 @@ describe('parley settings, audit and secrets', () => {
       seen.some((entry: string) => /sealing-key\.rotate/.test(entry)),
       seen.join('\n'),
     );
-    assert.match(parley(['audit', '--last', '1']).stdout, /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/);
+    assert.match(
+      parley(['audit', '--last', '1', '--text']).stdout,
+      /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/,
+    );
   });
 
   const printing = [['--help'], ['help', 'new'], ['completion'], ['audit'], ['settings', 'get']];
@@ -193,6 +202,24 @@ describe('parley settings, audit and secrets', () => {
         [1, 'parley: the output cannot be written: ENOSPC.\n'],
         words.join(' '),
       );
+    }
+  });
+
+  it('refuse to take the folder of this machine for a service elsewhere', async () => {
+    const env = {
+      PATH: process.env['PATH'],
+      PARLEY_DATA_DIR: place.dataDir,
+      PARLEY_URL: 'https://parley.invalid',
+    };
+    const local = [
+      ['users', 'list'],
+      ['audit'],
+      ['secrets', 'rotate'],
+      ['settings', 'get', '--user', 'owner'],
+    ];
+    for (const words of local) {
+      const { status, stderr } = spawnSync(process.execPath, [mainFile, ...words], { env, encoding: 'utf8' });
+      assert.deepEqual([status, /PARLEY_URL names another/.test(stderr)], [2, true], words.join(' '));
     }
   });
 

@@ -1,6 +1,7 @@
 // `parley doctor`, on machines where things are right and wrong.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -74,6 +75,11 @@ describe('parley doctor', () => {
     assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
     assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);
     assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
+    // A key that is there and cannot be read is not the same as none.
+    const folder = join(service.place.dataDir, 'unreadable');
+    mkdirSync(join(folder, 'owner.key'), { recursive: true });
+    const unreadable = await run({ PARLEY_DATA_DIR: folder });
+    assert.match(String(unreadable.get('key')?.message), /owner\.key cannot be read: EISDIR\./);
   });
 
   it('takes what the first start makes as no fault, 0', async (t) => {
@@ -136,6 +142,19 @@ describe('parley doctor', () => {
       'doctor',
     ]);
     assert.match(String(findings(later).get('clock')?.message), /3[56]\d\d s behind/);
+  });
+
+  it('quotes what answers in another way than Parley does, 1', async (t) => {
+    const place = await emptyPlace(t);
+    const other = createHttpServer((_, response) =>
+      response.writeHead(503).end('{"error":"Busy.","code":"overloaded"}'),
+    );
+    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+    t.after(async () => void other.close());
+    const { port } = other.address() as { port: number };
+    const ran = await createCommandLine({ url: `http://127.0.0.1:${port}`, place }, t).run(['doctor']);
+    assert.equal(ran.code, 1);
+    assert.match(String(findings(ran).get('service')?.message), /does not answer as it should: Busy\./);
   });
 
   it('asks a service on another machine alone, and PostgreSQL for its layout and clock', async (t) => {

@@ -1,8 +1,10 @@
 // `parley webhooks`, as a person runs it beside a running service and on a stopped one.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { createCommandLine, jsonLines } from '../support/commandLine.ts';
 import { createPlace, databaseKinds } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -49,10 +51,10 @@ for (const kind of databaseKinds) {
     it('shows webhooks and failed messages, neither the secret nor the URL', async (t) => {
       const { receiver, id, secret, parley } = await createBench(kind, t);
       const shown = await Promise.all([
-        parley('list'),
-        parley('list', '--user', 'owner', '--json'),
-        parley('failed'),
-        parley('failed', '--user', 'owner', '--json'),
+        parley('list', '--text'),
+        parley('list', '--user', 'owner'),
+        parley('failed', '--text'),
+        parley('failed', '--user', 'owner'),
       ]);
       for (const { code, stdout, stderr } of shown) {
         assert.equal(code, 0, stderr);
@@ -67,9 +69,9 @@ for (const kind of databaseKinds) {
           'm',
         ),
       );
-      assert.equal(JSON.parse(String(asJson))[0].failed, 2);
+      assert.equal(jsonLines(String(asJson))[0].failed, 2);
       assert.match(String(failed), /^msg_\S+ +wh_\S+ +owner +conversation\.status .* It answered 410/m);
-      assert.equal(JSON.parse(String(failedAsJson)).length, 2);
+      assert.equal(jsonLines(String(failedAsJson)).length, 2);
       const help = await parley('--help');
       for (const word of ['list', 'failed', 'redeliver'])
         assert.match(help.stdout, new RegExp(`^${word} `, 'm'));
@@ -78,7 +80,7 @@ for (const kind of databaseKinds) {
     it('sends one or all again, beside a running service', async (t) => {
       const { receiver, service, id, parley } = await createBench(kind, t);
       receiver.answer(() => 200);
-      const [{ id: delivery }] = JSON.parse((await parley('failed', '--json')).stdout);
+      const [{ id: delivery }] = jsonLines((await parley('failed', '--json')).stdout);
       assert.match((await parley('redeliver', delivery)).stderr, /^1 message is sent again/);
       await until('one arrives', () => receiver.received.length === 3);
       assert.equal(receiver.received.at(-1)?.id, delivery);
@@ -103,6 +105,26 @@ for (const kind of databaseKinds) {
 }
 
 describe('parley webhooks', () => {
+  it('asks the service that PARLEY_URL names, and shows neither the secret nor the URL', async (t) => {
+    const { receiver, service, id, secret } = await createBench('sqlite', t);
+    receiver.answer(() => 200);
+    const line = createCommandLine(service, t, {
+      PARLEY_KEY: service.key,
+      PARLEY_DATA_DIR: join(service.place.dataDir, 'none'),
+    });
+    const listed = await line.run(['webhooks', 'list']);
+    assert.deepEqual([jsonLines(listed.stdout)[0].id, listed.stderr], [id, '']);
+    assert.ok(!listed.stdout.includes('in-the-url') && !listed.stdout.includes(secret));
+    const failed = jsonLines((await line.run(['webhooks', 'failed'])).stdout);
+    assert.deepEqual([failed.length, failed[0].webhook_id], [2, id]);
+    const one = await line.run(['webhooks', 'redeliver', failed[0].id]);
+    assert.match(one.stderr, /^1 message is sent again/);
+    assert.match((await line.run(['webhooks', 'redeliver', id])).stderr, /^1 message is sent again/);
+    await until('both arrive', () => receiver.received.length === 4);
+    assert.equal((await line.run(['webhooks', 'redeliver', 'msg_0'])).code, 2);
+    assert.equal((await line.run(['webhooks', 'list', '--user', 'ada'])).code, 2);
+  });
+
   it('refuses what is unknown or misused, exit code 2', async (t) => {
     const { parley } = await createBench('sqlite', t);
     const refused = await Promise.all([

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
+import { jsonLines } from '../support/commandLine.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { createSite, type Service, type Site } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -54,11 +55,11 @@ for (const kind of databaseKinds) {
       assert.equal(await statusWith(next, kept.key), 200);
       assert.equal(await statusWith(next, revoked.key), 401);
 
-      const listed = await run(site, 'keys', 'list');
+      const listed = await run(site, 'keys', 'list', '--text');
       assert.match(listed, new RegExp(`^${revoked.id} +ada +session +laptop +revoked `, 'm'));
       assert.match(listed, new RegExp(`^${kept.id} +ada +session +phone +- `, 'm'));
       for (const { key } of [revoked, kept, service]) assert.equal(listed.includes(key.slice(-43)), false);
-      const users = JSON.parse(await run(site, 'users', 'list', '--json')) as object[];
+      const users = jsonLines(await run(site, 'users', 'list')) as object[];
       assert.deepEqual(
         users.map((user) => ({ ...user, created_at: '' })),
         [

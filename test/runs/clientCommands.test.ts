@@ -1,6 +1,6 @@
 // The client commands against a service that runs conversations, as programs use them: with pipes.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commands } from '../../src/cli/commands.ts';
@@ -90,6 +90,18 @@ describe('parley new', () => {
       assert.match(stderr, /^parley: [^\n]+\n$/);
     }
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
+  });
+
+  it('says at the first fault that it tries again', async (t) => {
+    const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { startCutProxy } = await import('../support/cutProxy.ts');
+    const proxy = await startCutProxy(service.url, t);
+    proxy.refuse(true);
+    const running = createCommandLine(service, t, { PARLEY_URL: proxy.url }).start(['new', 'Hello']);
+    await until('a second try', () => proxy.made() >= 2);
+    proxy.refuse(false);
+    const { code, stderr } = await running.ended();
+    assert.deepEqual([code, /^The service cannot be reached.* Trying again …\n$/.test(stderr)], [0, true]);
   });
 });
 
@@ -260,6 +272,14 @@ describe('parley diff', () => {
       { status: 'A', path: 'sub.txt', modified: 'two', original: '' },
     ]);
     assert.equal(await run('nothing/here'), '');
+    assert.deepEqual(
+      jsonLines((await line.run(['files', id])).stdout).filter((name) => /txt$/.test(name)),
+      ['a.txt', 'sub.txt'],
+    );
+    assert.equal((await line.run(['cat', id, 'a.txt'])).stdout, 'one');
+    assert.equal((await line.run(['cat', id, 'none.txt'])).code, 3);
+    assert.equal((await line.run(['rename', id, 'Two', 'files'])).code, 0);
+    assert.equal((await runs.service.ask(`/api/conversations/${id}`)).body.title, 'Two files');
   });
 
   it('leaves out what is no text, says so, and ends with 1', async (t) => {
@@ -285,6 +305,8 @@ describe('client commands', () => {
       [{ PARLEY_KEY: 'wrong-key' }, 4, /refuses the key/],
       [{ PARLEY_DATA_DIR: join(service.place.dataDir, 'none') }, 4, /There is no key .*PARLEY_KEY/],
       [{ PARLEY_URL: 'nonsense' }, 2, /PARLEY_URL must be/],
+      [{ PARLEY_URL: '', PORT: 'nonsense' }, 2, /PORT must be/],
+      [{ PARLEY_KEY: 'schlüssel-€' }, 2, /cannot be sent/],
     ];
     for (const [env, code, message] of cases) {
       const [got, stderr] = await run(env);
@@ -305,6 +327,23 @@ describe('client commands', () => {
   });
 });
 
+describe('parley keys with PARLEY_URL', () => {
+  it('makes, lists and revokes keys of that service, and makes no database here', async (t) => {
+    const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const folder = join(service.place.dataDir, 'none');
+    const line = createCommandLine(service, t, { PARLEY_KEY: service.key, PARLEY_DATA_DIR: folder });
+    const made = await line.run(['keys', 'create', '--name', 'laptop', '--user', 'ada', '--expires', '1d']);
+    assert.equal(made.code, 0, made.stderr);
+    assert.equal((await service.ask('/api/settings', { key: made.stdout.trim() })).status, 200);
+    const own = await line.run(['keys', 'create', '--scope', 'settings:read']);
+    const first = jsonLines((await line.run(['keys', 'list'])).stdout).at(-1);
+    assert.deepEqual([first.user, first.scopes], ['owner', ['settings:read']]);
+    assert.equal((await line.run(['keys', 'revoke', first.id])).code, 0);
+    assert.equal((await service.ask('/api/settings', { key: own.stdout.trim() })).status, 401);
+    assert.equal(existsSync(folder), false);
+  });
+});
+
 describe('parley settings with PARLEY_URL', () => {
   it('reads and writes over HTTP, for the user of the key, and takes keys from standard input alone', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
@@ -320,5 +359,6 @@ describe('parley settings with PARLEY_URL', () => {
     assert.equal((await line.run(['settings', 'set', 'max_iterations', '0'])).code, 2);
     // Who names a user means the database of this machine.
     assert.equal((await line.run(['settings', 'get', '--user', 'ada'])).code, 2);
+    assert.match((await line.run(['settings', 'import', 'x.json'])).stderr, /unset PARLEY_URL/);
   });
 });

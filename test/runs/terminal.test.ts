@@ -111,6 +111,18 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     }
   });
 
+  it('asks for a key, and shows nothing of it', async (t) => {
+    const { line, runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const running = line.startInTerminal(['settings', 'set', 'llm_api_key']);
+    await until('the question', () => running.shown().includes('llm_api_key: '));
+    running.type('typed-unseen\r');
+    const { code, stdout } = await running.ended();
+    assert.deepEqual([code, stdout.includes('typed')], [0, false]);
+    assert.equal((await runs.service.ask('/api/settings')).body.llm_api_key_set, true);
+    const refused = await line.runInTerminal(['settings', 'set', 'language']);
+    assert.deepEqual([refused.code, /Say the value/.test(refused.stdout)], [2, true]);
+  });
+
   it('lists for people, and shows diffs in colour', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('edit a.txt new');

@@ -1,0 +1,119 @@
+// Where webhooks are looked at: at the service that PARLEY_URL names, or in the database of this machine.
+import { type Parley, ParleyError } from '../client/parley.ts';
+import type { Database } from '../db/transaction.ts';
+import { RefusalError } from '../errors.ts';
+import { findUser } from '../users/store.ts';
+import { findDeliveryWebhook, listDeliveries } from '../webhooks/deliveryStore.ts';
+import type { DeliveryRecord, WebhookRecord } from '../webhooks/schema.ts';
+import { redeliverAll, toDelivery, toRecord } from '../webhooks/service.ts';
+import { listWebhooks, type WebhookRow } from '../webhooks/store.ts';
+import { connect, isAddressNamed } from './connection.ts';
+import { withDatabase } from './database.ts';
+
+export const failedShownMax = 1_000;
+
+/** Of a service it is known whose they are: those of the key's user. */
+interface Owned {
+  readonly user?: string;
+}
+
+interface WebhookPlace {
+  list(userName: string | undefined): Promise<readonly (WebhookRecord & Owned)[]>;
+  failed(userName: string | undefined): Promise<readonly (DeliveryRecord & Owned & { webhook_id: string })[]>;
+  /** How many are sent again, undefined where there is no such webhook or delivery. */
+  redeliver(id: string): Promise<number | undefined>;
+}
+
+function refuseUser(userName: string | undefined): void {
+  if (userName !== undefined)
+    throw new RefusalError(
+      'A service shows the webhooks of your key alone: leave out --user, or PARLEY_URL.',
+    );
+}
+
+async function failedOf({ webhooks }: Parley, webhookId: string): Promise<DeliveryRecord[]> {
+  const found: DeliveryRecord[] = [];
+  let place: { page_id?: string } = {};
+  while (found.length < failedShownMax) {
+    const { deliveries, next_page_id: next } = await webhooks.deliveries(webhookId, {
+      state: 'failed',
+      ...place,
+    });
+    found.push(...deliveries);
+    if (next === null) break;
+    place = { page_id: next };
+  }
+  return found.slice(0, failedShownMax);
+}
+
+/** Undefined where it has none of that id. */
+async function orMissing(count: Promise<number>): Promise<number | undefined> {
+  try {
+    return await count;
+  } catch (error) {
+    if (error instanceof ParleyError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+function atService(): WebhookPlace {
+  const parley = connect();
+  const all = async () => (await parley.webhooks.list()).webhooks;
+  return {
+    list: (userName) => {
+      refuseUser(userName);
+      return all();
+    },
+    failed: async (userName) => {
+      refuseUser(userName);
+      const found = [];
+      for (const { id } of await all())
+        for (const delivery of await failedOf(parley, id)) found.push({ webhook_id: id, ...delivery });
+      return found;
+    },
+    redeliver: async (id) => {
+      if (!id.startsWith('msg_')) return orMissing(parley.webhooks.redeliver(id));
+      for (const { id: webhookId } of await all()) {
+        const count = await orMissing(parley.webhooks.redeliver(webhookId, id));
+        if (count !== undefined) return count;
+      }
+      return undefined;
+    },
+  };
+}
+
+async function webhooksOf(database: Database, userName: string | undefined): Promise<WebhookRow[]> {
+  if (userName === undefined) return database.run(listWebhooks, {});
+  const user = await database.run(findUser, userName);
+  if (user === undefined) throw new RefusalError('There is no such user; "parley users list" shows them.');
+  return database.run(listWebhooks, { userId: user.id });
+}
+
+const inDatabase: WebhookPlace = {
+  list: (userName) =>
+    withDatabase(async (database) =>
+      (await webhooksOf(database, userName)).map((row) => ({ user: row.user, ...toRecord(row) })),
+    ),
+  failed: (userName) =>
+    withDatabase(async (database) => {
+      const found = [];
+      for (const { id: webhookId, user } of await webhooksOf(database, userName)) {
+        const filter = { webhookId, states: ['failed'] as const, max: failedShownMax };
+        for (const row of (await database.run(listDeliveries, filter)) ?? [])
+          found.push({ webhook_id: webhookId, user, ...toDelivery(row) });
+      }
+      return found;
+    }),
+  redeliver: (id) =>
+    withDatabase(async (database) => {
+      const webhookId = await database.run(findDeliveryWebhook, id);
+      return redeliverAll(
+        database,
+        webhookId === undefined ? { webhookId: id } : { webhookId, deliveryId: id },
+      );
+    }),
+};
+
+export function webhookPlace(): WebhookPlace {
+  return isAddressNamed() ? atService() : inDatabase;
+}
