@@ -1,7 +1,7 @@
 // Runs one group of tests beside a real PostgreSQL: `node test/run.ts fast [file…]`. The exit code is theirs.
 import { spawn } from 'node:child_process';
 import { startPostgres } from './support/postgresServer.ts';
-import { prepareProgram } from './support/program.ts';
+import { compileCacheDir, prepareProgram } from './support/program.ts';
 
 interface Group {
   readonly files: readonly string[];
@@ -36,9 +36,6 @@ const groups: Readonly<Record<string, Group>> = {
   // Not part of `npm test`: they install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };
-
-/** What Node makes of the sources: each process that reads them starts in half the time. */
-const compileCacheDir = new URL('../node_modules/.cache/parley-test', import.meta.url).pathname;
 
 const [name = '', ...files] = process.argv.slice(2);
 const group = groups[name];

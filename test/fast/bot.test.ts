@@ -21,10 +21,13 @@ async function startBot(t: TestContext) {
   child.stderr.on('data', (text) => (said += text));
   const port = await until('the bot listens', () => /port: (\d+)/.exec(said)?.[1]);
 
-  async function post(payload: object, delivery: string, key = secret) {
+  async function post(payload: object, delivery: string | undefined, key = secret) {
     const body = JSON.stringify(payload);
     const signature = `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
-    const headers = { 'x-hub-signature-256': signature, 'x-github-delivery': delivery };
+    const headers = {
+      'x-hub-signature-256': signature,
+      ...(delivery === undefined ? {} : { 'x-github-delivery': delivery }),
+    };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers });
     return { status: answer.status, body: (await answer.json()) as Record<string, string> };
   }
@@ -33,7 +36,7 @@ async function startBot(t: TestContext) {
 
 const opened = {
   action: 'opened',
-  issue: { number: 7, title: 'It breaks', body: 'On Mondays.' },
+  issue: { number: 7, title: 'It breaks', body: 'On Mondays.', author_association: 'MEMBER' },
   repository: { full_name: 'acme/shop' },
 };
 
@@ -60,13 +63,16 @@ describe('examples/bot.ts', () => {
     assert.match(log.events[0].message, /^Solve issue #7, "It breaks".*On Mondays\.$/s);
   });
 
-  it('starts none for other news, nor for what is not signed with its secret, 401', async (t) => {
+  it('starts none for other news or strangers, nor for what is not signed with its secret, 401, or has no id, 400', async (t) => {
     const { service, post } = await startBot(t);
     assert.deepEqual(await post({ ...opened, action: 'closed' }, 'a'), {
       status: 200,
       body: { ignored: true },
     });
     assert.equal((await post(opened, 'b', 'another-secret')).status, 401);
+    assert.equal((await post(opened, undefined)).status, 400);
+    const strange = { ...opened, issue: { ...opened.issue, author_association: 'NONE' } };
+    assert.deepEqual((await post(strange, 'c')).body, { ignored: true });
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
   });
 });

@@ -1,11 +1,10 @@
 // Runs `parley` as a person does, beside a service of the test process: with pipes, or in a pseudo-terminal.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { join, resolve } from 'node:path';
-import { mainFile as main } from './program.ts';
+import { join } from 'node:path';
+import { compileCacheDir, mainFile as main } from './program.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
-const compileCacheDir = resolve(import.meta.dirname, '../../node_modules/.cache/parley-test');
 const endWithinMs = 30_000;
 
 export interface Ran {

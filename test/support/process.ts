@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createPlace, type Place } from './databases.ts';
-import { mainFile, projectDir } from './program.ts';
+import { compileCacheDir, mainFile, projectDir } from './program.ts';
 import { type Answer, type Ask, ask } from './service.ts';
 import { until } from './until.ts';
 
-/** Halves the time of a start. Keyed by content, so that it may outlive a run. */
-const compileCacheDir = join(projectDir, 'node_modules/.cache/parley-test');
 const faultsUrl = new URL('./sqliteFaults.ts', import.meta.url).href;
 
 export const startWithinMs = 30_000;
