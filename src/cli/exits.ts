@@ -21,8 +21,8 @@ export const exitHelp = `Exit codes: 0 done, 1 failed, 2 wrong use, 3 there is n
 `;
 
 export const followExitHelp = `With --follow it ends when the agent waits for you, and says how it went:
-            0 it has ended its turn, 1 it failed, 5 it asks for leave, 6 it was stopped or reached a limit,
-            130 you left with Ctrl-C, 143 somebody ended the command: the conversation goes on.
+            0 it has ended its turn, 1 it failed, 5 it asks for permission, 6 it was stopped or reached a
+            limit, 130 you left with Ctrl-C, 143 somebody ended the command: the conversation goes on.
 `;
 
 export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000, or at PORT) with the key in PARLEY_KEY,

@@ -39,12 +39,19 @@ function statusOf(text: string | undefined): { status?: ConversationStatus } {
   return { status };
 }
 
+const activities: Readonly<Record<NonNullable<ConversationInfo['agent_state']>, string>> = {
+  running: 'running: works',
+  awaiting_user_input: 'running: waits for you',
+  awaiting_user_confirmation: 'running: asks for permission',
+};
+
 /** What it does, or why it does nothing, in few words. */
 export function describeStatus(
-  { status, runtime_status, stop_reason }: ConversationInfo,
+  { status, agent_state, runtime_status, stop_reason }: ConversationInfo,
   style: Style,
 ): string {
-  if (status === 'RUNNING') return style('green', 'running');
+  // Older services do not tell what the agent does.
+  if (status === 'RUNNING') return style('green', agent_state ? activities[agent_state] : 'running');
   if (status === 'STARTING') return style('yellow', `starting: ${describeRuntimeStatus(runtime_status)}`);
   return stop_reason === null ? 'stopped' : `stopped: ${stop_reason.code}`;
 }

@@ -73,7 +73,7 @@ const decisions: Readonly<Record<string, Decision>> = {
 
 const confirmHelp = `Usage: parley confirm ID allow|always|reject [--question N] [-f|--follow] [--full] [--json|--text]
 
-Answers the question of an agent that asks for leave.
+Answers the question of an agent that asks for permission.
 
 allow      this once
 always     this and others of its kind, as far as the agent knows such an answer

@@ -1,6 +1,6 @@
 // `parley show`: one conversation, what it took, and what was said last.
 import { parseArgs } from 'node:util';
-import { type AgentState, nextState, unknownState, waitsForUser } from '../client/agentState.ts';
+import { nextState, unknownState } from '../client/agentState.ts';
 import type { ConversationInfo, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
@@ -22,20 +22,13 @@ Shows a conversation: what it does or why it has stopped, what it took of its mo
 ${connectionHelp}${outputHelp}
 ${exitHelp}`;
 
-/** Running is both: whether its agent works or waits is in the log. */
-function activityOf({ status }: ConversationInfo, state: AgentState): string {
-  if (status !== 'RUNNING') return '';
-  if (state.question !== undefined) return ': asks for your leave';
-  return waitsForUser(state) ? ': waits for you' : ': works';
-}
-
-function facts(info: ConversationInfo, state: AgentState, { style }: Output): string {
+function facts(info: ConversationInfo, { style }: Output): string {
   const { usage, stop_reason: reason } = info;
   const tokens = (count: number) => count.toLocaleString('en');
   const repository = [info.selected_repository, info.selected_branch].filter((part) => part !== null);
   const rows: [string, string][] = [
     ['Id', info.conversation_id],
-    ['Status', describeStatus(info, style) + activityOf(info, state)],
+    ['Status', describeStatus(info, style)],
     ...(reason === null ? [] : [['', plainLine(reason.message)] as [string, string]]),
     ...(repository.length === 0 ? [] : [['Repository', plainLine(repository.join(' '))] as [string, string]]),
     ['Created', shortTime(info.created_at)],
@@ -65,7 +58,7 @@ async function describe(parley: Parley, info: ConversationInfo, output: Output):
   const said = words === '' ? '' : `\n${words}\n`;
   const asks =
     state.question === undefined ? '' : tellQuestion(info.conversation_id, state.question, output.style);
-  return `${facts(info, state, output)}${said}${asks}`;
+  return `${facts(info, output)}${said}${asks}`;
 }
 
 async function run(argv: readonly string[]): Promise<number> {

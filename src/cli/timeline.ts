@@ -175,7 +175,7 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
   };
 }
 
-/** What the agent asks leave for, in one line. */
+/** What the agent asks permission for, in one line. */
 function describeQuestion(event: ParleyEvent, style: Style): string {
   const used = describeUse(event, { style, linesMax: 1 }) ?? plainText(textOf(event.message));
   return used.split('\n')[0] ?? '';
@@ -184,6 +184,6 @@ function describeQuestion(event: ParleyEvent, style: Style): string {
 /** What it asks, where that is known, and how to answer. */
 export function tellQuestion(id: string, question: ParleyEvent | undefined, style: Style): string {
   const what = question === undefined ? '' : `\n  ${describeQuestion(question, style)}`;
-  const asks = style(['bold', 'yellow'], 'The agent asks for your leave:');
+  const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
   return `\n${asks}${what}\n  parley confirm ${id} allow      or: always, reject\n`;
 }

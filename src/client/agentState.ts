@@ -9,7 +9,7 @@ export interface AgentState {
   readonly name: string;
   /** Whether something was said that the agent was not given yet. */
   readonly unheard: boolean;
-  /** What the agent asks leave for, while it does. */
+  /** What the agent asks permission for, while it does. */
   readonly question: ParleyEvent | undefined;
 }
 

@@ -90,7 +90,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
 
   /**
    * Follows a conversation until its agent does nothing before its user does something: it has ended its turn, asks for
-   * leave, or has stopped. Throws like `events`, and the reason of the signal.
+   * permission, or has stopped. Throws like `events`, and the reason of the signal.
    */
   async function untilWaiting(id: string, { onEvent, ...options }: WaitOptions = {}): Promise<AgentState> {
     const { from = 0, signal } = options;

@@ -175,7 +175,7 @@ describe('parley list, show, stop, start and rm', () => {
     });
     const list = await line.run(['list', '--text']);
     assert.match(list.stdout, /^ID +STATUS +CREATED +REPOSITORY +TITLE\n/);
-    assert.match(list.stdout, new RegExp(`${id} +running .* A title`));
+    assert.match(list.stdout, new RegExp(`${id} +running: waits for you .* A title`));
     const show = await line.run(['show', id, '--text']);
     assert.match(show.stdout, /^Status +running: waits for you$/m);
     assert.match(show.stdout, /bad red\S* {1,2}words/);
@@ -212,8 +212,11 @@ describe('parley send, confirm and follow', () => {
     const { line, runs } = await begin(t, { settings: { confirmation_mode: true } });
     const asked = await line.run(['new', '--follow', '--text', '--id', 'c', 'ask delete everything']);
     assert.equal(asked.code, 5, asked.stderr);
-    assert.match(asked.stdout, /asks for your leave:\n {2}.*delete everything\n {2}parley confirm c allow/);
-    assert.match((await line.run(['show', 'c', '--text'])).stdout, /asks for your leave/);
+    assert.match(
+      asked.stdout,
+      /asks for your permission:\n {2}.*delete everything\n {2}parley confirm c allow/,
+    );
+    assert.match((await line.run(['show', 'c', '--text'])).stdout, /running: asks for permission/);
     assert.equal((await line.run(['follow', 'c'])).code, 5);
     const wrong = await line.run(['confirm', 'c', 'allow', '--question', '0']);
     assert.deepEqual([wrong.code, /^parley: /.test(wrong.stderr)], [1, true]);
