@@ -11,6 +11,8 @@ interface TextOptions {
   readonly bytesMax: number;
   readonly lengthMin?: number;
   readonly pattern?: string;
+  /** The pattern in words, as the end of a sentence that begins with "must". */
+  readonly patternText?: string;
   readonly format?: string;
   readonly description?: string;
 }
@@ -37,8 +39,16 @@ function refine<Schema extends TSchema>(
   ) as unknown as Schema;
 }
 
+const patternTexts = new Map<string, string>();
+
+/** What a text that does not keep to the pattern must do. */
+export function patternRule(pattern: string): string {
+  return patternTexts.get(pattern) ?? `match ${pattern}`;
+}
+
 function textSchema<Value>(type: string | string[], options: TextOptions): TUnsafe<Value> {
-  const { bytesMax, lengthMin, ...rest } = options;
+  const { bytesMax, lengthMin, patternText, ...rest } = options;
+  if (rest.pattern !== undefined && patternText !== undefined) patternTexts.set(rest.pattern, patternText);
   const schema = Type.Unsafe<Value>({
     type,
     ...(lengthMin === undefined ? {} : { minLength: lengthMin }),

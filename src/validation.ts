@@ -5,6 +5,7 @@ import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
 import System from 'typebox/system';
 import { type AppError, type Detail, invalid } from './errors.ts';
+import { patternRule } from './schema.ts';
 
 const detailsMax = 20;
 /** The faults of a union come as several errors, so that many more are collected than are told. */
@@ -78,7 +79,7 @@ function sentence(error: ValidationError): string {
     case 'boolean':
       return 'is not a known member';
     case 'pattern':
-      return `must match ${params['pattern']}`;
+      return `must ${patternRule(String(params['pattern']))}`;
     case 'maxLength':
       return `must be at most ${params['limit']} characters`;
     case 'minLength':

@@ -22,7 +22,7 @@ interface CallNeeds {
 const refusals: Readonly<Record<Exclude<Leave, 'once' | 'always'>, string>> = {
   rejected:
     'The user rejected this. Nothing of it was done. Do not try it in another way: ask, or go on without.',
-  cancelled: 'The user stopped you before this was begun. Nothing of it was done.',
+  cancelled: 'It was stopped before this was begun. Nothing of it was done.',
 };
 
 const textContent = (text: string): ToolCallContent => ({ type: 'content', content: { type: 'text', text } });

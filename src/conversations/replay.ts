@@ -50,10 +50,39 @@ function numberFault(value: unknown): string | undefined {
   return unsafe ? 'must not hold whole numbers beyond 2^53' : undefined;
 }
 
+/** Members whose shape readers rely on. */
+const shapes: Readonly<Record<string, (value: unknown) => string | undefined>> = {
+  action: textShape,
+  observation: textShape,
+  content: textShape,
+  tool_call_id: textShape,
+  args: objectShape,
+  extras: objectShape,
+};
+
+function textShape(value: unknown): string | undefined {
+  return typeof value === 'string' ? undefined : 'must be a string';
+}
+
+function objectShape(value: unknown): string | undefined {
+  const isObject = typeof value === 'object' && !Array.isArray(value);
+  return isObject ? undefined : 'must be an object';
+}
+
+/** Null is what is not there. Throws at the first that has another shape. */
+function checkShapes(event: Record<string, unknown>, at: string): void {
+  for (const [name, faultOf] of Object.entries(shapes)) {
+    if (event[name] === null) delete event[name];
+    const fault = event[name] === undefined ? undefined : faultOf(event[name]);
+    if (fault !== undefined) throw refuse(fault, `${at}.${name}`);
+  }
+}
+
 function toEvent(value: unknown, at: string): NewEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse('must be an object', at);
   const { id: _, timestamp, source, message, ...rest } = value as Record<string, unknown>;
+  checkShapes(rest, at);
   if (typeof rest['action'] !== 'string' && typeof rest['observation'] !== 'string')
     throw refuse('must have an action or an observation', at);
   const fault = valueFault(value);

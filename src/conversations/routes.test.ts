@@ -214,6 +214,24 @@ for (const kind of databaseKinds) {
       assert.equal(events[1]?.['timestamp'], '2020-01-01T00:00:00Z');
     });
 
+    it('refuses a replay whose events have members of another shape, 422, and takes null for none', async () => {
+      const replay = (event: object) => create({ replay_json: JSON.stringify([event]) });
+      const odd = [
+        ['content', { observation: 'run', content: 5 }, 'must be a string'],
+        ['content', { observation: 'notice', content: { a: 1 } }, 'must be a string'],
+        ['args', { action: 'run', args: [] }, 'must be an object'],
+        ['extras', { observation: 'run', extras: 'x' }, 'must be an object'],
+        ['action', { observation: 'run', action: 1 }, 'must be a string'],
+        ['tool_call_id', { action: 'run', tool_call_id: {} }, 'must be a string'],
+      ] as const;
+      for (const [member, event, message] of odd) {
+        const { status, body } = await replay(event);
+        assert.equal(status, 422);
+        assert.deepEqual(body.details, [{ path: `replay_json[0].${member}`, message }]);
+      }
+      assert.equal((await replay({ action: 'run', args: null, content: null })).status, 200);
+    });
+
     it('stores a replay of many events whole', async () => {
       const events = Array.from({ length: 345 }, (_, i) => ({
         action: 'message',

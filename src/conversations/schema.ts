@@ -48,6 +48,7 @@ export const ConversationId = checked(
   text({
     bytesMax: 128,
     pattern: conversationIdPattern,
+    patternText: 'be 1 to 128 letters, digits and ._:-',
     description: 'An id of your choice. Sending the same request twice with it creates one conversation.',
   }),
   conversationIdFault,

@@ -62,6 +62,8 @@ export function notice(sentence: string): NewEvent {
   return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras: {} };
 }
 
+export const questionExpired = notice('The question of the agent has expired; it may ask again.');
+
 /** A fault, in words for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewEvent {
   return {

@@ -64,8 +64,17 @@ const ShttpServer = Type.Union([
 
 const StdioServer = Type.Object(
   {
-    name: text({ bytesMax: 128, pattern: '^[A-Za-z0-9_-]+$' }),
-    command: text({ bytesMax: textBytesMax, pattern: '^\\S+$', description: 'One word, without spaces.' }),
+    name: text({
+      bytesMax: 128,
+      pattern: '^[A-Za-z0-9_-]+$',
+      patternText: 'consist of letters, digits, _ and -',
+    }),
+    command: text({
+      bytesMax: textBytesMax,
+      pattern: '^\\S+$',
+      patternText: 'be one word without spaces; what follows it goes into args',
+      description: 'One word, without spaces.',
+    }),
     args: Type.Optional(
       Type.Union([
         orNull(Type.Array(text({ bytesMax: textBytesMax }), { maxItems: argsMax })),

@@ -1,7 +1,7 @@
 // One run: from a claimed conversation to an agent that talks, and to the end of both. Its place, its agent, its
 // session, RUNNING, then turn after turn.
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, type NewEvent, notice } from '../events/shapes.ts';
+import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
 import { createConfirming } from './confirming.ts';
@@ -48,7 +48,7 @@ function sessionOfAgent({ agent_session: stored }: ClaimedConversation, { agent 
 /** What the log says first of a run that goes on with what another has left. */
 function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId: string): NewEvent[] {
   return [
-    ...(question === null ? [] : [notice('The question of the agent has expired; it may ask again.')]),
+    ...(question === null ? [] : [questionExpired]),
     ...(node === null || node === nodeId
       ? []
       : [notice('It goes on on another machine: changes that were not pushed are lost.')]),

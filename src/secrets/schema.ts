@@ -13,6 +13,7 @@ export const customSecretsMax = 1_000;
 export const SecretName = text({
   bytesMax: 64,
   pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,63}$',
+  patternText: 'consist of letters, digits and _, and not begin with a digit',
   description: 'As a variable of the environment is named.',
 });
 

@@ -12,7 +12,13 @@ import { releaseAll, type SweepTimes } from './store.ts';
 const hourMs = 60 * 60_000;
 const long = 24 * hourMs;
 /** Nothing is overdue by these but what a test makes so. */
-const patient: SweepTimes = { startStalledMs: long, startMs: long, idleMs: long, crowdedIdleMs: long };
+const patient: SweepTimes = {
+  startStalledMs: long,
+  startMs: long,
+  idleMs: long,
+  crowdedIdleMs: long,
+  crowdedAskingMs: long,
+};
 /** Whatever happened is too long ago. */
 const overdueMs = -hourMs;
 
@@ -185,6 +191,25 @@ for (const kind of databaseKinds) {
       assert.deepEqual(
         [now['ada idle'], now['ada works'], now['ada busy'], now['bob runs']],
         ['idle', 'RUNNING', 'RUNNING', 'RUNNING'],
+      );
+    });
+
+    it('gives one whose agent asks more time where others wait, and tells that the question has expired', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      const old = Date.now() - 2 * hourMs;
+      await put('ada', 'ada asks', running({ active_at: old, turn_open: 1, question: 1 }));
+      await put('ada', 'ada waits');
+      await sweep({ crowdedIdleMs: hourMs });
+      assert.equal((await statuses())['ada asks'], 'RUNNING');
+      await sweep({ crowdedAskingMs: hourMs });
+      assert.equal((await statuses())['ada asks'], 'idle');
+      const log = await inspect(
+        opened,
+        "select json from events where conversation_key = (select key from conversations where id = 'ada asks') order by id",
+      );
+      assert.deepEqual(
+        log.slice(-2).map(({ json }) => JSON.parse(String(json)).observation),
+        ['notice', 'agent_state_changed'],
       );
     });
 

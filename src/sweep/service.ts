@@ -1,7 +1,7 @@
 // Looks once a second for conversations that should have left their state, in every process: whoever is alive
 // enforces the deadlines.
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, eventText } from '../events/shapes.ts';
+import { agentStateChanged, eventText, questionExpired } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { repeat } from '../repeat.ts';
 import { conversationTopic, userTopic, workTopic } from '../topics.ts';
@@ -15,7 +15,8 @@ export const defaultTimes: SweepTimes = {
   startStalledMs: 120_000,
   startMs: 15 * 60_000,
   idleMs: 60 * 60_000,
-  crowdedIdleMs: 60_000,
+  crowdedIdleMs: 20_000,
+  crowdedAskingMs: 15 * 60_000,
 };
 
 interface SweepOptions {
@@ -33,7 +34,8 @@ export function createSweep(options: SweepOptions) {
     for (const key of await database.run(findOverdue, { kind, times, max: sweptMax })) {
       const at = new Date(now()).toISOString();
       const events = [eventText(agentStateChanged('stopped', reason.message), at)];
-      const userId = await database.run(stopOverdue, { key, kind, times, reason, events, at });
+      const expired = eventText(questionExpired, at);
+      const userId = await database.run(stopOverdue, { key, kind, times, reason, events, expired, at });
       if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
     }
   }

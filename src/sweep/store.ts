@@ -14,6 +14,8 @@ export interface SweepTimes {
   readonly idleMs: number;
   /** The same where others of its user wait for a free worker, or those of a user who has no run at all. */
   readonly crowdedIdleMs: number;
+  /** The same of one whose agent asks: what it asks is lost with it. */
+  readonly crowdedAskingMs: number;
 }
 
 type OverdueKind = 'lease' | 'start' | 'idle';
@@ -63,9 +65,17 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         e.or([
           e('conversations.active_at', '<', before(times.idleMs)),
           e.and([
-            e('conversations.active_at', '<', before(times.crowdedIdleMs)),
             // It waits for its user, and does not work.
-            e.or([e('conversations.turn_open', '=', 0), e('conversations.question', 'is not', null)]),
+            e.or([
+              e.and([
+                e('conversations.turn_open', '=', 0),
+                e('conversations.active_at', '<', before(times.crowdedIdleMs)),
+              ]),
+              e.and([
+                e('conversations.question', 'is not', null),
+                e('conversations.active_at', '<', before(times.crowdedAskingMs)),
+              ]),
+            ]),
             e.or([e.exists(ofSameUser), e.exists(starving)]),
           ]),
         ]),
@@ -123,12 +133,14 @@ interface StopOverdue extends Overdue {
   readonly kind: 'start' | 'idle';
   readonly reason: StopReason;
   readonly events: readonly EventText[];
+  /** Told first where its agent asks. */
+  readonly expired: EventText;
   readonly at: string;
 }
 
 /** Stops it, where it is still overdue. Returns whose it is. */
 export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue): Steps<number | undefined> {
-  const { key, kind, times, reason, events, at } = input;
+  const { key, kind, times, reason, expired, at } = input;
   const held = (yield* one(
     q.build
       .updateTable('conversations')
@@ -138,6 +150,7 @@ export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue)
       .returning([...heldColumns]),
   )) as Held | undefined;
   if (held === undefined) return undefined;
+  const events = held.question === null ? input.events : [expired, ...input.events];
   yield* moveTo(q, held, { to: 'STOPPED', reason, events, at });
   return held.user_id;
 });

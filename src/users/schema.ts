@@ -7,5 +7,6 @@ export const UserName = text({
   bytesMax: 128,
   lengthMin: 1,
   pattern: userNamePattern,
+  patternText: 'begin with a letter or digit, and consist of letters, digits and ._@-',
   description: 'Letters, digits and ._@- ; the user is made where new.',
 });

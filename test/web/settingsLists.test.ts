@@ -79,7 +79,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByLabel('Name').fill('1 bad');
     await page.getByLabel('Value').fill('first\nline');
     await button(page, 'Save the secret').click();
-    await page.getByText('must match').waitFor();
+    await page.getByText('must consist of letters').waitFor();
     await page.getByLabel('Name').fill('NPM_TOKEN');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /first/);
     await button(page, 'Save the secret').click();

@@ -105,7 +105,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await page.getByLabel('Name').fill('my files');
     await page.getByLabel('Command').fill('npx');
     await button(page, 'Save the server').click();
-    await page.getByText('must match').waitFor();
+    await page.getByText('must consist of letters').waitFor();
     await page.getByLabel('Name').fill('files');
     await button(page, 'Check').click();
     await page.getByText('Not checked:').waitFor();

@@ -130,7 +130,7 @@ export const de: Texts = {
     working: 'Der Agent arbeitet…',
     asks: (what) => `Der Agent bittet um Erlaubnis: ${what}`,
     runtime: {
-      STATUS$WAITING_FOR_WORKER: 'Wartet auf einen freien Platz',
+      STATUS$WAITING_FOR_WORKER: 'Wartet auf einen freien Platz: wer auf dich wartet, macht bald Platz',
       STATUS$STARTING_RUNTIME: 'Die Sandbox wird geöffnet',
       STATUS$SETTING_UP_WORKSPACE: 'Der Arbeitsordner wird eingerichtet',
       STATUS$STARTING_AGENT: 'Der Agent wird gestartet',

@@ -129,7 +129,7 @@ export const en = {
     working: 'The agent is at work…',
     asks: (what: string) => `The agent asks for permission: ${what}`,
     runtime: {
-      STATUS$WAITING_FOR_WORKER: 'Waiting for a free worker',
+      STATUS$WAITING_FOR_WORKER: 'Waiting for a free place: those that wait for you make room soon',
       STATUS$STARTING_RUNTIME: 'Opening the sandbox',
       STATUS$SETTING_UP_WORKSPACE: 'Setting up the workspace',
       STATUS$STARTING_AGENT: 'Starting the agent',
