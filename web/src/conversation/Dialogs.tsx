@@ -1,4 +1,5 @@
 // The dialogs of a conversation: another title, and the question before it is gone for good.
+
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -8,6 +9,7 @@ import { ErrorCallout } from '../parts/Callout.tsx';
 import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
 import { TextField } from '../parts/fields.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useParley } from '../session/session.tsx';
 import { faultsAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -91,7 +93,7 @@ export function DeleteDialog({ info, onClose }: DialogProps) {
   return (
     <ConfirmDialog
       title={conversation.deleteTitle}
-      name={info.title}
+      name={visibleLine(info.title)}
       action={conversation.delete}
       onConfirm={remove}
       onClose={onClose}
