@@ -152,6 +152,8 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No conversations yet').waitFor();
+    await page.getByRole('status').getByText('Deleted: Another name').waitFor();
+    assert.equal(await page.getByText('Connected again.').count(), 0);
     assert.equal(await runs.info(id), null);
     await page.goto(`${runs.service.url}${path(id)}`);
     await page.getByText('There is no such conversation, or no longer.').waitFor();

@@ -79,10 +79,12 @@ function useTitle(info: ConversationInfo | undefined): void {
 
 function Refused({ error }: Pick<LogView, 'error'>) {
   const { conversation, shell } = useTexts();
-  const { refused } = useSession();
+  const { refused, connection } = useSession();
   useEffect(() => {
     if (isRefused(error)) refused();
-  }, [error, refused]);
+    // There was an answer: nothing is lost.
+    connection.expectEnd();
+  }, [error, refused, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
   return (
     <div className="empty">

@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { visibleLine } from '../parts/visibleText.ts';
-import { useParley } from '../session/session.tsx';
+import { useParley, useSession } from '../session/session.tsx';
 import { faultsAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';
 
@@ -79,13 +79,14 @@ export function RenameDialog({ info, onClose }: DialogProps) {
 
 export function DeleteDialog({ info, onClose }: DialogProps) {
   const { conversation } = useTexts();
-  const parley = useParley();
+  const { parley, connection } = useSession();
   const queries = useQueryClient();
   const [, go] = useLocation();
 
   async function remove() {
     await parley.conversations.delete(info.conversation_id);
-    go('/', { replace: true });
+    connection.expectEnd();
+    go('/', { replace: true, state: { deleted: info.title } });
     queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
     void queries.invalidateQueries({ queryKey: listKey });
   }

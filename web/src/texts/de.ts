@@ -94,6 +94,7 @@ export const de: Texts = {
     showMore: 'Mehr zeigen',
     noModel: 'Noch ist kein Modell gewählt: Ohne eines kann der Agent nicht arbeiten.',
     setModel: 'Modell wählen',
+    deleted: (title) => `Gelöscht: ${title}`,
   },
   status: {
     STARTING: 'Startet',

@@ -93,6 +93,7 @@ export const en = {
     showMore: 'Show more',
     noModel: 'No model is set yet: the agent cannot work without one.',
     setModel: 'Choose a model',
+    deleted: (title: string) => `Deleted: ${title}`,
   },
   status: {
     STARTING: 'Starting',
