@@ -41,6 +41,7 @@ describe('GET / and the paths of the page', () => {
       assert.equal(headers['cache-control'], 'no-cache');
       assert.match(String(headers['content-security-policy']), /^default-src 'none'; script-src 'self';/);
       assert.doesNotMatch(String(headers['content-security-policy']), /unsafe|https?:|\*/);
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
     }
   });
 

@@ -19,6 +19,12 @@ const contentSecurityPolicy = [
   "form-action 'none'",
 ].join('; ');
 
+/** A page that has opened this one, or was opened by it, has no hold on it. */
+const pageHeaders = {
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+};
+
 const types: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   html: 'text/html; charset=utf-8',
@@ -91,7 +97,7 @@ export function pageRoutes(app: Server, folder: URL): void {
 
   for (const path of pagePaths)
     app.get(path, { config, schema: { hide: true } }, async (request, reply) => {
-      reply.header('content-security-policy', contentSecurityPolicy);
+      reply.headers(pageHeaders);
       if (!(await sendFile(request, reply, index)))
         reply.code(503).type('text/plain; charset=utf-8').send(notBuilt);
       return reply;

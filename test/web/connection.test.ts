@@ -34,6 +34,9 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     proxy.refuse(false);
     await page.getByText('Connected again.').waitFor();
     await log.getByText('line 1', { exact: true }).waitFor();
+    // What failed meanwhile is no news any more; what was typed is still there.
+    await page.getByText('Parley cannot be reached.').waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'run echo line 2');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
     await log.getByText('line 2', { exact: true }).waitFor();
     await page.getByText('Connected again.').waitFor({ state: 'detached' });

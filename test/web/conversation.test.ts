@@ -22,7 +22,8 @@ describe('a conversation', { skip: noBrowser }, () => {
         'run echo one',
         'edit a.txt hello',
         'mcp docs search',
-        'say It **works** now, see [this](https://example.com) and ![a picture](https://example.com/a.png).',
+        'say It **works** now, see [this](https://example.com), [that](/#key=pk_1_a) and ![a picture](https://example.com/a.png).',
+        `say ${'> '.repeat(2_000)}too deep`,
         'usage 100 200000 0.5',
       ].join('\n'),
     );
@@ -31,6 +32,9 @@ describe('a conversation', { skip: noBrowser }, () => {
     const log = page.getByRole('log');
     await log.getByText('It works now').waitFor();
     assert.equal(await log.locator('.prose strong').textContent(), 'works');
+    // What no browser could read as Markdown stands there as it is, and leads nowhere into this page.
+    await log.locator('.plain-text', { hasText: 'too deep' }).waitFor();
+    assert.equal(await log.getByRole('link', { name: 'that' }).count(), 0);
     const link = log.getByRole('link', { name: 'this' });
     assert.equal(await link.getAttribute('rel'), 'noreferrer noopener');
     assert.equal(
@@ -148,6 +152,8 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No conversations yet').waitFor();
+    await page.getByRole('status').getByText('Deleted: Another name').waitFor();
+    assert.equal(await page.getByText('Connected again.').count(), 0);
     assert.equal(await runs.info(id), null);
     await page.goto(`${runs.service.url}${path(id)}`);
     await page.getByText('There is no such conversation, or no longer.').waitFor();

@@ -234,6 +234,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     const { key } = (await service.ask('/api/keys', { json: { name: 'reader', scopes: ['settings:read'] } }))
       .body;
     await enter(page, { url: service.url, key }, '/settings/webhooks');
+    await page.getByRole('button', { name: 'Use the other key' }).click();
     await page.getByRole('alert').getByText('webhooks:manage').waitFor();
   });
 

@@ -68,6 +68,24 @@ describe('signing in', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'half a thought');
   });
 
+  it('asks before the key of a link takes the place of another, which then finds nothing that was typed', async (t) => {
+    const service = await startService({}, t);
+    const other = await service.ask('/api/keys', { json: { name: 'other', user: 'bob' } });
+    const page = await browser.open(t, service.url);
+    const asked = page.getByRole('dialog', { name: 'Sign in with another key?' });
+    const box = page.getByLabel('Message to the agent');
+    await enter(page, service);
+    await box.fill('for my eyes');
+    await page.evaluate(`location.hash = 'key=${other.body.key}'`);
+    await asked.getByRole('button', { name: 'Stay signed in' }).click();
+    assert.equal(await box.inputValue(), 'for my eyes');
+    assert.equal(await page.evaluate('sessionStorage["parley.key"]'), service.key);
+    await page.evaluate(`location.hash = 'key=${other.body.key}'`);
+    await asked.getByRole('button', { name: 'Use the other key' }).click();
+    await page.waitForFunction(`sessionStorage['parley.key'] === '${other.body.key}'`);
+    assert.equal(await box.inputValue(), '');
+  });
+
   it('forgets the key and what was typed when one signs out, and asks first', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);

@@ -5,6 +5,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { Conversation } from './conversation/Conversation.tsx';
 import { Home } from './home/Home.tsx';
 import { Catch } from './parts/Catch.tsx';
+import { OtherKey } from './session/OtherKey.tsx';
 import { SignIn } from './session/SignIn.tsx';
 import { DoorProvider, SessionProvider, useDoor } from './session/session.tsx';
 import { SettingsScreen } from './settings/SettingsScreen.tsx';
@@ -73,9 +74,12 @@ function Inside({ children }: { readonly children: ReactNode }) {
   const { key } = useDoor();
   if (key === undefined) return <SignIn />;
   return (
-    <SessionProvider key={key} sessionKey={key}>
-      {children}
-    </SessionProvider>
+    <>
+      <SessionProvider key={key} sessionKey={key}>
+        {children}
+      </SessionProvider>
+      <OtherKey />
+    </>
   );
 }
 

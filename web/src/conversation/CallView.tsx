@@ -62,12 +62,14 @@ function Command({ call }: { readonly call: Call }) {
   );
 }
 
+const isAsking = ({ question }: Call) => question?.answer === 'open';
+
 function Edit({ call }: { readonly call: Call }) {
   const { items } = useTexts();
-  const lines = readDiff(call.diff);
+  const lines = readDiff(call.diff, call.subject);
   return (
     <>
-      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} />}
+      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} whole={isAsking(call)} />}
       {call.output === '' ? null : <Output text={call.output} label={items.output} />}
     </>
   );
@@ -83,12 +85,18 @@ function Counts({ diff }: { readonly diff: string }) {
   );
 }
 
-/** What others than commands and edits were given and gave; folded, for it is seldom read. */
+/** What others than commands and edits were given and gave; folded, for it is seldom read unless somebody must decide. */
 function Folded({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
   const { items } = useTexts();
-  const [open, setOpen] = useUnfolded('call', call.question?.answer === 'open');
+  const [open, setOpen] = useUnfolded('call');
   const some = call.input !== '' || call.output.trim() !== '';
-  if (!some) return <div className="call-head">{children}</div>;
+  if (!some || isAsking(call))
+    return (
+      <>
+        <div className="call-head">{children}</div>
+        {call.input === '' ? null : <Output text={call.input} label={items.input} unfolded />}
+      </>
+    );
   return (
     <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="call-head">{children}</summary>
@@ -114,7 +122,7 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
     </>
   );
   return (
-    <div className={call.question?.answer === 'open' ? 'call asking' : 'call'}>
+    <div className={isAsking(call) ? 'call asking' : 'call'}>
       {call.tool === 'run' || call.tool === 'edit' ? (
         <>
           <div className="call-head">{head}</div>

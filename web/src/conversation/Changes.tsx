@@ -1,9 +1,11 @@
 // The files that differ from where the workspace began, and each of them as a diff.
+
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useParley } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { DiffView } from './DiffView.tsx';
@@ -39,13 +41,13 @@ function FileDialog({
     [diff.data],
   );
   return (
-    <Dialog title={path} wide onClose={onClose}>
+    <Dialog title={visibleLine(path)} wide onClose={onClose}>
       {diff.isPending ? <Loading>{shell.loading}</Loading> : null}
       {binary ? <p className="quiet">{details.binary}</p> : <ErrorCallout error={diff.error} />}
       {diff.data === undefined ? null : lines.length === 0 ? (
         <p className="quiet">{details.same}</p>
       ) : (
-        <DiffView lines={lines} label={details.diffOf(path)} />
+        <DiffView lines={lines} label={details.diffOf(visibleLine(path))} />
       )}
     </Dialog>
   );
@@ -74,7 +76,7 @@ function Files({
               {status}
               <span className="hidden">{words[status]}</span>
             </span>
-            <span className="mono">{path}</span>
+            <span className="mono">{visibleLine(path)}</span>
           </button>
         </li>
       ))}

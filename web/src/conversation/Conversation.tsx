@@ -1,4 +1,5 @@
 // One conversation: its timeline as it grows, what can be said and done, and its details.
+
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { type ConversationInfo, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
@@ -7,6 +8,7 @@ import { playSound } from '../live/sound.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
 import { activityOf, endedByItself } from '../parts/status.ts';
+import { visibleLine } from '../parts/visibleText.ts';
 import { isRefused, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
@@ -66,7 +68,7 @@ function useSoundAtEnd(info: ConversationInfo | undefined, sound: () => void): v
 }
 
 function useTitle(info: ConversationInfo | undefined): void {
-  const title = info?.title;
+  const title = info && visibleLine(info.title);
   useEffect(() => {
     if (title !== undefined) document.title = `${title} · Parley`;
     return () => {
@@ -77,10 +79,12 @@ function useTitle(info: ConversationInfo | undefined): void {
 
 function Refused({ error }: Pick<LogView, 'error'>) {
   const { conversation, shell } = useTexts();
-  const { refused } = useSession();
+  const { refused, connection } = useSession();
   useEffect(() => {
     if (isRefused(error)) refused();
-  }, [error, refused]);
+    // There was an answer: nothing is lost.
+    connection.expectEnd();
+  }, [error, refused, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
   return (
     <div className="empty">

@@ -1,6 +1,8 @@
 // Beside the timeline: the plan, the changed files, what was used, where it works.
+
 import type { ReactNode } from 'react';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useWords } from '../texts/texts.tsx';
 import { countText, dollarText, fullText } from '../texts/time.ts';
 import { Changes } from './Changes.tsx';
@@ -68,10 +70,10 @@ export function Details({ id, info, state }: DetailsProps) {
             <h2>{details.title}</h2>
             <dl className="facts">
               {info.selected_repository === null ? null : (
-                <Fact name={details.repository}>{info.selected_repository}</Fact>
+                <Fact name={details.repository}>{visibleLine(info.selected_repository)}</Fact>
               )}
               {info.selected_branch === null ? null : (
-                <Fact name={details.branch}>{info.selected_branch}</Fact>
+                <Fact name={details.branch}>{visibleLine(info.selected_branch)}</Fact>
               )}
               <Fact name={details.created}>{fullText(info.created_at, language)}</Fact>
             </dl>

@@ -1,4 +1,5 @@
 // The dialogs of a conversation: another title, and the question before it is gone for good.
+
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -8,7 +9,8 @@ import { ErrorCallout } from '../parts/Callout.tsx';
 import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
 import { Dialog } from '../parts/Dialog.tsx';
 import { TextField } from '../parts/fields.tsx';
-import { useParley } from '../session/session.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
+import { useParley, useSession } from '../session/session.tsx';
 import { faultsAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';
 
@@ -77,13 +79,14 @@ export function RenameDialog({ info, onClose }: DialogProps) {
 
 export function DeleteDialog({ info, onClose }: DialogProps) {
   const { conversation } = useTexts();
-  const parley = useParley();
+  const { parley, connection } = useSession();
   const queries = useQueryClient();
   const [, go] = useLocation();
 
   async function remove() {
     await parley.conversations.delete(info.conversation_id);
-    go('/', { replace: true });
+    connection.expectEnd();
+    go('/', { replace: true, state: { deleted: info.title } });
     queries.removeQueries({ queryKey: infoKey(info.conversation_id) });
     void queries.invalidateQueries({ queryKey: listKey });
   }
@@ -91,7 +94,7 @@ export function DeleteDialog({ info, onClose }: DialogProps) {
   return (
     <ConfirmDialog
       title={conversation.deleteTitle}
-      name={info.title}
+      name={visibleLine(info.title)}
       action={conversation.delete}
       onConfirm={remove}
       onClose={onClose}

@@ -4,13 +4,26 @@ import { useTexts } from '../texts/texts.tsx';
 import type { DiffLine } from './diff.ts';
 import { Scrollable } from './Scrollable.tsx';
 
-const signs: Readonly<Record<DiffLine['kind'], string>> = { added: '+', removed: '-', same: ' ', hunk: '' };
+const signs: Readonly<Record<DiffLine['kind'], string>> = {
+  added: '+',
+  removed: '-',
+  same: ' ',
+  hunk: '',
+  file: '',
+};
 const linesShown = 40;
 
-export function DiffView({ lines, label }: { readonly lines: readonly DiffLine[]; readonly label: string }) {
+interface DiffViewProps {
+  readonly lines: readonly DiffLine[];
+  readonly label: string;
+  /** Nobody has to ask for the rest of it. */
+  readonly whole?: boolean;
+}
+
+export function DiffView({ lines, label, whole = false }: DiffViewProps) {
   const { items } = useTexts();
   const [all, setAll] = useState(false);
-  const shown = all ? lines : lines.slice(0, linesShown);
+  const shown = all || whole ? lines : lines.slice(0, linesShown);
   return (
     <div className="output">
       <Scrollable className="diff" label={label}>
@@ -23,7 +36,7 @@ export function DiffView({ lines, label }: { readonly lines: readonly DiffLine[]
           </span>
         ))}
       </Scrollable>
-      {lines.length > linesShown ? (
+      {lines.length > linesShown && !whole ? (
         <button type="button" className="fold" onClick={() => setAll(!all)}>
           {all ? items.showLess : items.showAll(lines.length)}
         </button>

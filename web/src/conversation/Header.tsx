@@ -6,6 +6,7 @@ import { Icon, type IconName } from '../parts/Icon.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
 import { StatusBadge } from '../parts/StatusBadge.tsx';
 import type { Activity } from '../parts/status.ts';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { useActions } from './info.ts';
 
@@ -120,13 +121,14 @@ function MoreMenu({ actions, onRename, onDelete }: Omit<HeaderProps, 'info' | 'a
 
 export function Header({ info, activity, details, ...rest }: HeaderProps) {
   const { conversation, shell } = useTexts();
+  const title = visibleLine(info?.title ?? '');
   return (
     <header className="conversation-head">
       <Link href="/" className="button plain only-icon" aria-label={shell.toHome} title={shell.toHome}>
         <Icon name="back" />
       </Link>
       <div className="what">
-        <h1 title={info?.title}>{info?.title ?? ''}</h1>
+        <h1 title={title}>{title}</h1>
         {info === undefined ? null : <StatusBadge info={info} activity={activity} />}
       </div>
       <p className="downloading quiet" role="status">

@@ -1,13 +1,16 @@
 // One thing of a timeline, as it is shown.
 import { memo } from 'react';
+import { Catch } from '../parts/Catch.tsx';
 import { Icon } from '../parts/Icon.tsx';
+import { visibleText } from '../parts/visibleText.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
 import type { Item } from './items.ts';
-import { Markdown } from './Markdown.tsx';
+import { Markdown, OutLink } from './Markdown.tsx';
+import { Output } from './Output.tsx';
 import { PlanView } from './PlanView.tsx';
-import { safeUrl } from './safeUrl.ts';
+import { isHeldImage } from './safeUrl.ts';
 import { useUnfolded } from './unfolded.ts';
 
 type Message = Extract<Item, { kind: 'message' }>;
@@ -21,20 +24,27 @@ function Time({ at }: { readonly at: string | undefined }) {
   );
 }
 
+const addressCharsMax = 200;
+
+/** Data that are not drawn are not told whole. */
+function shortAddress(url: string): string {
+  return visibleText(url.length > addressCharsMax ? `${url.slice(0, addressCharsMax)}…` : url);
+}
+
 function Images({ images }: { readonly images: readonly string[] }) {
   const { items } = useTexts();
   if (images.length === 0) return null;
   return (
     <div className="images">
       {images.map((url, i) =>
-        url.startsWith('data:image/') ? (
+        isHeldImage(url) ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
           <img key={i} src={url} alt={items.image(i + 1)} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
-          <a key={i} href={safeUrl(url) || undefined} target="_blank" rel="noreferrer noopener">
-            {items.remoteImage} {url}
-          </a>
+          <OutLink key={i} href={url}>
+            {items.remoteImage} {shortAddress(url)}
+          </OutLink>
         ),
       )}
     </div>
@@ -66,7 +76,7 @@ function Thought({ text }: { readonly text: string }) {
       <summary className="call-head">
         <Icon name="brain" />
         <span className="verb">{items.thought}</span>
-        <span className="subject quiet">{first}</span>
+        <span className="subject quiet">{visibleText(first)}</span>
       </summary>
       {open ? <Markdown text={text} /> : null}
     </details>
@@ -81,14 +91,14 @@ function Note({ item }: { readonly item: Extract<Item, { kind: 'notice' | 'error
     <div className={item.kind === 'error' ? 'note error' : 'note'}>
       <Icon name={icon[item.kind]} />
       <p>
-        <span className="verb">{label}</span> {item.text}
+        <span className="verb">{label}</span> {visibleText(item.text)}
       </p>
       <Time at={item.at} />
     </div>
   );
 }
 
-export const ItemView = memo(function ItemView({ item }: { readonly item: Item }) {
+function Shown({ item }: { readonly item: Item }) {
   const { items } = useTexts();
   switch (item.kind) {
     case 'message':
@@ -110,4 +120,14 @@ export const ItemView = memo(function ItemView({ item }: { readonly item: Item }
     default:
       return <Note item={item} />;
   }
+}
+
+/** What cannot be drawn is shown as it is, and the rest of the timeline is not touched by it. */
+export const ItemView = memo(function ItemView({ item }: { readonly item: Item }) {
+  const { shell } = useTexts();
+  return (
+    <Catch shown={item} fallback={<Output text={JSON.stringify(item, null, 2)} label={shell.broken} />}>
+      <Shown item={item} />
+    </Catch>
+  );
 });

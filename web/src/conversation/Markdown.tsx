@@ -2,16 +2,20 @@
 import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
+import { Catch } from '../parts/Catch.tsx';
+import { visibleText } from '../parts/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
+import { isPlain } from './plainness.ts';
 import { Scrollable } from './Scrollable.tsx';
-import { safeUrl } from './safeUrl.ts';
+import { isHeldImage, outAddress, safeUrl } from './safeUrl.ts';
 
-/** Places within a text, such as footnotes, are many on a screen by the same name: none is led to. */
-function OutLink({ href, children }: ComponentProps<'a'>) {
-  if (href === undefined || href === '' || href.startsWith('#')) return <span>{children}</span>;
+/** Text where it leads nowhere else. */
+export function OutLink({ href, children }: ComponentProps<'a'>) {
+  const address = outAddress(href ?? '', location.origin);
+  if (address === undefined) return <span>{children}</span>;
   return (
-    <a href={href} target="_blank" rel="noreferrer noopener">
+    <a href={address} target="_blank" rel="noreferrer noopener">
       {children}
     </a>
   );
@@ -21,8 +25,8 @@ function OutLink({ href, children }: ComponentProps<'a'>) {
 function Picture({ src, alt }: ComponentProps<'img'>) {
   const { items } = useTexts();
   if (typeof src !== 'string' || src === '') return null;
-  if (src.startsWith('data:image/')) return <img src={src} alt={alt ?? ''} />;
-  return <OutLink href={src}>{alt || `${items.remoteImage} ${src}`}</OutLink>;
+  if (isHeldImage(src)) return <img src={src} alt={alt ?? ''} />;
+  return <OutLink href={src}>{alt || `${items.remoteImage} ${visibleText(src)}`}</OutLink>;
 }
 
 function Block({ children, node }: ComponentProps<'pre'> & { readonly node?: unknown }) {
@@ -30,7 +34,7 @@ function Block({ children, node }: ComponentProps<'pre'> & { readonly node?: unk
   return (
     <div className="code-block">
       <Scrollable label={items.code}>{children}</Scrollable>
-      <CopyButton text={() => plainText(node)} />
+      <CopyButton text={() => visibleText(plainText(node))} />
     </div>
   );
 }
@@ -43,6 +47,10 @@ interface Node {
 function plainText(node: unknown): string {
   const { value, children = [] } = (node ?? {}) as Node;
   return (value ?? '') + children.map(plainText).join('');
+}
+
+function Code({ children, className }: ComponentProps<'code'>) {
+  return <code className={className}>{typeof children === 'string' ? visibleText(children) : children}</code>;
 }
 
 /** Tables may be wider than the screen: they scroll by themselves, by keys, too. */
@@ -70,15 +78,26 @@ function Tick({ checked }: ComponentProps<'input'>) {
   );
 }
 
-const components: Components = { a: OutLink, img: Picture, pre: Block, table: Table, input: Tick };
+const components: Components = {
+  a: OutLink,
+  img: Picture,
+  pre: Block,
+  code: Code,
+  table: Table,
+  input: Tick,
+};
 const plugins = [remarkGfm];
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  const plain = <p className="plain-text">{text}</p>;
+  if (isPlain(text)) return plain;
   return (
-    <div className="prose">
-      <ReactMarkdown components={components} remarkPlugins={plugins} urlTransform={safeUrl}>
-        {text}
-      </ReactMarkdown>
-    </div>
+    <Catch shown={text} fallback={plain}>
+      <div className="prose">
+        <ReactMarkdown components={components} remarkPlugins={plugins} urlTransform={safeUrl}>
+          {text}
+        </ReactMarkdown>
+      </div>
+    </Catch>
   );
 });

@@ -1,4 +1,6 @@
 // Text that a program wrote, cut to a few lines until somebody wants all of it.
+import { useMemo } from 'react';
+import { visibleOutput } from '../parts/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Scrollable } from './Scrollable.tsx';
 import { useUnfolded } from './unfolded.ts';
@@ -14,20 +16,21 @@ function cut(text: string, end: boolean): string {
   return end ? shown.slice(-charsShown) : shown.slice(0, charsShown);
 }
 
-export function Output({
-  text,
-  label,
-  end = false,
-}: {
+interface OutputProps {
   readonly text: string;
   readonly label: string;
   readonly end?: boolean;
-}) {
+  /** Nobody has to ask for the rest of it. */
+  readonly unfolded?: boolean;
+}
+
+export function Output({ text, label, end = false, unfolded = false }: OutputProps) {
   const { items } = useTexts();
-  const [all, setAll] = useUnfolded(label);
-  const whole = text.replace(/\n+$/, '');
+  const [wanted, setAll] = useUnfolded(label);
+  const whole = useMemo(() => visibleOutput(text).trimEnd(), [text]);
   const some = cut(whole, end);
-  const long = some.length < whole.length;
+  const all = wanted || unfolded;
+  const long = some.length < whole.length && !unfolded;
   const toggle = long ? (
     <button type="button" className="fold" onClick={() => setAll(!all)}>
       {all ? items.showLess : items.showAll(whole.split('\n').length)}

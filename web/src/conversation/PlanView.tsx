@@ -1,5 +1,6 @@
 // A plan as a checklist.
 import { Icon } from '../parts/Icon.tsx';
+import { visibleText } from '../parts/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Task } from './items.ts';
 
@@ -12,7 +13,7 @@ export function PlanView({ tasks }: { readonly tasks: readonly Task[] }) {
         <li key={i} className={status}>
           <span className="box">{status === 'done' ? <Icon name="check" /> : null}</span>
           <span>
-            {title} <span className="hidden">({items.planState[status]})</span>
+            {visibleText(title)} <span className="hidden">({items.planState[status]})</span>
           </span>
         </li>
       ))}

@@ -2,6 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import { type Decision, ParleyError } from '../../../src/client/parley.ts';
+import { useFaultsPast } from '../live/faults.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
 import { useParley } from '../session/session.tsx';
@@ -39,6 +40,7 @@ export function QuestionView({ question }: { readonly question: Question }) {
     mutationFn: (decision: Decision) =>
       parley.conversations.confirm(id, { decision, question: question.event }),
   });
+  useFaultsPast(answer);
   if (question.answer !== 'open') return <Answered answer={question.answer} />;
   const late = answer.error instanceof ParleyError && answer.error.code === 'nothing_to_confirm';
   const busy = answer.isPending || answer.isSuccess;

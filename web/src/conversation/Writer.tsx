@@ -1,6 +1,7 @@
 // The box below the timeline: what is said next to the agent. What is not sent yet is kept.
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
+import { useFaultsPast } from '../live/faults.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import type { PickedImage } from '../parts/images.ts';
 import { MessageBox } from '../parts/MessageBox.tsx';
@@ -45,6 +46,7 @@ export function Writer({
       onSent();
     },
   });
+  useFaultsPast(send);
   useShortcuts(useMemo(() => ({ write: () => box.current?.focus() }), []));
   const ready = draft.text.trim() !== '' || draft.images.length > 0;
   const submit = () => ready && !send.isPending && send.mutate(draft);

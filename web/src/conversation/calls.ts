@@ -1,6 +1,8 @@
 // Calls of tools: from the action that begins one and the observation that ends it to what is shown.
 import type { ParleyEvent } from '../../../src/client/parley.ts';
+import { visibleLine, visibleText } from '../parts/visibleText.ts';
 import type { Call, Outcome, Question } from './items.ts';
+import { shortPath } from './paths.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -26,28 +28,24 @@ export function toolOf({ action, observation }: ParleyEvent): Call['tool'] | und
   return Object.hasOwn(tools, name) ? tools[name] : undefined;
 }
 
-/** Paths are told as they are in the sandbox; people know them from the root of their workspace. */
-function shortPath(path: string): string {
-  return path.replace(/^.*?\/workspace\//, '');
-}
-
 function subjectOf(members: Members): string {
   const name = subjects.find((subject) => typeof members[subject] === 'string');
   const text = name === undefined ? '' : textOf(members[name]);
-  return name === 'path' ? shortPath(text) : text;
+  if (name === 'command') return visibleText(text);
+  return visibleLine(name === 'path' ? shortPath(text) : text);
 }
 
 function inputOf(members: Members): string {
   const given = members['arguments'];
   const some = typeof given === 'object' && given !== null && Object.keys(given).length > 0;
-  return some ? JSON.stringify(given, null, 2) : '';
+  return some ? visibleText(JSON.stringify(given, null, 2)) : '';
 }
 
 export function questionOf({ id, args = {}, message }: ParleyEvent): Question | undefined {
   const members = args as Members;
   if (members['confirmation_state'] !== 'awaiting_confirmation') return undefined;
   const risk = Number(members['security_risk'] ?? 2);
-  return { event: id, about: subjectOf(members) || message, risk, answer: 'open' };
+  return { event: id, about: subjectOf(members) || visibleText(message), risk, answer: 'open' };
 }
 
 /** The call as its action tells it. */
@@ -56,7 +54,7 @@ export function beginCall(event: ParleyEvent, tool: Call['tool']): Call {
   return {
     tool,
     subject: subjectOf(args),
-    title: event.message,
+    title: visibleText(event.message),
     operation: textOf(args['operation']),
     input: inputOf(args),
     diff: textOf(args['diff']),

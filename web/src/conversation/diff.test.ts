@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type DiffLine, readDiff } from './diff.ts';
 
-const signs = { added: '+', removed: '-', same: ' ', hunk: '' };
+const signs = { added: '+', removed: '-', same: ' ', hunk: '', file: 'file ' };
 const shown = (lines: readonly DiffLine[]) => lines.map(({ kind, text }) => signs[kind] + text);
 
 describe('the difference of two texts', () => {
@@ -44,9 +44,9 @@ describe('the difference of two texts', () => {
 });
 
 describe('a unified diff', () => {
-  it('is read without the names of its files', () => {
+  it('is read without the name of its file where that is shown', () => {
     assert.deepEqual(
-      readDiff('--- a\n+++ b\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n\\ No newline at end of file'),
+      readDiff('--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n\\ No newline at end of file', 'a'),
       [
         { kind: 'hunk', text: '@@ -1,2 +1,2 @@' },
         { kind: 'same', text: 'same' },
@@ -57,8 +57,40 @@ describe('a unified diff', () => {
     );
   });
 
-  it('keeps lines that went away and look like a name, and drops the names of a second file', () => {
-    const diff = '--- a\n+++ b\n@@ -1,1 +0,0 @@\n--- old\n--- c\n+++ d\n@@ -0,0 +1,1 @@\n+++ new';
-    assert.deepEqual(shown(readDiff(diff)), ['@@ -1,1 +0,0 @@', '--- old', '@@ -0,0 +1,1 @@', '+++ new']);
+  it('names each file of several, and one that is not the one that is shown', () => {
+    const diff = '--- /workspace/a\n+++ /workspace/a\n@@ -1 +1 @@\n-x\n+y';
+    assert.deepEqual(
+      readDiff(diff, 'a').filter(({ kind }) => kind === 'file'),
+      [],
+    );
+    assert.equal(shown(readDiff(diff, 'b'))[0], 'file a');
+    const both = `${diff}\n--- /dev/null\n+++ .git/hooks/pre-commit\n@@ -0,0 +1 @@\n+z`;
+    assert.deepEqual(
+      shown(readDiff(both, 'a')).filter((line) => line.startsWith('file')),
+      ['file a', 'file .git/hooks/pre-commit'],
+    );
+    assert.equal(shown(readDiff('--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y', 'b'))[0], 'file a → b');
+  });
+
+  it('keeps lines that came or went away and look like a name', () => {
+    const diff =
+      '--- a\n+++ a\n@@ -1,2 +1,2 @@\n--- j;\n+++ j; rm x\n@@ y\n--- c\n+++ d\n@@ -0,0 +1,1 @@\n+++ new';
+    assert.deepEqual(shown(readDiff(diff)), [
+      'file a',
+      '@@ -1,2 +1,2 @@',
+      '--- j;',
+      '+++ j; rm x',
+      '@@ y',
+      'file c → d',
+      '@@ -0,0 +1,1 @@',
+      '+++ new',
+    ]);
+  });
+
+  it('names what hides in its lines', () => {
+    assert.deepEqual(shown(readDiff('--- a\n+++ a\n@@ -0,0 +1 @@\n+x\u202ey', 'a')), [
+      '@@ -0,0 +1 @@',
+      '+x⟨U+202E⟩y',
+    ]);
   });
 });

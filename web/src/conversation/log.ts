@@ -43,9 +43,14 @@ export function createLog() {
     for (const listener of listeners) listener();
   }
 
+  /** One that cannot be shown is passed over, so that all others are. */
   function take(event: ParleyEvent): void {
-    timeline.take(event);
     next = event.id + 1;
+    try {
+      timeline.take(event);
+    } catch (error) {
+      console.warn('Parley cannot show an event.', error);
+    }
   }
 
   async function follow({ parley, id, onStream, onLive }: LogOptions, signal: AbortSignal): Promise<void> {

@@ -73,9 +73,60 @@ describe('a timeline', () => {
     const { items } = timelineOf({
       observation: 'read',
       content: 'text',
-      extras: { path: '/x/workspace/a/b.ts' },
+      extras: { path: '/workspace/a/b.ts' },
     });
     assert.deepEqual([callOf(items()[0]).subject, callOf(items()[0]).output], ['a/b.ts', 'text']);
+  });
+
+  it('tells a path from the root of the workspace, and any other whole', () => {
+    const subjectOf = (path: string) =>
+      callOf(timelineOf({ action: 'read', args: { path } }).items()[0]).subject;
+    assert.equal(subjectOf('/data/conversations/12/workspace/a.ts'), 'a.ts');
+    for (const path of [
+      '/etc/workspace/a.ts',
+      '/x/conversations/a/workspace/b',
+      '/workspace/',
+      'workspace/a',
+    ])
+      assert.equal(subjectOf(path), path);
+  });
+
+  it('names what hides in what the agent asks for', () => {
+    const { items, state: now } = timelineOf({
+      ...asks,
+      message: 'a\u200bb',
+      args: { ...asks.args, command: ': \u202e# x' },
+    });
+    const call = callOf(items()[0]);
+    assert.deepEqual([call.subject, call.title], [': ⟨U+202E⟩# x', 'a⟨U+200B⟩b']);
+    assert.equal(now().question?.about, ': ⟨U+202E⟩# x');
+    const tool = { action: 'call_tool', args: { name: 'x\ny', arguments: { a: '\u2066' } } };
+    const used = callOf(timelineOf(tool).items()[0]);
+    assert.deepEqual([used.subject, used.input], ['x⟨U+000A⟩y', '{\n  "a": "⟨U+2066⟩"\n}']);
+  });
+
+  it('takes events of any shape, and shows what can be shown of them', () => {
+    const { items } = timelineOf(
+      { observation: 'notice', content: { a: 1 } as never },
+      { observation: 'run', content: 5 as never, extras: null as never },
+      { action: 'task_tracking', args: { task_list: [null, { title: 'a', status: 'done' }, 'b'] } },
+      { action: 'message', args: null as never, message: null as never },
+      { action: 'message', args: { content: 'x', image_urls: [null, 5, 'data:'] }, timestamp: 7 as never },
+      { observation: 'edit', content: 5 as never, tool_call_id: 5 as never },
+      { action: 'run', args: [] as never, message: 'm' },
+      { action: {} as never, observation: [] as never },
+      { observation: 'agent_state_changed', extras: 'x' as never },
+      { observation: 'usage', extras: null as never },
+      { action: 'change_agent_state', args: null as never },
+      { action: 'think', args: 5 as never },
+    );
+    assert.deepEqual(
+      items().map((item) => ('text' in item ? item.text : item.kind)),
+      ['{"a":1}', 'call', 'plan', '', 'x', 'call', 'call', ''],
+    );
+    const [, run, plan] = items();
+    assert.equal(callOf(run).output, '5');
+    assert.deepEqual(plan?.kind === 'plan' && plan.tasks, [{ title: 'a', status: 'done' }]);
   });
 
   it('parts the diff of an edit from what was said about it', () => {

@@ -3,6 +3,7 @@
 import type { ParleyEvent } from '../../../src/client/parley.ts';
 import { textOf, toolOf } from './calls.ts';
 import { commonOf, createCallTrack } from './callTrack.ts';
+import { membersIn, shapedEvent } from './events.ts';
 import type { Item, LogState, Task } from './items.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -16,8 +17,7 @@ interface Timeline {
 const taskStatuses: readonly string[] = ['todo', 'in_progress', 'done'];
 
 function tasksOf(args: Members): Task[] {
-  const list = Array.isArray(args['task_list']) ? (args['task_list'] as Members[]) : [];
-  return list.map((task) => {
+  return membersIn(args['task_list']).map((task) => {
     const status = textOf(task['status']);
     return {
       title: textOf(task['title']),
@@ -116,7 +116,8 @@ export function createTimeline(): Timeline {
   };
 
   return {
-    take: (event) => {
+    take: (told) => {
+      const event = shapedEvent(told);
       const tool = toolOf(event);
       if (tool !== undefined) return calls.take(event, tool);
       const kinds = event.action === undefined ? observations : actions;

@@ -6,10 +6,10 @@ export const Unfolded = createContext<Map<string, boolean>>(new Map());
 export const ItemId = createContext(0);
 
 /** As `useState`, by the name of the part within its thing. */
-export function useUnfolded(part: string, first = false): [boolean, (open: boolean) => void] {
+export function useUnfolded(part: string): [boolean, (open: boolean) => void] {
   const kept = useContext(Unfolded);
   const name = `${useContext(ItemId)} ${part}`;
-  const [open, setOpen] = useState(kept.get(name) ?? first);
+  const [open, setOpen] = useState(kept.get(name) ?? false);
   return [
     open,
     (next) => {

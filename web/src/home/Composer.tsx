@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { randomText } from '../../../src/client/conversations.ts';
 import type { McpConfig } from '../../../src/client/parley.ts';
+import { useFaultsPast } from '../live/faults.ts';
 import { readListsAgain } from '../live/lists.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { SelectField, TextArea, TextField } from '../parts/fields.tsx';
@@ -138,6 +139,7 @@ function useComposer() {
     onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
     onRefused: (error) => isFolded(error) && change({ open: true }),
   });
+  useFaultsPast(creation);
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
   const faults = faultsOf(creation.error, creation.variables?.draft, draft);
 

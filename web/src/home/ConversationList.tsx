@@ -1,4 +1,5 @@
 // All conversations, newest first, with search; the next page comes when the end is seen.
+
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { Link } from 'wouter';
@@ -8,6 +9,7 @@ import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
 import { StatusBadge } from '../parts/StatusBadge.tsx';
 import { activityOf, endedByItself } from '../parts/status.ts';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useParley } from '../session/session.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
@@ -43,10 +45,10 @@ function Row({ info }: { readonly info: ConversationInfo }) {
   return (
     <li>
       <Link href={`/conversations/${encodeURIComponent(info.conversation_id)}`} className="row">
-        <span className="title">{info.title}</span>
+        <span className="title">{visibleLine(info.title)}</span>
         <StatusBadge info={info} activity={activityOf(info.agent_state)} />
         <span className="about">
-          {where === '' ? null : <span className="mono">{where}</span>}
+          {where === '' ? null : <span className="mono">{visibleLine(where)}</span>}
           {endedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}
         </span>
         <span className="when">

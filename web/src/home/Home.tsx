@@ -1,6 +1,8 @@
 // The first screen: what is to be done, and what was.
+import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { Callout } from '../parts/Callout.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
 import { isBuiltin } from '../session/agents.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -19,11 +21,31 @@ function ModelHint() {
   );
 }
 
+function deletedTitle(): string | undefined {
+  const { deleted } = (history.state ?? {}) as { readonly deleted?: unknown };
+  return typeof deleted === 'string' ? visibleLine(deleted) : undefined;
+}
+
+/** Says, once, which conversation somebody has just deleted. */
+function Deleted() {
+  const { home } = useTexts();
+  const [title] = useState(deletedTitle);
+  useEffect(() => {
+    if (title !== undefined) history.replaceState(null, '');
+  }, [title]);
+  return (
+    <p className={title === undefined ? 'hidden' : 'quiet'} role="status">
+      {title === undefined ? '' : home.deleted(title)}
+    </p>
+  );
+}
+
 export function Home() {
   const { home } = useTexts();
   return (
     <div className="home">
       <h1>{home.title}</h1>
+      <Deleted />
       <ModelHint />
       <Composer />
       <ConversationList />

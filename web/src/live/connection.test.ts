@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { createConnection } from './connection.ts';
+import { createConnection, onConnectedAgain } from './connection.ts';
 import { createProbe } from './probe.ts';
 
 describe('the connection', () => {
@@ -17,6 +17,33 @@ describe('the connection', () => {
     // Ends the clock of what is shown.
     connection.forget();
     assert.equal(connection.state(), 'idle');
+  });
+
+  it('is not lost by the end of a stream that had to end', () => {
+    const connection = createConnection();
+    connection.report('live');
+    connection.report('reconnecting');
+    connection.expectEnd();
+    connection.report('reconnecting');
+    connection.forget();
+    connection.report('live');
+    assert.equal(connection.state(), 'live');
+  });
+
+  it('tells once that it is there again', () => {
+    const connection = createConnection();
+    let told = 0;
+    const end = onConnectedAgain(connection, () => told++);
+    connection.report('live');
+    connection.report('reconnecting');
+    connection.report('live');
+    connection.report('live');
+    assert.equal(told, 1);
+    end();
+    connection.report('reconnecting');
+    connection.report('live');
+    assert.equal(told, 1);
+    connection.forget();
   });
 });
 

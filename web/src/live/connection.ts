@@ -13,6 +13,8 @@ export interface Connection {
   report(state: StreamState): void;
   /** The stream was left on purpose. */
   forget(): void;
+  /** What the stream was of is gone, and wanted to be: that it ends, from now until it is left, is no loss. */
+  expectEnd(): void;
   /** Streams that may be dead without knowing are made anew; what was lost stays shown until one of them is there. */
   restart(): void;
   /** How often that was. */
@@ -23,6 +25,7 @@ export interface Connection {
 export function createConnection(): Connection {
   let now: ConnectionState = 'idle';
   let round = 0;
+  let endExpected = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const listeners = new Set<() => void>();
 
@@ -39,9 +42,18 @@ export function createConnection(): Connection {
 
   return {
     state: () => now,
-    report: (state) => set(state === 'live' && now === 'reconnecting' ? 'back' : state),
+    report: (state) => {
+      if (!endExpected) set(state === 'live' && now === 'reconnecting' ? 'back' : state);
+    },
     // What was lost stays shown until another stream says otherwise.
-    forget: () => now !== 'reconnecting' && set('idle'),
+    forget: () => {
+      endExpected = false;
+      if (now !== 'reconnecting') set('idle');
+    },
+    expectEnd: () => {
+      endExpected = true;
+      set('idle');
+    },
     restart: () => {
       round++;
       tell();
@@ -52,6 +64,16 @@ export function createConnection(): Connection {
       return () => listeners.delete(onChange);
     },
   };
+}
+
+/** Calls it each time that a lost connection is there again. Gives what ends it. */
+export function onConnectedAgain({ state, subscribe }: Connection, onAgain: () => void): () => void {
+  let before = state();
+  return subscribe(() => {
+    const isAgain = before === 'reconnecting' && state() === 'back';
+    before = state();
+    if (isAgain) onAgain();
+  });
 }
 
 export function useConnectionState(connection: Connection): ConnectionState {

@@ -5,7 +5,7 @@ interface CatchProps {
   readonly fallback: ReactNode;
   readonly children: ReactNode;
   /** What is shown in it; something else is another try. */
-  readonly shown?: string;
+  readonly shown?: unknown;
 }
 
 export class Catch extends Component<CatchProps, { failed: boolean }> {

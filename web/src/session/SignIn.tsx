@@ -3,6 +3,7 @@ import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { ParleyError } from '../../../src/client/parley.ts';
 import { Callout, ErrorCallout } from '../parts/Callout.tsx';
 import { useTexts } from '../texts/texts.tsx';
+import { typist } from './drafts.ts';
 import { mayBeKey } from './key.ts';
 import { clientFor, isRefused, useDoor } from './session.tsx';
 
@@ -14,6 +15,11 @@ async function check(key: string): Promise<void> {
     if (error instanceof ParleyError && error.code === 'forbidden') return;
     throw error;
   }
+}
+
+/** Of all keys of who has this one. */
+async function keyIdsOf(key: string): Promise<readonly string[]> {
+  return (await clientFor(key).keys.list()).keys.map(({ id }) => id);
 }
 
 export function SignIn() {
@@ -40,7 +46,7 @@ export function SignIn() {
     setBusy(true);
     try {
       await check(wanted);
-      enter(wanted);
+      enter(wanted, await typist.isBack(wanted, () => keyIdsOf(wanted)));
     } catch (error) {
       refuse(isRefused(error) ? 'refused' : error);
     }

@@ -1,7 +1,7 @@
 // Who is in, and who is not.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { entered, left } from './door.ts';
+import { answered, entered, left, offered } from './door.ts';
 
 describe('the door', () => {
   it('lets in by a key, and not by what no header can carry', () => {
@@ -9,6 +9,18 @@ describe('the door', () => {
     assert.deepEqual(entered(undefined), { key: undefined, why: 'none' });
     for (const key of ['pk_1_abс', 'pk_1_a…', 'pk_1 abc', 'pk_1\u200b', ''])
       assert.deepEqual(entered(key), { key: undefined, why: 'refused' }, key);
+  });
+
+  it('asks who is in before the key of a link takes the place of theirs', () => {
+    const now = entered('pk_own');
+    assert.deepEqual(offered(entered(undefined), 'pk_other'), entered('pk_other'));
+    for (const key of ['pk_own', 'pk_…']) assert.equal(offered(now, key), now);
+    const asked = offered(now, 'pk_other');
+    assert.equal(asked.key, 'pk_own');
+    assert.deepEqual(answered(asked, false), now);
+    assert.deepEqual(answered(asked, true), entered('pk_other'));
+    assert.deepEqual(left(asked, { key: 'pk_own', why: 'refused' }), entered('pk_other'));
+    assert.deepEqual(left(asked, { key: 'pk_own', why: 'none' }), entered(undefined));
   });
 
   it('leads out by the key that was refused, and by no other', () => {

@@ -7,6 +7,8 @@ type SignedOut = 'none' | 'refused';
 export interface DoorState {
   readonly key: string | undefined;
   readonly why: SignedOut;
+  /** Another key, of a link: whoever made it may not be who is in, so that it is asked about. */
+  readonly offered?: string;
 }
 
 /** A text that cannot be sent as a key is refused before anybody asks. */
@@ -15,10 +17,21 @@ export function entered(key: string | undefined): DoorState {
   return { key, why: 'none' };
 }
 
+/** A link with a key was opened. */
+export function offered(now: DoorState, key: string): DoorState {
+  if (now.key === undefined) return entered(key);
+  return key === now.key || !mayBeKey(key) ? now : { ...now, offered: key };
+}
+
+export function answered({ offered: other, ...now }: DoorState, wanted: boolean): DoorState {
+  return wanted ? entered(other ?? now.key) : now;
+}
+
 /** Whoever has come in by another key meanwhile stays: what an old session learns is not about them. */
 export function left(
   now: DoorState,
   { key, why }: { readonly key: string; readonly why: SignedOut },
 ): DoorState {
-  return now.key === key ? { key: undefined, why } : now;
+  if (now.key !== key) return now;
+  return why === 'refused' && now.offered !== undefined ? entered(now.offered) : { key: undefined, why };
 }

@@ -2,11 +2,12 @@
 import { useCallback, useMemo, useState, useSyncExternalStore } from 'react';
 import { createDraftStore, type DraftOptions } from './draftStore.ts';
 import { tabStorage } from './tabStorage.ts';
+import { createTypist } from './typist.ts';
 
 const drafts = createDraftStore(tabStorage);
 
 /** Everything that was typed is for the one who typed it. */
-export const forgetDrafts = () => drafts.removeAll();
+export const typist = createTypist({ storage: tabStorage, drafts });
 
 /** Of all parts of the page. */
 export function someDraft(test: (draft: Readonly<Record<string, unknown>>) => boolean): boolean {

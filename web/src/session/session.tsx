@@ -1,10 +1,10 @@
 // Who is signed in: the key of the tab and the client that sends it.
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { createParley, type Parley, ParleyError } from '../../../src/client/parley.ts';
 import { type Connection, createConnection } from '../live/connection.ts';
-import { type DoorState, entered, left } from './door.ts';
-import { forgetDrafts } from './drafts.ts';
+import { answered, type DoorState, entered, left, offered } from './door.ts';
+import { typist } from './drafts.ts';
 import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
 
 /** A failed creation is told of soon: what was typed is still there to be sent again. */
@@ -22,7 +22,10 @@ interface Session {
 }
 
 interface Door extends DoorState {
-  readonly enter: (key: string) => void;
+  /** `isBack`: they are the one who was led out before. */
+  readonly enter: (key: string, isBack: boolean) => void;
+  /** Whether the key that is offered takes the place of this one. */
+  readonly answer: (wanted: boolean) => void;
   readonly leave: (by: { readonly key: string; readonly why: DoorState['why'] }) => void;
 }
 
@@ -42,32 +45,55 @@ export function clientFor(key: string): Parley {
   return createParley({ url: '', key, times: { createForMs, reconnectMaxMs } });
 }
 
+/** Whoever comes in by another key than before finds nothing that was typed before. */
+function passed(before: DoorState, after: DoorState, isBack?: boolean): DoorState {
+  if (after.key !== undefined && after.key !== before.key) typist.cameIn(after.key, isBack);
+  return after;
+}
+
+function firstState(): DoorState {
+  const kept = entered(readKey());
+  const fresh = takeKeyFromAddress();
+  return fresh === undefined ? kept : passed(kept, offered(kept, fresh));
+}
+
+/** The state, and the ways to change it, each of which ends what it does before anything is drawn. */
+function useDoorState() {
+  const [state, setState] = useState(firstState);
+  const newest = useRef(state);
+  const ways = useMemo(() => {
+    function change(after: DoorState, isBack?: boolean): void {
+      newest.current = passed(newest.current, after, isBack);
+      setState(after);
+    }
+    return {
+      enter: (key: string, isBack: boolean) => change(entered(key), isBack),
+      offer: (key: string) => change(offered(newest.current, key)),
+      answer: (wanted: boolean) => change(answered(newest.current, wanted)),
+      leave: (by: Parameters<Door['leave']>[0]) => {
+        if (newest.current.key === by.key && by.why === 'refused') typist.ledOut(by.key);
+        change(left(newest.current, by));
+      },
+    };
+  }, []);
+  return { state, ways };
+}
+
 /** Takes the key from the address, now and whenever a link with one is opened in this tab. */
 export function DoorProvider({ children }: { readonly children: ReactNode }) {
-  const [state, setState] = useState<DoorState>(() => {
-    const fresh = takeKeyFromAddress();
-    return entered(fresh ?? readKey());
-  });
+  const { state, ways } = useDoorState();
   useEffect(() => keepKey(state.key), [state.key]);
-
-  const { enter, leave } = useMemo<Pick<Door, 'enter' | 'leave'>>(
-    () => ({
-      enter: (key) => setState(entered(key)),
-      leave: (by) => setState((now) => left(now, by)),
-    }),
-    [],
-  );
 
   useEffect(() => {
     const look = () => {
       const fresh = takeKeyFromAddress();
-      if (fresh !== undefined) enter(fresh);
+      if (fresh !== undefined) ways.offer(fresh);
     };
     addEventListener('hashchange', look);
     return () => removeEventListener('hashchange', look);
-  }, [enter]);
+  }, [ways]);
 
-  const door = useMemo<Door>(() => ({ ...state, enter, leave }), [state, enter, leave]);
+  const door = useMemo<Door>(() => ({ ...state, ...ways }), [state, ways]);
   return <DoorContext value={door}>{children}</DoorContext>;
 }
 
@@ -121,7 +147,7 @@ export function SessionProvider({
       parley,
       connection: createConnection(),
       signOut: () => {
-        forgetDrafts();
+        typist.forget();
         leave({ key: sessionKey, why: 'none' });
       },
       refused: () => leave({ key: sessionKey, why: 'refused' }),

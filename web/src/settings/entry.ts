@@ -46,6 +46,8 @@ interface EntryOptions<Fields, Out> {
   readonly empty: Fields;
   readonly send: (typed: Typed<Fields>) => Promise<Out>;
   readonly onDone?: (out: Out) => void;
+  /** What of the fields is kept over a reload; undefined: the form is not even open then. By default all. */
+  readonly storable?: (fields: Fields) => Fields | undefined;
 }
 
 type Content = Omit<Typed<object>, 'entry'>;
@@ -70,10 +72,15 @@ function sayingOf(error: unknown, now: Content, tried: Content = now) {
 /** Kept over a reload by that name, open as it was, but for secrets. */
 export function useEntryForm<Fields extends object, Out = void>(
   name: string,
-  { empty, send, onDone }: EntryOptions<Fields, Out>,
+  { empty, send, onDone, storable = (fields) => fields }: EntryOptions<Fields, Out>,
 ): EntryForm<Fields> {
   const start: Draft<Fields> = { entry: null, fields: empty, before: empty };
-  const { draft, change, clear } = useDraft(`settings.${name}`, start);
+  const { draft, change, clear } = useDraft(`settings.${name}`, start, {
+    storable: (whole) => {
+      const [fields, before] = [storable(whole.fields), storable(whole.before)];
+      return fields === undefined || before === undefined ? start : { ...whole, fields, before };
+    },
+  });
   const [secrets, setSecrets] = useState<Secrets>({});
   const { entry, fields, before } = draft;
   const lend = useLentFocus(entry !== null);

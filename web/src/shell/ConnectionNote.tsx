@@ -1,6 +1,8 @@
 // Says that the connection is lost, and that it is there again.
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import { useConnectionState } from '../live/connection.ts';
+import { onConnectedAgain, useConnectionState } from '../live/connection.ts';
+import { readFailedAgain } from '../live/faults.ts';
 import { createProbe } from '../live/probe.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { useSession } from '../session/session.tsx';
@@ -39,9 +41,17 @@ function useProbe(): void {
   }, [parley, connection]);
 }
 
+/** What could not be read meanwhile is read again. */
+function useReadAgain(): void {
+  const { connection } = useSession();
+  const queries = useQueryClient();
+  useEffect(() => onConnectedAgain(connection, () => readFailedAgain(queries)), [connection, queries]);
+}
+
 export function ConnectionNote() {
   const { connection } = useSession();
   useProbe();
+  useReadAgain();
   const { shell } = useTexts();
   const state = useConnectionState(connection);
   const online = useSyncExternalStore(subscribe, () => navigator.onLine);

@@ -37,6 +37,11 @@ export const de: Texts = {
     submit: 'Anmelden',
     refused: 'Dieser Schlüssel gilt nicht, oder nicht mehr.',
     empty: 'Füge zuerst einen Schlüssel ein.',
+    otherTitle: 'Mit einem anderen Schlüssel anmelden?',
+    otherText:
+      'Du bist schon angemeldet und hast einen Link mit einem anderen Schlüssel geöffnet. Wer ihn gemacht hat, sieht vielleicht, was du damit tust. Was du geschrieben und nicht gesendet oder gespeichert hast, geht verloren.',
+    keepOwn: 'Angemeldet bleiben',
+    takeOther: 'Den anderen verwenden',
   },
   shortcuts: {
     title: 'Tastenkürzel',
@@ -89,6 +94,7 @@ export const de: Texts = {
     showMore: 'Mehr zeigen',
     noModel: 'Noch ist kein Modell gewählt: Ohne eines kann der Agent nicht arbeiten.',
     setModel: 'Modell wählen',
+    deleted: (title) => `Gelöscht: ${title}`,
   },
   status: {
     STARTING: 'Startet',

@@ -36,6 +36,11 @@ export const en = {
     submit: 'Sign in',
     refused: 'This key is not valid, or no longer.',
     empty: 'Paste a key first.',
+    otherTitle: 'Sign in with another key?',
+    otherText:
+      'You are signed in already, and have opened a link with another key. Whoever made it may see what you do with it. What you have written and not sent or saved is lost.',
+    keepOwn: 'Stay signed in',
+    takeOther: 'Use the other key',
   },
   shortcuts: {
     title: 'Keyboard shortcuts',
@@ -88,6 +93,7 @@ export const en = {
     showMore: 'Show more',
     noModel: 'No model is set yet: the agent cannot work without one.',
     setModel: 'Choose a model',
+    deleted: (title: string) => `Deleted: ${title}`,
   },
   status: {
     STARTING: 'Starting',

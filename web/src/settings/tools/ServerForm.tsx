@@ -24,6 +24,7 @@ import {
   placeOf,
   type ServerFields,
   serverName,
+  storableFields,
   toServer,
   withServer,
 } from './servers.ts';
@@ -34,6 +35,7 @@ export function useServerForm(config: Config) {
   const update = useSettingsUpdate();
   return useEntryForm<ServerFields, unknown>('toolServer', {
     empty: newServer,
+    storable: storableFields,
     send: ({ entry, fields, secrets }: Typed<ServerFields>) => {
       const server = toServer(fields, secrets, findServer(config, entry)?.server);
       return update.mutateAsync({

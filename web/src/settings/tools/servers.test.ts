@@ -9,6 +9,7 @@ import {
   mask,
   newServer,
   placeOf,
+  storableFields,
   toFields,
   toJson,
   toServer,
@@ -125,5 +126,25 @@ describe('tool servers as JSON', () => {
     assert.equal(holdsSecrets('{"stdio_servers": [{"env": {"A": "b"}}]}'), true);
     assert.equal(holdsSecrets('{"stdio_servers": [{"env": "A=b"}]}'), true);
     assert.equal(holdsSecrets('{"sse_servers": [{"api_key": "k"'), true);
+    for (const server of [
+      { url: 'https://a.example/mcp?token=t' },
+      { url: 'https://user:pass@a.example/mcp' },
+      { url: 'https://a.example/s/3f9c1b7e5d2a4c60/mcp' },
+      { headers: { 'x-a': 'b' } },
+      { args: ['--api-key', 'b'] },
+      { args: ['ghp_0123456789abcdefABCDEF'] },
+    ])
+      assert.equal(holdsSecrets(JSON.stringify({ servers: [server] })), true, JSON.stringify(server));
+    for (const server of [
+      { url: 'https://mcp.example.com/v1/sse', timeout: 5 },
+      { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/workspace'] },
+    ])
+      assert.equal(holdsSecrets(JSON.stringify({ servers: [server] })), false, JSON.stringify(server));
+  });
+
+  it('are not stored from a form that may hold a secret', () => {
+    assert.equal(storableFields(newServer), newServer);
+    assert.equal(storableFields({ ...newServer, url: 'https://a.example/?k=1' }), undefined);
+    assert.equal(storableFields({ ...newServer, args: '-y\n--token=1' }), undefined);
   });
 });

@@ -1,6 +1,7 @@
 // Tool servers between three shapes: the lists of the record, the fields of a form, and what is sent.
 import type { McpConfig, Settings } from '../../../../src/client/parley.ts';
 import type { Secrets } from '../entry.ts';
+import { mayHoldSecret } from '../secretText.ts';
 
 /** What stands for a stored secret, and means it when it is sent. */
 export const mask = '**********';
@@ -181,13 +182,20 @@ export function fromJson(text: string): McpConfig | null {
   return { sse_servers: [], stdio_servers: [], shttp_servers: [], ...parsed };
 }
 
+/** Undefined: nothing of it may be stored. */
+export function storableFields(fields: ServerFields): ServerFields | undefined {
+  const typed = [fields.url, fields.command, ...fields.args.split(/\s+/)];
+  return typed.some(mayHoldSecret) ? undefined : fields;
+}
+
 /** Whether a text holds a key that is not stored yet, as far as can be told. */
 export function holdsSecrets(text: string): boolean {
   try {
     const secrets: unknown[] = [];
     JSON.parse(text, (name, value: unknown) => {
       if (name === 'api_key') secrets.push(value);
-      if (name === 'env') secrets.push(...Object.values(value ?? {}));
+      if (name === 'env' || name === 'headers') secrets.push(...Object.values(value ?? {}));
+      if (typeof value === 'string' && mayHoldSecret(value)) secrets.push(value);
       return value;
     });
     return secrets.some((secret) => secret !== mask && secret !== null && secret !== '');
