@@ -6,6 +6,7 @@ import { type Connection, createConnection } from '../live/connection.ts';
 import { type DoorState, entered, left } from './door.ts';
 import { forgetDrafts } from './drafts.ts';
 import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
+import { stayOut, useOtherTabs } from './otherTabs.ts';
 
 /** A failed creation is told of soon: what was typed is still there to be sent again. */
 const createForMs = 4_000;
@@ -67,6 +68,7 @@ export function DoorProvider({ children }: { readonly children: ReactNode }) {
     return () => removeEventListener('hashchange', look);
   }, [enter]);
 
+  useOtherTabs(state, enter);
   const door = useMemo<Door>(() => ({ ...state, enter, leave }), [state, enter, leave]);
   return <DoorContext value={door}>{children}</DoorContext>;
 }
@@ -122,6 +124,7 @@ export function SessionProvider({
       connection: createConnection(),
       signOut: () => {
         forgetDrafts();
+        stayOut();
         leave({ key: sessionKey, why: 'none' });
       },
       refused: () => leave({ key: sessionKey, why: 'refused' }),
