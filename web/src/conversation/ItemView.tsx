@@ -1,6 +1,7 @@
 // One thing of a timeline, as it is shown.
 import { memo } from 'react';
 import { Icon } from '../parts/Icon.tsx';
+import { OpenableImage } from '../parts/OpenableImage.tsx';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
@@ -29,7 +30,7 @@ function Images({ images }: { readonly images: readonly string[] }) {
       {images.map((url, i) =>
         url.startsWith('data:image/') ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
-          <img key={i} src={url} alt={items.image(i + 1)} />
+          <OpenableImage key={i} src={url} name={items.image(i + 1)} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
           <a key={i} href={safeUrl(url) || undefined} target="_blank" rel="noreferrer noopener">
@@ -48,6 +49,7 @@ function MessageView({ item }: { readonly item: Message }) {
     <article className={own ? 'said by-user' : 'said'}>
       <header>
         <strong>{own ? conversation.you : conversation.agent}</strong>
+        {item.waits ? <span className="waits">{conversation.waits}</span> : null}
         {item.replayed ? <span className="quiet">{conversation.replayed}</span> : null}
         <Time at={item.at} />
       </header>
