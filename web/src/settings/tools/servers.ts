@@ -187,7 +187,7 @@ export function holdsSecrets(text: string): boolean {
     const secrets: unknown[] = [];
     JSON.parse(text, (name, value: unknown) => {
       if (name === 'api_key') secrets.push(value);
-      if (name === 'env') secrets.push(...Object.values(value ?? {}));
+      if (name === 'env' || name === 'headers') secrets.push(...Object.values(value ?? {}));
       return value;
     });
     return secrets.some((secret) => secret !== mask && secret !== null && secret !== '');
