@@ -41,10 +41,15 @@ export function repositoryUrl(text: string): URL | null | undefined {
   return /^https?:\/\//i.test(text) ? URL.parse(text) : null;
 }
 
+/** Without a user name, password, query or fragment. */
+export function isBare({ username, password, search, hash }: URL): boolean {
+  return username === '' && password === '' && search === '' && hash === '';
+}
+
 /** Whether it can be one where no provider is named; whether there is one, and at a host that is known, is not told. */
 export function mayBeRepository(text: string): boolean {
   const url = repositoryUrl(text.trim());
   if (url === null) return false;
   if (url === undefined) return isPath(cleanPath(text.trim()), usualProvider);
-  return providersWithPaths.some((provider) => isPath(cleanPath(url.pathname), provider));
+  return isBare(url) && providersWithPaths.some((provider) => isPath(cleanPath(url.pathname), provider));
 }

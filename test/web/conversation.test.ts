@@ -78,8 +78,12 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.and(page.locator(':focus')).waitFor();
     await log.getByRole('button', { name: 'Reject' }).waitFor();
     assert.match(await page.title(), /^● /);
-    await page.keyboard.press('r');
-    await log.getByText('You rejected it.').waitFor();
+    // Keys count once there was time to read.
+    const rejected = log.getByText('You rejected it.');
+    await until('it is rejected', async () => {
+      await page.keyboard.press('r');
+      return rejected.isVisible();
+    });
     await log.getByRole('button', { name: 'Always allow this' }).click();
     await log.getByText('You allowed it until the conversation stops.').waitFor();
     const said = await runs.turns(id, 1);

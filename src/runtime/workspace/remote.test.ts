@@ -46,6 +46,7 @@ describe('the repository of a conversation', () => {
       'git@github.com:ada/app',
       'ssh://git@h/a/b',
       'https://github.com/ada',
+      'https://ada:pw@github.com/ada/app',
     ])
       assert.equal(mayBeRepository(text), false, text);
   });

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import type { GitProvider } from '../../providers.ts';
 import {
   cleanPath,
+  isBare,
   isPath,
   pathExample,
   providersWithPaths,
@@ -63,7 +64,7 @@ function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemot
 }
 
 function byUrl(url: URL, asked: Asked): FoundRemote {
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+  if (!isBare(url))
     return { fault: 'The URL of the repository must hold no user name, password, query or fragment.' };
   const candidates = asked.provider === null ? providersWithPaths : [asked.provider];
   for (const provider of candidates) {

@@ -1,6 +1,6 @@
 // The question whether the agent may do something, and its answer.
 import { useMutation } from '@tanstack/react-query';
-import { createContext, useContext, useMemo, useRef } from 'react';
+import { createContext, useContext, useMemo, useRef, useState } from 'react';
 import { type Decision, ParleyError } from '../../../src/client/parley.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
@@ -32,6 +32,9 @@ function passFocus(question: HTMLElement | null) {
   };
 }
 
+/** Whoever has just answered another question by a key has not read this one yet. */
+const unreadMs = 500;
+
 function isInSight(element: Element): boolean {
   const { x, y, width, height } = element.getBoundingClientRect();
   return element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
@@ -42,15 +45,16 @@ function useAnswerKeys(open: boolean, answer: (decision: Decision) => void) {
   const buttons = useRef<HTMLDivElement>(null);
   const newest = useRef(answer);
   newest.current = answer;
+  const [shownAt] = useState(() => performance.now());
   useShortcuts(
     useMemo(() => {
       const by = (decision: Decision) => () => {
-        if (buttons.current === null) return;
+        if (buttons.current === null || performance.now() - shownAt < unreadMs) return;
         if (isInSight(buttons.current)) newest.current(decision);
         else buttons.current.scrollIntoView({ block: 'center' });
       };
       return open ? { allow: by('allow'), reject: by('reject') } : {};
-    }, [open]),
+    }, [open, shownAt]),
   );
   return buttons;
 }

@@ -11,9 +11,19 @@ const channelName = 'parley.key';
 const answersMs = 250;
 const stored = 'parley.signedOut';
 
+/** Undefined where the browser forbids it, as some do with all that could be kept. */
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(channelName);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Answers whoever asks, until what it returns is called. */
 export function lendKey(key: string): () => void {
-  const channel = new BroadcastChannel(channelName);
+  const channel = openChannel();
+  if (channel === undefined) return () => undefined;
   channel.onmessage = ({ data }: MessageEvent<Word>) => {
     if ('asks' in data) channel.postMessage({ key } satisfies Word);
   };
@@ -22,7 +32,8 @@ export function lendKey(key: string): () => void {
 
 /** Asks the others. Where they have different keys nobody knows which is meant, and none is taken. */
 export function borrowKey(onKey: (key: string) => void): () => void {
-  const channel = new BroadcastChannel(channelName);
+  const channel = openChannel();
+  if (channel === undefined) return () => undefined;
   const keys = new Set<string>();
   channel.onmessage = ({ data }: MessageEvent<Word>) => {
     if ('key' in data) keys.add(data.key);
