@@ -56,10 +56,13 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
     await page.keyboard.press('Escape');
 
+    // On a phone the details lie over the timeline: they make way for what is sent.
+    await page.setViewportSize({ width: 390, height: 800 });
     await page.getByLabel('Message', { exact: true }).fill('say And now this.');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
     await log.getByText('And now this.', { exact: true }).waitFor();
     assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), '');
+    assert.equal(await details.count(), 0);
   });
 
   it('asks for permission, tells everybody, and passes each answer on', async (t) => {
@@ -77,10 +80,16 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByRole('button', { name: 'Allow', exact: true }).click();
     await log.getByText('You allowed it.', { exact: true }).waitFor();
     await log.and(page.locator(':focus')).waitFor();
-    await log.getByRole('button', { name: 'Reject' }).click();
-    await log.getByText('You rejected it.').waitFor();
-    await log.getByRole('button', { name: 'Always allow' }).click();
-    await log.getByText('You allowed it, always.').waitFor();
+    await log.getByRole('button', { name: 'Reject' }).waitFor();
+    assert.match(await page.title(), /^● /);
+    // Keys count once there was time to read.
+    const rejected = log.getByText('You rejected it.');
+    await until('it is rejected', async () => {
+      await page.keyboard.press('r');
+      return rejected.isVisible();
+    });
+    await log.getByRole('button', { name: 'Always allow this' }).click();
+    await log.getByText('You allowed it until the conversation stops.').waitFor();
     const said = await runs.turns(id, 1);
     assert.match(said.join('\n'), /once.*no.*always/s);
     assert.equal(await log.getByRole('button', { name: 'Allow', exact: true }).count(), 0);
@@ -107,9 +116,11 @@ describe('a conversation', { skip: noBrowser }, () => {
     await enter(page, runs.service, path(id));
     await page.getByText('Failed').waitFor();
     await page
-      .locator('.at-work')
+      .getByRole('log')
       .getByText(/is not installed in the PATH/)
       .waitFor();
+    // The timeline has told it.
+    assert.equal(await page.locator('.at-work').count(), 0);
   });
 
   it('gets another title, gives its log and files, and is deleted once that is confirmed', async (t) => {
@@ -120,7 +131,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await enter(page, runs.service, path(id));
     const menu = page.getByRole('button', { name: 'More' });
     await menu.click();
-    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.keyboard.press('ArrowUp');
+    await page.getByRole('button', { name: 'Delete' }).and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
     await page.getByLabel('Title').waitFor();
     await page.keyboard.type('Another name');
     await page.keyboard.press('Enter');
@@ -178,6 +192,21 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate(`document.querySelector('.scroller').scrollTop`), before);
     await page.getByRole('button', { name: 'New below' }).click();
     await log.getByText('line 41', { exact: true }).waitFor();
+
+    const numbers = Array.from({ length: 60 }, (_, i) => `n${i}`).join('\\n');
+    await runs.say(id, `really-run printf '${numbers}'`);
+    const unfold = log.getByRole('button', { name: 'Show all 60 lines' });
+    await unfold.waitFor();
+    const top = (await unfold.boundingBox())?.y;
+    await unfold.click();
+    const fold = log.getByRole('button', { name: 'Show less' });
+    await fold.waitFor();
+    await page.getByRole('button', { name: 'To the end' }).waitFor();
+    assert.equal((await fold.boundingBox())?.y, top);
+    const message = page.getByLabel('Message', { exact: true });
+    await message.fill('run echo line 42');
+    await message.press('Control+Enter');
+    await log.getByText('line 42', { exact: true }).waitFor();
   });
 
   it('holds only what can be seen of a long log', async (t) => {
@@ -232,7 +261,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await runs.say(id, 'say once more');
     await until('it sounds again', async () => (await sounds()) === 3);
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.locator('.at-work').getByText('You stopped it.').waitFor();
+    await page.getByRole('log').getByText('You stopped it.').last().waitFor();
     assert.equal(await sounds(), 3);
     await page.getByRole('link', { name: 'To your conversations' }).click();
     await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();

@@ -51,6 +51,12 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByLabel('Message to the agent').fill('Hello');
     await page.getByRole('button', { name: 'More options' }).click();
     const servers = page.getByLabel('Tool servers');
+    const repository = page.getByLabel('Repository', { exact: true });
+    await repository.fill('not a repo!!');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('This must be owner/name').waitFor();
+    await repository.and(page.locator(':focus')).waitFor();
+    await repository.fill('');
     await servers.fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
     await page.getByRole('button', { name: 'More options' }).click();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
@@ -74,8 +80,22 @@ describe('the first screen', { skip: noBrowser }, () => {
     const box = page.getByLabel('Message to the agent');
     await box.dispatchEvent('drop', { dataTransfer: await transfer('text/plain') });
     await page.getByText('Only images can be added.').waitFor();
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'fake.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await page.getByText('An image could not be read').waitFor();
     await box.dispatchEvent('drop', { dataTransfer: await transfer('image/png') });
-    await page.getByRole('img', { name: 'shot.png' }).waitFor();
+    await page.getByRole('button', { name: 'shot.png', exact: true }).click();
+    await page.getByRole('dialog', { name: 'shot.png' }).getByRole('img').waitFor();
+    await page.keyboard.press('Escape');
+    // What misses the box is not opened in place of the page.
+    await page.evaluate(
+      `addEventListener('drop', (event) => { window.prevented = event.defaultPrevented; })`,
+    );
+    await page
+      .getByRole('heading', { level: 1 })
+      .dispatchEvent('drop', { dataTransfer: await transfer('image/png') });
+    assert.equal(await page.evaluate('window.prevented'), true);
     await page.getByRole('button', { name: 'Remove shot.png' }).click();
     assert.equal(await page.getByRole('img', { name: 'shot.png' }).count(), 0);
     // Those of scripts have no files in them.
@@ -101,6 +121,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await servers.fill('{"sse_servers": [{"url": "https://a.example", "api_key": "canary-5d1f"}]}');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /canary/);
     await page.reload();
+    await message.and(page.locator(':focus')).waitFor();
     assert.equal(await message.inputValue(), 'A long\nstory');
     assert.equal(await page.getByLabel('Repository', { exact: true }).inputValue(), 'acme/shop');
     assert.equal(await servers.inputValue(), '');

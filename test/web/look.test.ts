@@ -109,7 +109,7 @@ describe('every screen', { skip: noBrowser }, () => {
   it('is reached and used by keys alone', async (t) => {
     const runs = await startRuns({}, t);
     const page = await browser.open(t, runs.service.url);
-    await enter(page, runs.service);
+    await enter(page, runs.service, '/settings/about');
     await page.keyboard.press('Tab');
     assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content');
     await page.keyboard.press('n');

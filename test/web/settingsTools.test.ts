@@ -188,6 +188,15 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await button(page, 'Save').click();
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.equal(await stored(), null);
+    await text.fill(
+      '{"mcpServers": {"docs": {"url": "https://docs.example.com", "headers": {"X-Key": "k"}}}}',
+    );
+    await button(page, 'Save').click();
+    await page.getByText('mcpServers.docs.headers.X-Key has no counterpart here.').waitFor();
+    await text.fill('{"mcpServers": {"docs": {"url": "https://docs.example.com/mcp"}}}');
+    await button(page, 'Save').click();
+    await page.getByText('Saved. Converted from mcpServers: docs.').waitFor();
+    assert.deepEqual((await stored()).shttp_servers, [{ url: 'https://docs.example.com/mcp' }]);
   });
 
   it('as JSON with new keys are not written to the storage of the browser', async (t) => {

@@ -100,9 +100,26 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asked.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Session key').waitFor();
-    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    assert.equal(await page.evaluate('JSON.stringify(sessionStorage)'), '{"parley.signedOut":"1"}');
     await page.reload();
     await page.getByLabel('Session key').waitFor();
+  });
+
+  it('is done for a new tab by another, and each signs out for itself', async (t) => {
+    const service = await startService({}, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/settings/about`);
+    await other.getByRole('button', { name: 'Sign out' }).first().click();
+    await other.getByLabel('Session key').waitFor();
+    await other.reload();
+    await page.reload();
+    await page.getByText('No conversations yet').waitFor();
+    const third = await page.context().newPage();
+    await third.goto(service.url);
+    await third.getByText('No conversations yet').waitFor();
+    await other.getByLabel('Session key').waitFor();
   });
 
   it('works in a browser that keeps nothing', async (t) => {

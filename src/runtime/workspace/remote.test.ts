@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { mayBeRepository } from '../../repositoryPaths.ts';
 import { parseGitHosts } from './gitHosts.ts';
 import { findRemote, isBranchName, sshUrls } from './remote.ts';
 
@@ -27,6 +28,27 @@ describe('the repository of a conversation', () => {
       urlOf('https://git.example.com:8443/a/b', { userHosts }),
       'https://git.example.com:8443/a/b.git',
     );
+  });
+
+  it('is refused by its form alone where no host could have it', () => {
+    for (const text of [
+      'ada/app',
+      ' ada/app.git ',
+      'https://gitlab.com/a/b/c',
+      'https://own.example/scm/a/b',
+    ])
+      assert.equal(mayBeRepository(text), true, text);
+    for (const text of [
+      'not a repo!!',
+      'ada',
+      'a/b/c',
+      'ada/..',
+      'git@github.com:ada/app',
+      'ssh://git@h/a/b',
+      'https://github.com/ada',
+      'https://ada:pw@github.com/ada/app',
+    ])
+      assert.equal(mayBeRepository(text), false, text);
   });
 
   it("is at the user's own host, or at the operator's", () => {

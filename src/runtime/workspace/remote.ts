@@ -2,6 +2,15 @@
 // take a part of it for something else.
 import { isIP } from 'node:net';
 import type { GitProvider } from '../../providers.ts';
+import {
+  cleanPath,
+  isBare,
+  isPath,
+  pathExample,
+  providersWithPaths,
+  repositoryUrl,
+  usualProvider,
+} from '../../repositoryPaths.ts';
 import { type GitHosts, publicOrigins } from './gitHosts.ts';
 
 /** A repository. Its URL is the one that people know; only the bridge goes there. */
@@ -28,18 +37,6 @@ interface Asked {
 
 type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
 
-const pathCharsMax = 512;
-const segment = /^[A-Za-z0-9_.~-]+$/;
-
-/** How a path may look at each provider. */
-const pathForms: Readonly<Record<GitProvider, { readonly form: RegExp; readonly example: string }>> = {
-  github: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
-  enterprise_sso: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
-  gitlab: { form: /^[^/]+(\/[^/]+){1,20}$/, example: 'group/name or group/subgroup/name' },
-  // A server of one's own has its repositories under /scm.
-  bitbucket: { form: /^(scm\/)?[^/]+\/[^/]+$/, example: 'workspace/name' },
-};
-
 interface Place {
   readonly origin: string;
   readonly namedByOperator: boolean;
@@ -60,29 +57,16 @@ function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place |
   return origin === undefined ? undefined : { origin, namedByOperator: false };
 }
 
-function cleanPath(text: string): string {
-  return text.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '');
-}
-
-function isPath(path: string, provider: GitProvider): boolean {
-  const segments = path.split('/');
-  return (
-    path.length <= pathCharsMax &&
-    pathForms[provider].form.test(path) &&
-    segments.every((one) => segment.test(one) && !/^(\.|\.\.|.*\.git)$/i.test(one))
-  );
-}
-
 function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemote {
   if (!isPath(path, provider))
-    return { fault: `The name of the repository must be of the form ${pathForms[provider].example}.` };
+    return { fault: `The name of the repository must be of the form ${pathExample(provider)}.` };
   return { remote: { provider, ...place, path, url: `${place.origin}/${path}.git` } };
 }
 
 function byUrl(url: URL, asked: Asked): FoundRemote {
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+  if (!isBare(url))
     return { fault: 'The URL of the repository must hold no user name, password, query or fragment.' };
-  const candidates = asked.provider === null ? (Object.keys(pathForms) as GitProvider[]) : [asked.provider];
+  const candidates = asked.provider === null ? providersWithPaths : [asked.provider];
   for (const provider of candidates) {
     const place = placeOf(provider, asked);
     if (place?.origin === url.origin) return remoteAt(provider, place, cleanPath(url.pathname));
@@ -95,12 +79,10 @@ function byUrl(url: URL, asked: Asked): FoundRemote {
 /** Never fails otherwise than by a `fault`, a sentence for the user. */
 export function findRemote(asked: Asked): FoundRemote {
   const text = asked.repository.trim();
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-    const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
-    if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
-    return byUrl(url, asked);
-  }
-  const provider = asked.provider ?? 'github';
+  const url = repositoryUrl(text);
+  if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
+  if (url !== undefined) return byUrl(url, asked);
+  const provider = asked.provider ?? usualProvider;
   const place = placeOf(provider, asked);
   if (place === undefined)
     return { fault: `No host is set for ${provider}. Set it together with its token.` };

@@ -89,17 +89,20 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
   const { details } = useTexts();
   const parley = useParley();
   const [open, setOpen] = useState<string>();
+  // Before it has worked for the first time there is nothing to look at.
+  const begun = agentState !== '' && agentState !== 'loading';
   const changes = useQuery({
     queryKey: ['changes', id],
     queryFn: ({ signal }) => parley.workspace.changes(id, { signal }),
     retry: false,
+    enabled: begun,
   });
   const { refetch } = changes;
   // From one rest to the next it may have worked so shortly that nobody has seen it.
   useEffect(() => {
-    if (agentState !== 'running' && agentState !== 'loading') void refetch();
-  }, [agentState, refetch]);
-  const nothing = isNothing(changes.error);
+    if (begun && agentState !== 'running') void refetch();
+  }, [begun, agentState, refetch]);
+  const nothing = isNothing(changes.error) || (!begun && changes.data === undefined);
   return (
     <section>
       <header>

@@ -7,7 +7,7 @@ import { useRound } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
-import { activityOf, endedByItself } from '../parts/status.ts';
+import { type Activity, activityOf, endedByItself } from '../parts/status.ts';
 import { visibleLine } from '../parts/visibleText.ts';
 import { isRefused, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
@@ -27,6 +27,8 @@ import { Writer } from './Writer.tsx';
 /** States of the agent in which somebody is waited for. */
 const waiting: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
 const wideEnough = '(width >= 70rem)';
+/** As in the style: the details lie over the timeline. */
+const overlaid = '(width < 56rem)';
 
 /** Sounds where the settings want it. It stays the same function. */
 function useSound(): () => void {
@@ -67,14 +69,16 @@ function useSoundAtEnd(info: ConversationInfo | undefined, sound: () => void): v
   }, [info, sound]);
 }
 
-function useTitle(info: ConversationInfo | undefined): void {
+/** With a sign where somebody is waited for, to be seen among other tabs. */
+function useTitle(info: ConversationInfo | undefined, activity: Activity | undefined): void {
   const title = info && visibleLine(info.title);
+  const waits = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'asking');
   useEffect(() => {
-    if (title !== undefined) document.title = `${title} · Parley`;
+    if (title !== undefined) document.title = `${waits ? '● ' : ''}${title} · Parley`;
     return () => {
       document.title = 'Parley';
     };
-  }, [title]);
+  }, [title, waits]);
 }
 
 function Refused({ error }: Pick<LogView, 'error'>) {
@@ -107,7 +111,20 @@ export function Conversation({ id }: { readonly id: string }) {
   const [unfolded] = useState(() => new Map<string, boolean>());
   useShortcuts(useMemo(() => ({ details: () => setDetailed((shown) => !shown) }), []));
   useSoundAtEnd(info, sound);
-  useTitle(info);
+  const activity = activityOf(log.state.agentState);
+  useTitle(info, activity);
+  const [sent, setSent] = useState(0);
+  const asked = log.state.question?.event;
+  // Where they lie over the timeline, they would hide what the agent asks.
+  useEffect(() => {
+    if (asked !== undefined && matchMedia(overlaid).matches) setDetailed(false);
+  }, [asked]);
+
+  function onSent() {
+    again();
+    setSent((before) => before + 1);
+    if (matchMedia(overlaid).matches) setDetailed(false);
+  }
 
   if (log.phase === 'refused') return <Refused error={log.error} />;
   return (
@@ -115,7 +132,7 @@ export function Conversation({ id }: { readonly id: string }) {
       <div className={detailed ? 'conversation detailed' : 'conversation'}>
         <Header
           info={info}
-          activity={activityOf(log.state.agentState)}
+          activity={activity}
           actions={actions}
           onRename={() => setDialog('rename')}
           onDelete={() => setDialog('delete')}
@@ -139,17 +156,12 @@ export function Conversation({ id }: { readonly id: string }) {
           <Loading>{texts.loading}</Loading>
         ) : (
           <Unfolded value={unfolded}>
-            <TimelineView items={log.items} />
+            <TimelineView items={log.items} sent={sent} />
           </Unfolded>
         )}
         <div className="foot">
-          <Progress
-            info={info}
-            state={log.state}
-            busy={actions.steering}
-            onStart={() => actions.steer('start')}
-          />
-          <Writer id={id} stopped={info?.status === 'STOPPED'} onSent={again} />
+          <Progress info={info} state={log.state} items={log.items} />
+          <Writer id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
         </div>
         {detailed ? <Details id={id} info={info} state={log.state} /> : null}
       </div>

@@ -1,5 +1,5 @@
 // The head of a conversation: what it is called, how it stands, and what can be done with it.
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon, type IconName } from '../parts/Icon.tsx';
@@ -18,6 +18,22 @@ interface Action {
   readonly disabled?: boolean;
 }
 
+const arrows: Readonly<Record<string, (at: number, count: number) => number>> = {
+  ArrowDown: (at, count) => (at + 1) % count,
+  ArrowUp: (at, count) => (at - 1 + count) % count,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+};
+
+/** Arrows, Home and End go from one to the other. */
+function goByKey(event: KeyboardEvent<HTMLElement>): void {
+  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button:not(:disabled)')];
+  const next = arrows[event.key]?.(buttons.indexOf(event.target as HTMLElement), buttons.length);
+  if (next === undefined) return;
+  event.preventDefault();
+  buttons[next]?.focus();
+}
+
 /** A list of buttons behind one; Escape and a click elsewhere close it. */
 function Menu({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
   const [open, setOpen] = useState(false);
@@ -30,7 +46,7 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
     const onPointer = (event: PointerEvent) => {
       if (!menu.current?.contains(event.target as Node)) setOpen(false);
     };
-    const onKey = (event: KeyboardEvent) => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       setOpen(false);
       opener.current?.focus();
@@ -54,7 +70,7 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
         onClick={() => setOpen(!open)}
       />
       {open ? (
-        <ul>
+        <ul onKeyDown={goByKey}>
           {actions.map((action) => (
             <li key={action.label}>
               <button
@@ -98,7 +114,7 @@ function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
       onClick={() => actions.steer(stopped ? 'start' : 'stop')}
     >
       <Icon name={stopped ? 'play' : 'stop'} />
-      <span className="button-text">{stopped ? conversation.start : conversation.stop}</span>
+      <span className="button-text">{stopped ? conversation.startAgain : conversation.stop}</span>
     </button>
   );
 }

@@ -2,6 +2,7 @@
 import { memo } from 'react';
 import { Catch } from '../parts/Catch.tsx';
 import { Icon } from '../parts/Icon.tsx';
+import { OpenableImage } from '../parts/OpenableImage.tsx';
 import { visibleText } from '../parts/visibleText.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
@@ -39,7 +40,7 @@ function Images({ images }: { readonly images: readonly string[] }) {
       {images.map((url, i) =>
         isHeldImage(url) ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
-          <img key={i} src={url} alt={items.image(i + 1)} />
+          <OpenableImage key={i} src={url} name={items.image(i + 1)} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
           <OutLink key={i} href={url}>
@@ -58,6 +59,7 @@ function MessageView({ item }: { readonly item: Message }) {
     <article className={own ? 'said by-user' : 'said'}>
       <header>
         <strong>{own ? conversation.you : conversation.agent}</strong>
+        {item.waits ? <span className="waits">{conversation.waits}</span> : null}
         {item.replayed ? <span className="quiet">{conversation.replayed}</span> : null}
         <Time at={item.at} />
       </header>

@@ -8,6 +8,9 @@ import { useUnfolded } from './unfolded.ts';
 const linesShown = 12;
 const charsShown = 2_000;
 
+/** As the agents say it where an output was too long to be kept. */
+const leftOut = /^\[… \d+ characters left out here/m;
+
 /** The end is what matters of a command, the start of all else. */
 function cut(text: string, end: boolean): string {
   const lines = text.split('\n');
@@ -31,9 +34,10 @@ export function Output({ text, label, end = false, unfolded = false }: OutputPro
   const some = cut(whole, end);
   const all = wanted || unfolded;
   const long = some.length < whole.length && !unfolded;
+  const count = leftOut.test(whole) ? items.showKept : items.showAll;
   const toggle = long ? (
     <button type="button" className="fold" onClick={() => setAll(!all)}>
-      {all ? items.showLess : items.showAll(whole.split('\n').length)}
+      {all ? items.showLess : count(whole.split('\n').length)}
     </button>
   ) : null;
   return (

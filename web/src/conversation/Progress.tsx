@@ -3,7 +3,7 @@ import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon } from '../parts/Icon.tsx';
 import { endedBadly } from '../parts/status.ts';
 import { useTexts } from '../texts/texts.tsx';
-import type { LogState } from './items.ts';
+import type { Item, LogState } from './items.ts';
 import { standingText, startStep, startSteps } from './standing.ts';
 
 /** The way to the first word of the agent, step by step. */
@@ -28,21 +28,24 @@ function Starting({ info }: { readonly info: ConversationInfo }) {
 interface ProgressProps {
   readonly info: ConversationInfo | undefined;
   readonly state: LogState;
-  readonly busy: boolean;
-  readonly onStart: () => void;
+  readonly items: readonly Item[];
 }
 
-function Stopped({ info, busy, onStart }: ProgressProps & { readonly info: ConversationInfo }) {
+/** Whether the timeline ends with the reason. */
+function isTold(reason: string, items: readonly Item[]): boolean {
+  const last = items.findLast(({ kind }) => kind === 'stopped' || kind === 'error');
+  return last !== undefined && 'text' in last && last.text.startsWith(reason);
+}
+
+function Stopped({ info, items }: { readonly info: ConversationInfo; readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
   const bad = endedBadly(info);
+  const reason = info.stop_reason?.message ?? conversation.stopped;
+  if (isTold(reason, items)) return null;
   return (
     <p className={bad ? 'at-work failed' : 'at-work'}>
       <Icon name={bad ? 'alert' : 'stop'} />
-      <span>{info.stop_reason?.message ?? conversation.stopped}</span>
-      <button type="button" className="button" disabled={busy} onClick={onStart}>
-        {busy ? <span className="spinner" /> : <Icon name="play" />}
-        {conversation.startAgain}
-      </button>
+      <span>{reason}</span>
     </p>
   );
 }
@@ -52,7 +55,7 @@ function Shown(props: ProgressProps) {
   const { info, state } = props;
   if (info === undefined) return null;
   if (info.status === 'STARTING') return <Starting info={info} />;
-  if (info.status === 'STOPPED') return <Stopped {...props} info={info} />;
+  if (info.status === 'STOPPED') return <Stopped info={info} items={props.items} />;
   if (state.agentState !== 'running') return null;
   return (
     <p className="at-work">

@@ -1,11 +1,12 @@
 // The question whether the agent may do something, and its answer.
 import { useMutation } from '@tanstack/react-query';
-import { createContext, useContext } from 'react';
+import { createContext, useContext, useMemo, useRef, useState } from 'react';
 import { type Decision, ParleyError } from '../../../src/client/parley.ts';
 import { useFaultsPast } from '../live/faults.ts';
 import { ErrorCallout } from '../parts/Callout.tsx';
 import { Icon } from '../parts/Icon.tsx';
 import { useParley } from '../session/session.tsx';
+import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Question } from './items.ts';
 
@@ -32,6 +33,33 @@ function passFocus(question: HTMLElement | null) {
   };
 }
 
+/** Whoever has just answered another question by a key has not read this one yet. */
+const unreadMs = 500;
+
+function isInSight(element: Element): boolean {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return element.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+}
+
+/** Keys that answer while it is open. What nobody has seen is shown first. */
+function useAnswerKeys(open: boolean, answer: (decision: Decision) => void) {
+  const buttons = useRef<HTMLDivElement>(null);
+  const newest = useRef(answer);
+  newest.current = answer;
+  const [shownAt] = useState(() => performance.now());
+  useShortcuts(
+    useMemo(() => {
+      const by = (decision: Decision) => () => {
+        if (buttons.current === null || performance.now() - shownAt < unreadMs) return;
+        if (isInSight(buttons.current)) newest.current(decision);
+        else buttons.current.scrollIntoView({ block: 'center' });
+      };
+      return open ? { allow: by('allow'), reject: by('reject') } : {};
+    }, [open, shownAt]),
+  );
+  return buttons;
+}
+
 export function QuestionView({ question }: { readonly question: Question }) {
   const { items } = useTexts();
   const parley = useParley();
@@ -41,16 +69,19 @@ export function QuestionView({ question }: { readonly question: Question }) {
       parley.conversations.confirm(id, { decision, question: question.event }),
   });
   useFaultsPast(answer);
+  const busy = answer.isPending || answer.isSuccess;
+  const give = (decision: Decision) => busy || answer.mutate(decision);
+  const buttons = useAnswerKeys(question.answer === 'open', give);
   if (question.answer !== 'open') return <Answered answer={question.answer} />;
   const late = answer.error instanceof ParleyError && answer.error.code === 'nothing_to_confirm';
-  const busy = answer.isPending || answer.isSuccess;
-  const button = (decision: Decision, label: string, look: string) => (
+  const button = (decision: Decision, label: string, look: string, hint?: string) => (
     <button
       type="button"
       className={`button ${look}`}
+      title={hint}
       // Not disabled, which would take the focus away.
       aria-disabled={busy}
-      onClick={() => busy || answer.mutate(decision)}
+      onClick={() => give(decision)}
     >
       {label}
     </button>
@@ -61,9 +92,9 @@ export function QuestionView({ question }: { readonly question: Question }) {
         <Icon name="shield" /> <strong>{items.question}</strong>{' '}
         <span className="quiet">{items.risk[question.risk] ?? ''}</span>
       </p>
-      <div className="buttons">
+      <div className="buttons" ref={buttons}>
         {button('allow', items.allow, 'primary')}
-        {button('allow_always', items.always, '')}
+        {button('allow_always', items.always[question.risk] ?? '', '', items.alwaysHint[question.risk])}
         {button('reject', items.reject, 'danger')}
       </div>
       {late ? <p role="status">{items.answered}</p> : <ErrorCallout error={answer.error} />}

@@ -1,6 +1,6 @@
 // The timeline: only what can be seen is on the page, and it follows its end unless somebody has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useMemo, useRef } from 'react';
+import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import { Icon } from '../parts/Icon.tsx';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -36,7 +36,13 @@ function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void
   event.preventDefault();
 }
 
-export function TimelineView({ items }: { readonly items: readonly Item[] }) {
+interface TimelineProps {
+  readonly items: readonly Item[];
+  /** How much was sent from here: whoever sends something wants to see it. */
+  readonly sent: number;
+}
+
+export function TimelineView({ items, sent }: TimelineProps) {
   const { conversation } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const seen = useRef(items.length);
@@ -54,6 +60,9 @@ export function TimelineView({ items }: { readonly items: readonly Item[] }) {
 
   const { atEnd, toEnd } = useFollowedEnd(scroller);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
+  useEffect(() => {
+    if (sent > 0) toEnd();
+  }, [sent, toEnd]);
 
   if (atEnd) seen.current = items.length;
   const hasNew = items.length > seen.current;

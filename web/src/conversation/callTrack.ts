@@ -42,10 +42,11 @@ export function createCallTrack(items: Item[]) {
     return asking === undefined ? undefined : itemAt(asking).call.question;
   }
 
-  function answer(given: Answer): void {
+  function answer(given: Answer, at?: string): void {
     const asked = question();
     if (asked === undefined || asking === undefined) return;
-    replace(asking, { question: { ...asked, answer: given } });
+    const since = at ?? itemAt(asking).call.since;
+    replace(asking, { question: { ...asked, answer: given }, since });
     asking = undefined;
   }
 

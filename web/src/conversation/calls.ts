@@ -59,6 +59,7 @@ export function beginCall(event: ParleyEvent, tool: Call['tool']): Call {
     input: inputOf(args),
     diff: textOf(args['diff']),
     outcome: undefined,
+    since: event.timestamp,
     output: '',
     exitCode: undefined,
     createsFile: false,

@@ -33,13 +33,30 @@ export function useFollowedEnd(scroller: RefObject<HTMLElement | null>) {
       lastTop.current = scrollTop;
       setAtEnd(following.current);
     };
-    const observer = new ResizeObserver(pin);
+    // What somebody folds or unfolds stays where they see it; whether that is still the end is told afterwards.
+    let unfolding = false;
+    const onClick = ({ target }: MouseEvent) => {
+      if (!(target instanceof Element) || target.closest('.fold, summary') === null) return;
+      unfolding = true;
+      following.current = false;
+    };
+    const onResize = () => {
+      if (unfolding) {
+        following.current = distanceFromEnd(element) <= endPx;
+        setAtEnd(following.current);
+      }
+      unfolding = false;
+      pin();
+    };
+    const observer = new ResizeObserver(onResize);
     observer.observe(element);
     if (element.firstElementChild !== null) observer.observe(element.firstElementChild);
     // Before the list looks at where it is, and is drawn anew.
     element.addEventListener('scroll', onScroll, { passive: true, capture: true });
+    element.addEventListener('click', onClick, { capture: true });
     return () => {
       observer.disconnect();
+      element.removeEventListener('click', onClick, { capture: true });
       element.removeEventListener('scroll', onScroll, { capture: true });
     };
   }, [scroller, pin]);

@@ -26,6 +26,8 @@ export interface Call {
   readonly diff: string;
   /** Undefined while it goes on. */
   readonly outcome: Outcome | undefined;
+  /** When it began, or was allowed to. */
+  readonly since: string | undefined;
   readonly output: string;
   readonly exitCode: number | undefined;
   readonly createsFile: boolean;
@@ -51,6 +53,8 @@ export type Item = Common &
         readonly from: 'user' | 'agent';
         readonly text: string;
         readonly images: readonly string[];
+        /** The agent is at something else, and is given it afterwards. */
+        readonly waits: boolean;
       }
     | { readonly kind: 'thought'; readonly text: string }
     | { readonly kind: 'call'; readonly call: Call }

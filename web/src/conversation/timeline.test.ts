@@ -54,6 +54,32 @@ describe('a timeline', () => {
     assert.deepEqual([call.subject, call.output, call.exitCode, call.outcome], ['ls', 'a\n', 2, 'failed']);
   });
 
+  it('marks what is said while the agent is at something, until it is done with that', () => {
+    const said: Draft = { source: 'user', action: 'message', args: { content: 'And this' } };
+    const waits = (...drafts: Draft[]) =>
+      timelineOf(...drafts)
+        .items()
+        .flatMap((item) => (item.kind === 'message' ? [item.waits] : []));
+    assert.deepEqual(waits(said, state('running'), said), [false, true]);
+    // An answer to a question goes on with the same turn.
+    const answered = [state('awaiting_user_confirmation'), said, state('user_confirmed'), state('running')];
+    assert.deepEqual(waits(...answered), [true]);
+    assert.deepEqual(waits(...answered, state('awaiting_user_input')), [false]);
+    assert.deepEqual(waits(state('running'), said, state('stopped')), [false]);
+  });
+
+  it('knows since when a call goes on: since it began, or was allowed', () => {
+    const allowed: Draft = {
+      source: 'user',
+      action: 'change_agent_state',
+      args: { agent_state: 'user_confirmed' },
+      timestamp: '2026-01-01T10:01:00Z',
+    };
+    const asked = { ...asks, timestamp: '2026-01-01T10:00:00Z' };
+    assert.equal(callOf(timelineOf(asked).items()[0]).since, asked.timestamp);
+    assert.equal(callOf(timelineOf(asked, allowed).items()[0]).since, allowed.timestamp);
+  });
+
   it('makes another thing of an id that is used again', () => {
     const end: Draft = {
       observation: 'run',

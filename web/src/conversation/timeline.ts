@@ -26,7 +26,7 @@ function tasksOf(args: Members): Task[] {
   });
 }
 
-function messageOf(event: ParleyEvent): Item {
+function messageOf(event: ParleyEvent, waits: boolean): Item {
   const args = (event.args ?? {}) as Members;
   const images = Array.isArray(args['image_urls']) ? args['image_urls'].map(textOf) : [];
   return {
@@ -35,6 +35,7 @@ function messageOf(event: ParleyEvent): Item {
     from: event.source === 'user' ? 'user' : 'agent',
     text: textOf(args['content']) || event.message,
     images: images.filter((url) => url !== ''),
+    waits,
   };
 }
 
@@ -42,6 +43,14 @@ function messageOf(event: ParleyEvent): Item {
 const pastQuestions: ReadonlySet<string> = new Set(['running', 'stopped', 'awaiting_user_input', 'loading']);
 /** States in which no call goes on: one that has not ended by then never will. */
 const pastCalls: ReadonlySet<string> = new Set(['stopped', 'awaiting_user_input', 'loading']);
+
+/** States in which the agent is at something, so that what is said waits. */
+const turnStates: ReadonlySet<string> = new Set([
+  'running',
+  'awaiting_user_confirmation',
+  'user_confirmed',
+  'user_rejected',
+]);
 
 function answerOf(args: Members) {
   if (args['agent_state'] === 'user_rejected') return 'reject';
@@ -53,6 +62,8 @@ export function createTimeline(): Timeline {
   const items: Item[] = [];
   const calls = createCallTrack(items);
   let planAt: number | undefined;
+  /** Where what waits stands. */
+  let waiting: number[] = [];
   let state: Omit<LogState, 'question'> = { agentState: '', tasks: [], context: undefined };
 
   function takePlan(event: ParleyEvent): void {
@@ -67,12 +78,26 @@ export function createTimeline(): Timeline {
     }
   }
 
+  function takeMessage(event: ParleyEvent): void {
+    const own = event.source === 'user';
+    const waits = own && turnStates.has(state.agentState);
+    if (own) planAt = undefined;
+    if (waits) waiting.push(items.length);
+    items.push(messageOf(event, waits));
+  }
+
+  function endWaits(): void {
+    for (const index of waiting) items[index] = { ...items[index], waits: false } as Item;
+    waiting = [];
+  }
+
   function takeState(event: ParleyEvent): void {
     const extras = (event.extras ?? {}) as Members;
     const agentState = textOf(extras['agent_state']);
     const reason = textOf(extras['reason']);
     if (pastQuestions.has(agentState)) calls.answer('closed');
     if (pastCalls.has(agentState)) calls.giveUp();
+    if (!turnStates.has(agentState)) endWaits();
     state = { ...state, agentState };
     if (agentState !== 'stopped') return;
     const last = items.at(-1);
@@ -100,18 +125,15 @@ export function createTimeline(): Timeline {
   };
 
   const actions: Readonly<Record<string, (event: ParleyEvent) => void>> = {
-    message: (event) => {
-      if (event.source === 'user') planAt = undefined;
-      items.push(messageOf(event));
-    },
+    message: takeMessage,
     think: (event) => {
       const text = textOf((event.args as Members | undefined)?.['thought']);
       items.push({ ...commonOf(event), kind: 'thought', text });
     },
     task_tracking: takePlan,
-    change_agent_state: ({ args = {} }) => {
+    change_agent_state: ({ args = {}, timestamp }) => {
       const answer = answerOf(args as Members);
-      if (answer !== undefined) calls.answer(answer);
+      if (answer !== undefined) calls.answer(answer, timestamp);
     },
   };
 

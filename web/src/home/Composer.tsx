@@ -1,6 +1,6 @@
 // Where a conversation begins: the message, and whatever it needs to know beside it.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { randomText } from '../../../src/client/conversations.ts';
 import type { McpConfig } from '../../../src/client/parley.ts';
@@ -19,14 +19,16 @@ import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import {
   besideFields,
+  checkDraft,
   type Draft,
   emptyDraft,
   type Faults,
   faultsOf,
   isFolded,
-  readMcp,
+  someFolded,
   storableDraft,
   toRequest,
+  unedited,
 } from './newConversation.ts';
 
 interface Creation {
@@ -134,20 +136,23 @@ function useComposer() {
     large: ['images'],
     storable: storableDraft,
   });
-  const [noJson, setNoJson] = useState<string>();
+  const [checked, setChecked] = useState<{ readonly draft: Draft; readonly faults: Faults }>();
   const creation = useCreation({
     onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
     onRefused: (error) => isFolded(error) && change({ open: true }),
   });
   useFaultsPast(creation);
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
-  const faults = faultsOf(creation.error, creation.variables?.draft, draft);
+  const own = checked === undefined ? {} : unedited(checked.faults, checked.draft, draft);
+  const faults = { ...faultsOf(creation.error, creation.variables?.draft, draft), ...own };
 
   function send() {
-    const mcp = readMcp(draft.mcp);
-    setNoJson(mcp === undefined ? draft.mcp : undefined);
-    if (mcp === undefined) return change({ open: true });
     if (!ready || creation.isPending) return;
+    const { mcp, faults: found } = checkDraft(draft, home);
+    const isWrong = Object.keys(found).length > 0;
+    setChecked(isWrong ? { draft, faults: found } : undefined);
+    if (someFolded(found)) change({ open: true });
+    if (isWrong) return;
     // Not where somebody has left this screen meanwhile.
     const onSuccess = ({ conversation_id: id }: { readonly conversation_id: string }) =>
       go(`/conversations/${encodeURIComponent(id)}`);
@@ -163,9 +168,9 @@ function useComposer() {
     send,
     ready,
     starting: creation.isPending,
-    faults: draft.mcp === noJson ? { ...faults, mcp: home.mcpFault } : faults,
+    faults,
     error: besideFields(creation.error),
-    refusal: noJson ?? creation.error,
+    refusal: checked ?? creation.error,
   };
 }
 
@@ -178,11 +183,22 @@ function useFocusOnFault(refusal: unknown) {
   return form;
 }
 
+/** Where there is no keyboard on the screen that would cover it, whoever comes to the page can write at once. */
+const withKeyboard = '(hover: hover) and (pointer: fine)';
+
+function useFocusAtFirst(box: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    if (document.activeElement === document.body && matchMedia(withKeyboard).matches)
+      box.current?.focus({ preventScroll: true });
+  }, [box]);
+}
+
 export function Composer() {
   const { home } = useTexts();
   const { draft, change, edit, send, ready, starting, faults, error, refusal } = useComposer();
   const box = useRef<HTMLTextAreaElement>(null);
   const form = useFocusOnFault(refusal);
+  useFocusAtFirst(box);
   useShortcuts(
     useMemo(() => ({ create: () => box.current?.focus(), write: () => box.current?.focus() }), []),
   );

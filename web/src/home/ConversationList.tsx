@@ -116,8 +116,7 @@ function Rows({ q, status }: ListChoice) {
 }
 
 export function ConversationList() {
-  const texts = useTexts();
-  const { home } = texts;
+  const { home } = useTexts();
   const { choice, choose } = useChoice();
   const q = useSettled(choice.q.trim());
   const search = useRef<HTMLInputElement>(null);
@@ -148,7 +147,7 @@ export function ConversationList() {
             <option value="">{home.anyStatus}</option>
             {statuses.map((name) => (
               <option key={name} value={name}>
-                {texts.status[name]}
+                {home.filter[name]}
               </option>
             ))}
           </select>

@@ -2,15 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ParleyError } from '../../../src/client/parley.ts';
+import { en } from '../texts/en.ts';
 import {
   besideFields,
+  checkDraft,
   type Draft,
   emptyDraft,
   faultsOf,
   isFolded,
-  readMcp,
   storableDraft,
   toRequest,
+  unedited,
 } from './newConversation.ts';
 
 const draft: Draft = { ...emptyDraft, message: 'Hi', repository: ' a/b ', mcp: '{"sse_servers": []}' };
@@ -22,7 +24,7 @@ function refusalOf(...paths: readonly string[]): ParleyError {
 
 describe('a new conversation', () => {
   it('is sent without what was left empty', () => {
-    assert.deepEqual(toRequest(draft, readMcp(draft.mcp) ?? null), {
+    assert.deepEqual(toRequest(draft, checkDraft(draft, en.home).mcp), {
       initial_user_msg: 'Hi',
       image_urls: null,
       repository: 'a/b',
@@ -30,7 +32,23 @@ describe('a new conversation', () => {
       conversation_instructions: null,
       mcp_config: { sse_servers: [] },
     });
-    assert.deepEqual([readMcp(' '), readMcp('{')], [null, undefined]);
+  });
+
+  it('is checked before it is sent, and each fault stays until its field is edited', () => {
+    const check = (part: Partial<Draft>) => checkDraft({ ...emptyDraft, ...part }, en.home);
+    assert.deepEqual(check({}), { mcp: null, faults: {} });
+    const wrong = { ...emptyDraft, repository: 'not a repo!!', mcp: '{' };
+    const { faults } = check(wrong);
+    assert.deepEqual(faults, { repository: en.home.repositoryFault, mcp: en.home.mcpFault });
+    assert.deepEqual(unedited(faults, wrong, { ...wrong, repository: 'a/b' }), { mcp: en.home.mcpFault });
+  });
+
+  it('takes tool servers in the form of other programs, too', () => {
+    const mcp = '{"mcpServers": {"a": {"url": "https://a"}}}';
+    const { mcp: read } = checkDraft({ ...emptyDraft, mcp }, en.home);
+    assert.deepEqual(read?.shttp_servers, [{ url: 'https://a' }]);
+    const foreign = checkDraft({ ...emptyDraft, mcp: '{"mcpServers": {"a": {"cwd": "/"}}}' }, en.home);
+    assert.equal(foreign.faults.mcp, en.home.mcpForeign('mcpServers.a.cwd'));
   });
 
   it('stores tool servers, unless they may hold a key', () => {

@@ -18,6 +18,7 @@ import {
   pastedFiles,
   readImages,
 } from './images.ts';
+import { OpenableImage } from './OpenableImage.tsx';
 
 type Images = readonly PickedImage[];
 
@@ -44,7 +45,7 @@ function Previews({ images, onImages }: Pick<MessageBoxProps, 'images' | 'onImag
       {images.map((image, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
         <li key={i}>
-          <img src={image.url} alt={image.name || home.image(i + 1)} />
+          <OpenableImage src={image.url} name={image.name || home.image(i + 1)} />
           <IconButton
             icon="close"
             label={home.removeImage(image.name || home.image(i + 1))}

@@ -3,9 +3,9 @@ import { useTexts } from '../texts/texts.tsx';
 import { type Activity, type Ending, endedBadly } from './status.ts';
 
 const looks: Readonly<Record<Activity, string>> = {
-  working: 'running busy',
-  waiting: 'running',
-  asking: 'waiting',
+  working: 'working busy',
+  waiting: 'waiting',
+  asking: 'asking',
 };
 
 interface BadgeProps {
@@ -18,7 +18,7 @@ export function StatusBadge({ info, activity }: BadgeProps) {
   const { status: texts } = useTexts();
   if (endedBadly(info)) return <span className="badge failed">{texts.failed}</span>;
   if (info.status === 'STARTING') return <span className="badge starting busy">{texts.STARTING}</span>;
-  if (info.status === 'STOPPED') return <span className="badge">{texts.STOPPED}</span>;
-  if (activity === undefined) return <span className="badge running">{texts.RUNNING}</span>;
+  if (info.status === 'STOPPED') return <span className="badge stopped">{texts.STOPPED}</span>;
+  if (activity === undefined) return <span className="badge working">{texts.RUNNING}</span>;
   return <span className={`badge ${looks[activity]}`}>{texts[activity]}</span>;
 }

@@ -33,13 +33,23 @@ function toDataUrl(file: File): Promise<string> {
   return promise;
 }
 
+/** Throws where the browser cannot show it: a name and a type are soon given. */
+async function decode(url: string): Promise<string> {
+  const image = new Image();
+  image.src = url;
+  await image.decode();
+  return url;
+}
+
 /** The images, or why they cannot be taken. Those that are too large are not even read. */
 export async function readImages(files: readonly File[]): Promise<readonly PickedImage[] | ImageFault> {
   if (files.some(({ type }) => !type.startsWith('image/'))) return 'imagesOnly';
   if (files.length > imagesMax) return 'imagesTooMany';
   if (files.reduce((sum, { size }) => sum + size, 0) > imageBytesMax) return 'imagesTooLarge';
   try {
-    return await Promise.all(files.map(async (file) => ({ name: file.name, url: await toDataUrl(file) })));
+    return await Promise.all(
+      files.map(async (file) => ({ name: file.name, url: await decode(await toDataUrl(file)) })),
+    );
   } catch {
     return 'imagesUnreadable';
   }

@@ -6,6 +6,7 @@ import { type Connection, createConnection } from '../live/connection.ts';
 import { answered, type DoorState, entered, left, offered } from './door.ts';
 import { typist } from './drafts.ts';
 import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
+import { stayOut, useOtherTabs } from './otherTabs.ts';
 
 /** A failed creation is told of soon: what was typed is still there to be sent again. */
 const createForMs = 4_000;
@@ -93,6 +94,7 @@ export function DoorProvider({ children }: { readonly children: ReactNode }) {
     return () => removeEventListener('hashchange', look);
   }, [ways]);
 
+  useOtherTabs(state, ways.offer);
   const door = useMemo<Door>(() => ({ ...state, ...ways }), [state, ways]);
   return <DoorContext value={door}>{children}</DoorContext>;
 }
@@ -148,6 +150,7 @@ export function SessionProvider({
       connection: createConnection(),
       signOut: () => {
         typist.forget();
+        stayOut();
         leave({ key: sessionKey, why: 'none' });
       },
       refused: () => leave({ key: sessionKey, why: 'refused' }),

@@ -7,7 +7,8 @@ import { prefer, usePreferences } from './preferences.ts';
 import { type Shortcut, shortcutKeys } from './shortcuts.ts';
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
-  const { shortcuts } = useTexts();
+  const texts = useTexts();
+  const { shortcuts } = texts;
   const preferred = usePreferences();
   const names = Object.keys(shortcutKeys) as Shortcut[];
   return (
@@ -15,7 +16,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
       <dl className="shortcuts">
         <div>
           <dt>
-            <kbd>{sendKeys}</kbd>
+            <kbd>{sendKeys(texts)}</kbd>
           </dt>
           <dd>{shortcuts.send}</dd>
         </div>

@@ -12,6 +12,8 @@ export const shortcutKeys = {
   details: 'd',
   end: 'e',
   theme: 't',
+  allow: 'a',
+  reject: 'r',
 } as const;
 export type Shortcut = keyof typeof shortcutKeys;
 
@@ -25,7 +27,7 @@ function isTyping(target: EventTarget | null): boolean {
 export function useShortcuts(actions: Partial<Record<Shortcut, () => void>>): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return;
       if (!preferences().shortcuts || isTyping(event.target) || document.querySelector('dialog[open]'))
         return;
       for (const [name, action] of Object.entries(actions))

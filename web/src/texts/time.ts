@@ -55,3 +55,14 @@ export function countText(count: number, language: string): string {
     count,
   );
 }
+
+/** Such as "1:05". Clocks differ: what begins in the future has just begun. */
+export function lengthText(since: string | undefined, now: number): string {
+  const at = Date.parse(since ?? '');
+  if (Number.isNaN(at)) return '';
+  const seconds = Math.max(0, Math.floor((now - at) / 1_000));
+  const minutes = Math.floor(seconds / 60);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const rest = two(seconds % 60);
+  return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`;
+}

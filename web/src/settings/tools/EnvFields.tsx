@@ -78,7 +78,7 @@ export function EnvFields({ form, fault }: EnvFieldsProps) {
         </button>
       </div>
       <p id={`${id}-hint`} className="hint">
-        {texts.envHint}
+        {texts.envHint} {env.some(({ stored }) => stored) ? texts.envAgain : null}
       </p>
       <Fault id={`${id}-fault`}>{fault}</Fault>
     </fieldset>

@@ -63,7 +63,7 @@ function RemoteFields({ form, at }: { readonly form: EntryForm<ServerFields>; re
       />
       <SecretField
         label={texts.api_key}
-        hint={texts.api_keyHint}
+        hint={hasKey ? `${texts.api_keyHint} ${texts.api_keyAgain}` : texts.api_keyHint}
         isSet={hasKey}
         value={form.secrets['api_key']}
         onChange={(value) => form.setSecret('api_key', value)}

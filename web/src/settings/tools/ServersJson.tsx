@@ -12,6 +12,7 @@ import { useTexts } from '../../texts/texts.tsx';
 import { Form } from '../Section.tsx';
 import { useUnsaved } from '../unsaved.tsx';
 import { fromJson, holdsSecrets, toJson } from './servers.ts';
+import { fromUsual, NoCounterpart } from './usualServers.ts';
 
 interface TypedText {
   /** Undefined: as it is stored. */
@@ -38,6 +39,15 @@ function useTypedText() {
 interface Tried {
   readonly text: string;
   readonly fault?: string;
+  /** Servers that were written in the form of other programs. */
+  readonly converted?: readonly string[] | undefined;
+}
+
+/** Throws what `JSON.parse` throws, and `NoCounterpart`. */
+function readServers(text: string) {
+  const config = fromJson(text);
+  const usual = text.trim() === '' ? undefined : fromUsual(JSON.parse(text));
+  return usual === undefined ? { config } : { config: usual.config, converted: usual.names };
 }
 
 function useJsonForm(config: Settings['mcp_config']) {
@@ -60,11 +70,13 @@ function useJsonForm(config: Settings['mcp_config']) {
   function save() {
     if (text === undefined || update.isPending) return;
     try {
-      const parsed = fromJson(text);
-      setTried({ text });
-      send(parsed);
+      const { config: read, converted } = readServers(text);
+      setTried({ text, converted });
+      send(read);
     } catch (error) {
-      setTried({ text, fault: texts.jsonFault((error as Error).message) });
+      const { message } = error as Error;
+      const fault = error instanceof NoCounterpart ? texts.jsonForeign(message) : texts.jsonFault(message);
+      setTried({ text, fault });
       update.reset();
     }
   }
@@ -84,6 +96,7 @@ function useJsonForm(config: Settings['mcp_config']) {
     isOld: changed && from !== undefined && from !== stored && !update.isPending,
     saving: update.isPending,
     saved: update.isSuccess,
+    converted: tried?.converted ?? [],
     fault: tried?.text === text ? (tried?.fault ?? said) : undefined,
     failure: tried?.fault === undefined ? update.error : tried,
     /** What is not said at the field. */
@@ -123,6 +136,9 @@ export function ServersJson({ config }: { readonly config: Settings['mcp_config'
         ) : null}
         <p role="status" className="quiet">
           {form.changed ? words.unsaved : form.saved ? words.saved : null}
+          {form.saved && !form.changed && form.converted.length > 0
+            ? ` ${texts.jsonConverted(form.converted.join(', '))}`
+            : null}
         </p>
       </div>
     </Form>

@@ -125,6 +125,7 @@ describe('tool servers as JSON', () => {
     assert.equal(holdsSecrets('{"sse_servers": [{"url": "https://a", "api_key": "k"}]}'), true);
     assert.equal(holdsSecrets('{"stdio_servers": [{"env": {"A": "b"}}]}'), true);
     assert.equal(holdsSecrets('{"stdio_servers": [{"env": "A=b"}]}'), true);
+    assert.equal(holdsSecrets('{"mcpServers": {"a": {"headers": {"Authorization": "Bearer k"}}}}'), true);
     assert.equal(holdsSecrets('{"sse_servers": [{"api_key": "k"'), true);
     for (const server of [
       { url: 'https://a.example/mcp?token=t' },
