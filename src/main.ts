@@ -2,6 +2,7 @@
 import type { Entry } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
 import { exits } from './cli/exits.ts';
+import { plainText } from './cli/plainText.ts';
 import { ParleyError } from './client/errors.ts';
 import { AppError, RefusalError } from './errors.ts';
 import { version } from './version.ts';
@@ -19,7 +20,7 @@ ${groups
 `;
 
 function fail(message: string, exitCode: number): number {
-  process.stderr.write(`parley: ${message}\n`);
+  process.stderr.write(`parley: ${plainText(message)}\n`);
   return exitCode;
 }
 

@@ -8,7 +8,7 @@ describe('a fault', () => {
   it('of several places names each on a line of its own', () => {
     const details = ['a', 'b', 'c'].map((path, i) => ({ path, message: `must be ${i}\u001b[2J` }));
     const { message, exitCode } = describeFault(new ParleyError('invalid', 'a must be 0.', { details }));
-    assert.deepEqual([message, exitCode], ['a must be 0.\n  b must be 1\n  c must be 2', 2]);
+    assert.deepEqual([message, exitCode], ['a must be 0.\n  b must be 1␛[2J\n  c must be 2␛[2J', 2]);
   });
 
   it('of the network tells its cause, however deep it is', () => {
