@@ -1,11 +1,18 @@
 // What the doctor asks a running service, and whether one could be started where there is none.
 import { createServer } from 'node:net';
-import { createParley, type Parley, ParleyError, type ServerInfo, type Settings } from '../client/parley.ts';
+import {
+  createParley,
+  type Parley,
+  ParleyError,
+  type ParleyOptions,
+  type ServerInfo,
+  type Settings,
+} from '../client/parley.ts';
 import type { Config } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { providers } from '../gateway/providers.ts';
 import { version } from '../version.ts';
-import type { ServiceAddress } from './connection.ts';
+import { fetchFor, type ServiceAddress } from './connection.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
 const answerMsMax = 5_000;
@@ -77,22 +84,24 @@ function faultOf(url: string, error: ParleyError): AskedService {
 }
 
 /** Undefined where nothing of Parley answers. */
-export async function askService({ url }: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
+export async function askService(address: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
+  const { url } = address;
+  const send = fetchFor(address) ?? fetch;
   let date: number | undefined;
-  const parley = createParley({
+  const options: ParleyOptions = {
     url,
-    key: typeof key === 'string' ? key : undefined,
     times: { timeoutMs: answerMsMax },
     fetch: async (to, init) => {
-      const answer = await fetch(to, init);
+      const answer = await send(to, init);
       const sent = Date.parse(answer.headers.get('date') ?? '');
       if (!Number.isNaN(sent)) date = sent;
       return answer;
     },
-  });
+  };
   let info: ServerInfo;
   try {
-    info = await parley.server.info();
+    // What is there is known before it is given a key.
+    info = await createParley(options).server.info();
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return error.code === 'network' ? undefined : faultOf(url, error);
@@ -103,6 +112,7 @@ export async function askService({ url }: ServiceAddress, key: FoundKey): Promis
     info.version === version
       ? ok('service', about)
       : note('service', `${about} This program is ${version}.`, 'Start the service again after an update.');
+  const parley = createParley({ ...options, key: typeof key === 'string' ? key : undefined });
   const [keyFinding, settings] = await checkKey(parley, key);
   // A whole number of seconds, cut off.
   const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
