@@ -10,7 +10,6 @@ import {
 } from '../client/parley.ts';
 import type { Config } from '../config.ts';
 import { RefusalError } from '../errors.ts';
-import { providers } from '../gateway/providers.ts';
 import { version } from '../version.ts';
 import { fetchFor, type ServiceAddress } from './connection.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
@@ -117,24 +116,4 @@ export async function askService(address: ServiceAddress, key: FoundKey): Promis
   // A whole number of seconds, cut off.
   const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
   return { findings: [service, ...(await checkReady(parley)), keyFinding, ...clock], settings, info };
-}
-
-export function checkModel(settings: Settings | undefined): Finding {
-  if (settings === undefined)
-    return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
-  const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
-  if (model === null)
-    return wrong(
-      'model',
-      'None is set.',
-      'Choose one: parley settings set llm_model anthropic/claude-sonnet-4-5',
-    );
-  const keyless = providers[model.split('/')[0] ?? '']?.keyless === true || (baseUrl ?? '') !== '';
-  if (!hasKey && !keyless)
-    return wrong(
-      'model',
-      `${model} is set, but no key for it.`,
-      'Give it: parley settings set llm_api_key < FILE',
-    );
-  return ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
 }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ParleyError } from '../client/parley.ts';
+import { commands } from './commands.ts';
 import { describeFault } from './faults.ts';
+import { suggest } from './suggestion.ts';
 
 describe('a fault', () => {
   it('of several places names each on a line of its own', () => {
@@ -18,5 +20,21 @@ describe('a fault', () => {
     const { message, exitCode } = describeFault(new ParleyError('network', 'It broke.', { cause }));
     assert.match(message, /^It broke\. \(CERT_HAS_EXPIRED\) It should be at http.*PARLEY_URL\.$/);
     assert.equal(exitCode, 4);
+  });
+});
+
+describe('a command that is not there', () => {
+  it('is answered with the one that was meant, where one is near', () => {
+    const names = commands.map(({ name }) => name);
+    const cases: [string, string | undefined][] = [
+      ['nwe', 'new'],
+      ['lst', 'list'],
+      ['Dotcor', 'doctor'],
+      ['conf', 'confirm'],
+      ['dance', undefined],
+      ['x', undefined],
+      ['', undefined],
+    ];
+    for (const [typed, meant] of cases) assert.equal(suggest(typed, names), meant, typed);
   });
 });

@@ -112,7 +112,8 @@ const actions: ReadonlyMap<string, Teller> = new Map(
       const text = plainText(textOf(args?.['content'])).trim();
       const images = Array.isArray(args?.['image_urls']) ? args['image_urls'].length : 0;
       const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
-      return source === 'user' ? `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n` : `${text}\n`;
+      if (source === 'user') return `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n`;
+      return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
     },
     think: ({ args }, { style, ...options }) =>
       `${style(['dim', 'italic'], block(textOf(args?.['thought']), { style, ...options }))}\n`,
