@@ -26,8 +26,8 @@ export const followExitHelp = `With --follow it ends when the agent waits for yo
 `;
 
 export const connectionHelp = `Speaks to the service at PARLEY_URL (default: at PORT of this machine, or else the one that runs on the data folder)
-with the key in PARLEY_KEY, or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
-beginning that no other has.
+with the key in PARLEY_KEY, or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data).
+An id may be shortened to any beginning that no other has.
 `;
 
 /** For commands that work in both places. */

@@ -39,9 +39,15 @@ describe('the timeline', () => {
     const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`).join('\n');
     const input = 'x'.repeat(1_000);
     const cases: [object, string][] = [
-      [{ action: 'run', args: { command: 'ls \u001b]0;\nrm -rf .\u0007' } }, '  $ ls ␛]0;\n  rm -rf .␇\n'],
-      [{ action: 'edit', args: { path: 'a', diff: lines } }, `  ± edit a\n${lines.replace(/^/gm, '    ')}\n`],
-      [{ action: 'call_tool', args: { name: 'x', arguments: { input } } }, `  · x {"input":"${input}"}\n`],
+      [
+        { action: 'run', args: { command: 'ls \u001b]0;\nrm -rf .\u0007' } },
+        '    $ ls ␛]0;\n    rm -rf .␇\n',
+      ],
+      [
+        { action: 'edit', args: { path: 'a', diff: lines } },
+        `    ± edit a\n${lines.replace(/^/gm, '      ')}\n`,
+      ],
+      [{ action: 'call_tool', args: { name: 'x', arguments: { input } } }, `    · x {"input":"${input}"}\n`],
     ];
     for (const [event, text] of cases)
       assert.equal(

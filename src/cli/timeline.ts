@@ -188,7 +188,8 @@ function describeQuestion(event: ParleyEvent, style: Style): string {
 
 /** What it asks, where that is known, and how to answer this question and no later one. */
 export function tellQuestion(id: string, question: ParleyEvent | undefined, style: Style): string {
-  const what = question === undefined ? '' : `\n${indent(describeQuestion(question, style))}`;
+  // Deeper than the line below, which none of its own can then be taken for.
+  const what = question === undefined ? '' : `\n${indent(indent(describeQuestion(question, style)))}`;
   const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
   const which = Number.isSafeInteger(question?.id) ? ` --question ${question?.id}` : '';
   return `\n${asks}${what}\n  parley confirm ${plainLine(id)} allow${which}      or: always, reject\n`;
