@@ -2,6 +2,8 @@
 import type { Entry } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
 import { exits } from './cli/exits.ts';
+import { plainText } from './cli/plainText.ts';
+import { suggest } from './cli/suggestion.ts';
 import { ParleyError } from './client/errors.ts';
 import { AppError, RefusalError } from './errors.ts';
 import { version } from './version.ts';
@@ -19,7 +21,7 @@ ${groups
 `;
 
 function fail(message: string, exitCode: number): number {
-  process.stderr.write(`parley: ${message}\n`);
+  process.stderr.write(`parley: ${plainText(message)}\n`);
   return exitCode;
 }
 
@@ -53,10 +55,18 @@ function wantsHelp({ takesMessage }: Entry, argv: readonly string[]): boolean {
   return options.includes('--help') || options.includes('-h');
 }
 
+function failUnknown(typed: string): number {
+  const meant = suggest(
+    typed,
+    commands.map(({ name }) => name),
+  );
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return fail(`there is no such command; "parley --help" lists them.${hint}`, exits.misused);
+}
+
 async function runCommand(name: string, argv: readonly string[]): Promise<number> {
   const entry = commands.find((c) => c.name === name);
-  if (entry === undefined)
-    return fail('there is no such command; "parley --help" lists them.', exits.misused);
+  if (entry === undefined) return failUnknown(name);
   const command = await entry.load();
   if (wantsHelp(entry, argv)) {
     process.stdout.write(command.help);

@@ -16,7 +16,7 @@ import type { Command } from './command.ts';
 import { exits, outputHelp } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
-import { plainText } from './plainText.ts';
+import { plainLine, plainText } from './plainText.ts';
 import { printRecords } from './table.ts';
 
 /** A trial is in no container. */
@@ -100,7 +100,8 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
     return await untilInterrupted(endingSignals, async (signal) => {
       const sandbox = await getSandbox(sandboxChoice, folder);
       const version = found.version === undefined ? '' : ` ${found.version}`;
-      process.stdout.write(`${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}\n`);
+      const about = `${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}`;
+      process.stdout.write(`${plainLine(about)}\n`);
       const mode = confirm ? 'ask' : 'auto';
       const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
       const isGood = await tryAgent(trial);

@@ -1,18 +1,20 @@
 // Where the service is that client commands speak to, and the key for it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createParley, type Parley, ParleyError } from '../client/parley.ts';
+import { createParley, type Fetch, type Parley, ParleyError } from '../client/parley.ts';
 import { isLoopbackName, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { findService } from './runningService.ts';
 
-const usualPort = '3000';
+const usualUrl = 'http://127.0.0.1:3000';
 /** Somebody waits and looks on. */
 const createForMs = 10_000;
 
 export interface ServiceAddress {
   readonly url: string;
-  /** Whether it is on this machine, so that the owner's key may go there. */
   readonly isLocal: boolean;
+  /** Whether the owner's key may go there: on this machine, and named by the user or by the service itself. */
+  readonly isTrusted: boolean;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -22,21 +24,38 @@ export function isAddressNamed(env: Environment = process.env): boolean {
   return (env['PARLEY_URL'] ?? '') !== '';
 }
 
-export function serviceAddress(env: Environment = process.env): ServiceAddress {
-  const port = env['PORT'] || usualPort;
-  if (!isAddressNamed(env) && !(/^\d+$/.test(port) && URL.canParse(`http://127.0.0.1:${port}`)))
-    throw new RefusalError('PORT must be a whole number from 0 to 65535.');
-  const text = isAddressNamed(env) ? String(env['PARLEY_URL']) : `http://127.0.0.1:${port}`;
-  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
-  if (url === null || url.username !== '' || url.password !== '' || url.search + url.hash !== '')
-    throw new RefusalError('PARLEY_URL must be an http or https URL, such as http://127.0.0.1:3000.');
-  return { url: url.href.replace(/\/+$/, ''), isLocal: isLoopbackName(url.hostname.replace(/^\[|\]$/g, '')) };
+/** Names below localhost may be resolved elsewhere. */
+function isThisMachine(hostname: string): boolean {
+  return isLoopbackName(hostname) && !hostname.endsWith('.localhost');
 }
 
-/** Undefined where there is none; throws where it is there and cannot be read. The owner's own never leaves this machine. */
-export function findKey({ isLocal }: ServiceAddress, env: Environment = process.env): string | undefined {
+function namedAddress(text: string): ServiceAddress {
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null || url.username !== '' || url.password !== '' || url.search + url.hash !== '')
+    throw new RefusalError(`PARLEY_URL must be an http or https URL, such as ${usualUrl}.`);
+  const isLocal = isThisMachine(url.hostname);
+  return { url: url.href.replace(/\/+$/, ''), isLocal, isTrusted: isLocal };
+}
+
+function addressOfPort(port: string): ServiceAddress {
+  const url = `http://127.0.0.1:${port}`;
+  if (!/^\d+$/.test(port) || !URL.canParse(url))
+    throw new RefusalError('PORT must be a whole number from 0 to 65535.');
+  return { url: new URL(url).origin, isLocal: true, isTrusted: true };
+}
+
+/** What PARLEY_URL or PORT say, else where the service of the data folder runs, else where one usually is. */
+export function serviceAddress(env: Environment = process.env): ServiceAddress {
+  if (isAddressNamed(env)) return namedAddress(String(env['PARLEY_URL']));
+  if (env['PORT']) return addressOfPort(env['PORT']);
+  const url = findService(readConfig({ ...env }).dataDir);
+  return { url: url ?? usualUrl, isLocal: true, isTrusted: url !== undefined };
+}
+
+/** Undefined where there is none that may go there; throws where it is there and cannot be read. */
+export function findKey({ isTrusted }: ServiceAddress, env: Environment = process.env): string | undefined {
   if (env['PARLEY_KEY'] !== undefined && env['PARLEY_KEY'] !== '') return env['PARLEY_KEY'];
-  if (!isLocal) return undefined;
+  if (!isTrusted) return undefined;
   const { dataDir, sessionApiKey } = readConfig({ ...env });
   if (sessionApiKey !== undefined) return sessionApiKey;
   const file = join(dataDir, 'owner.key');
@@ -51,13 +70,35 @@ export function findKey({ isLocal }: ServiceAddress, env: Environment = process.
   }
 }
 
+const hasProxy = (env: Environment) =>
+  ['http_proxy', 'https_proxy'].some((name) => env[name] || env[name.toUpperCase()]);
+
+/** Past every proxy: a key for this machine does not leave it. Undefined where there is none, and the usual one will do. */
+export function fetchFor({ isLocal }: ServiceAddress, env: Environment = process.env): Fetch | undefined {
+  if (!isLocal || !hasProxy(env)) return undefined;
+  const direct = import('undici').then(({ Agent, fetch }) => ({ dispatcher: new Agent(), fetch }));
+  return async (url, init) => {
+    const { dispatcher, fetch } = await direct;
+    return (await fetch(url, { ...(init as object), dispatcher })) as unknown as Response;
+  };
+}
+
+function keyFault({ url, isLocal, isTrusted }: ServiceAddress): ParleyError {
+  if (isLocal && !isTrusted)
+    return new ParleyError(
+      'unauthorized',
+      `No service is known to run on the data folder ${readConfig(process.env).dataDir}, and its key is sent to no other: start it with "parley serve", name its folder with PARLEY_DATA_DIR, or say where it is with PARLEY_URL.`,
+    );
+  const where = isLocal
+    ? 'run this in the folder of the service, name its data folder with PARLEY_DATA_DIR, or set PARLEY_KEY'
+    : 'set PARLEY_KEY';
+  return new ParleyError('unauthorized', `There is no key for ${url}: ${where}.`);
+}
+
 /** Throws where no key is known. */
 export function connect(): Parley {
   const address = serviceAddress();
   const key = findKey(address);
-  if (key !== undefined) return createParley({ url: address.url, key, times: { createForMs } });
-  const where = address.isLocal
-    ? 'run this in the folder of the service, name its data folder with PARLEY_DATA_DIR, or set PARLEY_KEY'
-    : 'set PARLEY_KEY';
-  throw new ParleyError('unauthorized', `There is no key for ${address.url}: ${where}.`);
+  if (key === undefined) throw keyFault(address);
+  return createParley({ url: address.url, key, fetch: fetchFor(address), times: { createForMs } });
 }

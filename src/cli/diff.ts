@@ -54,7 +54,8 @@ interface Reader {
 
 function showName(change: GitChange, { isForPeople, output }: Reader): void {
   if (output.isJson) output.json(change);
-  else output.text(`${change.status} ${isForPeople ? plainLine(change.path) : change.path}\n`);
+  else if (isForPeople) output.text(`${plainLine(change.status)} ${plainLine(change.path)}\n`);
+  else process.stdout.write(`${change.status} ${change.path}\n`);
 }
 
 function show(diff: FileDiff, { isForPeople, output }: Reader): void {
@@ -65,7 +66,8 @@ function show(diff: FileDiff, { isForPeople, output }: Reader): void {
   if (output.isJson || left_out !== undefined) return;
   const patch = filePatch({ path, status, original: original ?? '', modified: modified ?? '' });
   if (patch === '') output.note(`${name} has the same text as before; perhaps its mode has changed.\n`);
-  output.text(isForPeople ? colourDiff(plainText(patch), output.style) : patch);
+  if (isForPeople) output.text(colourDiff(plainText(patch), output.style));
+  else process.stdout.write(patch);
 }
 
 function isIn(path: string, wanted: readonly string[]): boolean {

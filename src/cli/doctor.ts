@@ -9,7 +9,8 @@ import { findKey, isAddressNamed, type ServiceAddress, serviceAddress } from './
 import { withSettings } from './database.ts';
 import { checkDatabase } from './doctorDatabase.ts';
 import { checkAgents, checkDataDir, checkSandbox } from './doctorMachine.ts';
-import { type AskedService, askService, checkModel, checkPort } from './doctorService.ts';
+import { checkModel } from './doctorModel.ts';
+import { type AskedService, askService, checkPort } from './doctorService.ts';
 import { exits } from './exits.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
@@ -18,8 +19,8 @@ import { plainText } from './plainText.ts';
 const help = `Usage: parley doctor [--json|--text]
 
 Looks at the data folder, the disk, the database, the sandbox, the agents, the service and its port, the key, the
-clock, and the model with its key, and says for each whether it is right and, where it is not, what to do. It
-changes nothing. With a PARLEY_URL on another machine it asks that service alone.
+clock, and the model with its key and address, and says for each whether it is right and, where it is not, what to do.
+It changes nothing, and sends the model nothing. With a PARLEY_URL on another machine it asks that service alone.
 
 Run it where the service runs, with the same environment (PARLEY_DATA_DIR, DATABASE_URL, PORT …).
 
@@ -51,7 +52,7 @@ function lookForKey(address: ServiceAddress): string | RefusalError | undefined 
   }
 }
 
-function remoteFindings(asked: AskedService | undefined, url: string): Finding[] {
+async function remoteFindings(asked: AskedService | undefined, url: string): Promise<Finding[]> {
   if (asked === undefined)
     return [wrong('service', `No Parley answers at ${url}.`, 'Check PARLEY_URL, and that the service runs.')];
   const { findings, info, settings } = asked;
@@ -63,7 +64,7 @@ function remoteFindings(asked: AskedService | undefined, url: string): Finding[]
       : kind === 'process'
         ? note('sandbox', 'Agents run there without one.', 'Run "parley doctor" on that machine.')
         : ok('sandbox', `Agents run there in ${kind}.`);
-  return [...findings, sandbox, checkModel(settings)];
+  return [...findings, sandbox, await checkModel(settings, undefined)];
 }
 
 async function localFindings(config: Config): Promise<Finding[]> {
@@ -79,7 +80,7 @@ async function localFindings(config: Config): Promise<Finding[]> {
   } else if (isAddressNamed())
     found.push(wrong('service', `No Parley answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'));
   else found.push(await checkPort(config));
-  return [...found, checkModel(settings)];
+  return [...found, await checkModel(settings, config.modelHosts)];
 }
 
 const marks = { ok: ['green', '✓'], note: ['yellow', '!'], wrong: ['red', '✗'] } as const;
@@ -98,7 +99,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const address = serviceAddress();
   const findings = address.isLocal
     ? await localFindings(config)
-    : remoteFindings(await askService(address, lookForKey(address)), address.url);
+    : await remoteFindings(await askService(address, lookForKey(address)), address.url);
   for (const finding of findings) {
     if (output.isJson) output.json(finding);
     else print(output, finding);

@@ -1,11 +1,17 @@
 // What the doctor asks a running service, and whether one could be started where there is none.
 import { createServer } from 'node:net';
-import { createParley, type Parley, ParleyError, type ServerInfo, type Settings } from '../client/parley.ts';
+import {
+  createParley,
+  type Parley,
+  ParleyError,
+  type ParleyOptions,
+  type ServerInfo,
+  type Settings,
+} from '../client/parley.ts';
 import type { Config } from '../config.ts';
 import { RefusalError } from '../errors.ts';
-import { providers } from '../gateway/providers.ts';
 import { version } from '../version.ts';
-import type { ServiceAddress } from './connection.ts';
+import { fetchFor, type ServiceAddress } from './connection.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
 const answerMsMax = 5_000;
@@ -77,22 +83,24 @@ function faultOf(url: string, error: ParleyError): AskedService {
 }
 
 /** Undefined where nothing of Parley answers. */
-export async function askService({ url }: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
+export async function askService(address: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
+  const { url } = address;
+  const send = fetchFor(address) ?? fetch;
   let date: number | undefined;
-  const parley = createParley({
+  const options: ParleyOptions = {
     url,
-    key: typeof key === 'string' ? key : undefined,
     times: { timeoutMs: answerMsMax },
     fetch: async (to, init) => {
-      const answer = await fetch(to, init);
+      const answer = await send(to, init);
       const sent = Date.parse(answer.headers.get('date') ?? '');
       if (!Number.isNaN(sent)) date = sent;
       return answer;
     },
-  });
+  };
   let info: ServerInfo;
   try {
-    info = await parley.server.info();
+    // What is there is known before it is given a key.
+    info = await createParley(options).server.info();
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return error.code === 'network' ? undefined : faultOf(url, error);
@@ -103,28 +111,9 @@ export async function askService({ url }: ServiceAddress, key: FoundKey): Promis
     info.version === version
       ? ok('service', about)
       : note('service', `${about} This program is ${version}.`, 'Start the service again after an update.');
+  const parley = createParley({ ...options, key: typeof key === 'string' ? key : undefined });
   const [keyFinding, settings] = await checkKey(parley, key);
   // A whole number of seconds, cut off.
   const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
   return { findings: [service, ...(await checkReady(parley)), keyFinding, ...clock], settings, info };
-}
-
-export function checkModel(settings: Settings | undefined): Finding {
-  if (settings === undefined)
-    return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
-  const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
-  if (model === null)
-    return wrong(
-      'model',
-      'None is set.',
-      'Choose one: parley settings set llm_model anthropic/claude-sonnet-4-5',
-    );
-  const keyless = providers[model.split('/')[0] ?? '']?.keyless === true || (baseUrl ?? '') !== '';
-  if (!hasKey && !keyless)
-    return wrong(
-      'model',
-      `${model} is set, but no key for it.`,
-      'Give it: parley settings set llm_api_key < FILE',
-    );
-  return ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
 }

@@ -25,9 +25,9 @@ export const followExitHelp = `With --follow it ends when the agent waits for yo
             limit, 130 you left with Ctrl-C, 143 somebody ended the command: the conversation goes on.
 `;
 
-export const connectionHelp = `Speaks to the service at PARLEY_URL (default: http://127.0.0.1:3000, or at PORT) with the key in PARLEY_KEY,
-or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data). An id may be shortened to any
-beginning that no other has.
+export const connectionHelp = `Speaks to the service at PARLEY_URL (default: at PORT of this machine, or else the one that runs on the data folder)
+with the key in PARLEY_KEY, or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data).
+An id may be shortened to any beginning that no other has.
 `;
 
 /** For commands that work in both places. */

@@ -7,10 +7,10 @@ import { plainLine } from './plainText.ts';
 const causesMax = 3;
 
 function advice({ code }: ParleyError): string {
-  const { url, isLocal } = serviceAddress();
+  const { url, isLocal, isTrusted } = serviceAddress();
   if (code === 'network')
     return isLocal
-      ? ` It should be at ${url}: start it with "parley serve", or say where it is with PARLEY_URL.`
+      ? ` It should be at ${url}${isTrusted ? '' : ', where it usually is'}: start it with "parley serve", or say where it is with PARLEY_URL.`
       : ` It should be at ${url}: is PARLEY_URL right?`;
   if (code === 'unexpected') return ` Is there a Parley at ${url}? PARLEY_URL says where it is.`;
   if (code === 'timeout') return ' "parley doctor" looks for the cause.';

@@ -37,8 +37,8 @@ export const files: Command = { help: filesHelp, run: runFiles };
 
 const catHelp = `Usage: parley cat ID FILE
 
-Prints a file of a conversation as it is; on a terminal without the characters that a terminal would obey. A file
-that is not text is refused.
+Prints a file of a conversation as it is; on a terminal with characters that it would obey spelled out. A file that is
+not text is refused.
 
 ${connectionHelp}
 ${exitHelp}`;

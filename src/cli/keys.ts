@@ -10,6 +10,7 @@ import type { Command } from './command.ts';
 import { exits, outputHelp, placeHelp } from './exits.ts';
 import { keyPlace } from './keyPlaces.ts';
 import { createOutput, outputOptions } from './output.ts';
+import { plainLine } from './plainText.ts';
 import { printRecords, shortTime } from './table.ts';
 
 const help = `Usage: parley keys create [--user NAME] [--kind session|bearer] [--name TEXT] [--scope SCOPE]… [--expires 30d]
@@ -87,11 +88,10 @@ async function create(argv: readonly string[]): Promise<number> {
     expires_at: expiresAt(values.expires),
     ...(user === undefined ? {} : { user }),
   });
-  process.stdout.write(`${made.key}\n`);
+  process.stdout.write(`${plainLine(made.key)}\n`);
   if (isSecondUser) process.stderr.write(secondUserNote);
-  process.stderr.write(
-    `A ${made.kind} key for ${made.user}, id ${made.id}, ${made.scopes.join(' ')}. It is not shown again.\n`,
-  );
+  const about = `A ${made.kind} key for ${made.user}, id ${made.id}, ${made.scopes.join(' ')}.`;
+  process.stderr.write(`${plainLine(about)} It is not shown again.\n`);
   return exits.done;
 }
 
@@ -120,7 +120,7 @@ async function revoke(argv: readonly string[]): Promise<number> {
   if (id === undefined || rest.length > 0)
     throw new RefusalError('Give the id of one key; "parley keys list" shows them.');
   const revoked = await keyPlace().revoke(id);
-  process.stderr.write(`Key ${revoked.id} of ${revoked.user} is revoked.\n`);
+  process.stderr.write(`${plainLine(`Key ${revoked.id} of ${revoked.user}`)} is revoked.\n`);
   return exits.done;
 }
 

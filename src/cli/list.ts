@@ -51,9 +51,9 @@ export function describeStatus(
   style: Style,
 ): string {
   // Older services do not tell what the agent does.
-  if (status === 'RUNNING') return style('green', agent_state ? activities[agent_state] : 'running');
+  if (status === 'RUNNING') return style('green', (agent_state && activities[agent_state]) ?? 'running');
   if (status === 'STARTING') return style('yellow', `starting: ${describeRuntimeStatus(runtime_status)}`);
-  return stop_reason === null ? 'stopped' : `stopped: ${stop_reason.code}`;
+  return stop_reason === null ? 'stopped' : `stopped: ${plainLine(stop_reason.code)}`;
 }
 
 function toRow(info: ConversationInfo): string[] {

@@ -90,7 +90,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const id = made.conversation_id;
   if (output.isJson) output.json(made);
   else {
-    output.text(`${output.style('bold', id)}\n`);
+    output.text(`${output.style('bold', plainLine(id))}\n`);
     if (made.message !== null) output.note(`${plainLine(made.message)}\n`);
     if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${id}\n`));
   }

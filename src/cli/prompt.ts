@@ -13,9 +13,10 @@ const nowhere = () => new Writable({ write: (_piece, _encoding, done) => done() 
 
 /** One line. Throws where the person leaves without one. */
 export function ask(question: string, { hidden = false } = {}): Promise<string> {
-  process.stderr.write(question);
   const output = hidden ? nowhere() : process.stderr;
   const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  // Not before: from here on the terminal itself shows nothing of what is typed.
+  process.stderr.write(question);
   // It writes the line anew as one types.
   if (!hidden) lines.setPrompt(question);
   return new Promise((resolve, reject) => {

@@ -1,8 +1,13 @@
-// What an operator is shown at the start.
+// What an operator is shown at the start, and what commands find.
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
 import type { App } from '../app.ts';
 import { readConfig } from '../config.ts';
+import { findKey, serviceAddress } from './connection.ts';
+import { announceService, findService } from './runningService.ts';
 import { banner } from './serve.ts';
 
 const app: App = {
@@ -27,5 +32,57 @@ describe('the banner', () => {
   it('names the public address where there is one', () => {
     const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }));
     assert.match(shown, /^ {2}Open https:\/\/parley\.example\.com\/$/m);
+  });
+});
+
+function emptyFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-serve-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('service.url', () => {
+  it('leads commands to the service of the folder while it runs, and is for its owner alone', (t) => {
+    const folder = emptyFolder(t);
+    const env = { PARLEY_DATA_DIR: folder };
+    assert.deepEqual(serviceAddress(env), { url: 'http://127.0.0.1:3000', isLocal: true, isTrusted: false });
+    const takeBack = announceService(folder, 'http://0.0.0.0:4567');
+    assert.deepEqual(serviceAddress(env), { url: 'http://127.0.0.1:4567', isLocal: true, isTrusted: true });
+    assert.equal(statSync(join(folder, 'service.url')).mode & 0o077, 0);
+    assert.equal(serviceAddress({ ...env, PORT: '4000' }).url, 'http://127.0.0.1:4000');
+    const takeOther = announceService(folder, 'http://[::]:4568');
+    takeBack();
+    assert.equal(findService(folder), 'http://[::1]:4568');
+    takeOther();
+    assert.equal(findService(folder), undefined);
+  });
+
+  it('counts only while its process lives, and leads nowhere but to this machine', (t) => {
+    const folder = emptyFolder(t);
+    const { pid } = process;
+    for (const text of [
+      'http://127.0.0.1:1\n4194305\n',
+      `http://evil.test:1\n${pid}\n`,
+      `http://127.0.0.1:1@evil.test:1\n${pid}\n`,
+      `http://127.0.0.1.evil.test:1\n${pid}\n`,
+      'http://127.0.0.1:1\n0\n',
+    ]) {
+      writeFileSync(join(folder, 'service.url'), text);
+      assert.equal(findService(folder), undefined, text);
+    }
+  });
+});
+
+describe("the owner's key", () => {
+  it('goes to loopback addresses and localhost that are named, and to no other name', () => {
+    const SESSION_API_KEY = 'owner-secret';
+    const keyFor = (env: Record<string, string>) =>
+      findKey(serviceAddress(env), { ...env, SESSION_API_KEY }) === SESSION_API_KEY;
+    for (const PARLEY_URL of ['http://localhost:1', 'http://127.9.9.9:1', 'http://[::1]:1'])
+      assert.ok(keyFor({ PARLEY_URL }), PARLEY_URL);
+    for (const PARLEY_URL of ['http://evil.localhost:1', 'http://localhost.test', 'http://10.0.0.1:1'])
+      assert.ok(!keyFor({ PARLEY_URL }), PARLEY_URL);
+    assert.ok(keyFor({ PORT: '4000' }));
+    assert.ok(!keyFor({ PARLEY_DATA_DIR: '/nowhere' }));
   });
 });

@@ -1,5 +1,6 @@
 // `parley serve`: runs the service until it is told to stop.
 import { relative } from 'node:path';
+import type { Logger } from 'pino';
 import { type App, startApp } from '../app.ts';
 import { type Config, describeOptions, readConfig } from '../config.ts';
 import { closeInherited } from '../inherited.ts';
@@ -7,6 +8,7 @@ import { createLogger } from '../log.ts';
 import { settleMemorySoon } from '../memory.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
+import { announceService } from './runningService.ts';
 
 const lingerMs = 500;
 
@@ -95,6 +97,17 @@ export function banner(app: App, config: Config): string {
   ].join('\n');
 }
 
+/** For commands; a worker answers none. Returns how to take it back. */
+function announce({ url }: App, { role, dataDir }: Config, logger: Logger): () => void {
+  if (role === 'worker') return () => {};
+  try {
+    return announceService(dataDir, url);
+  } catch (error) {
+    logger.warn({ err: error }, 'service.url cannot be written: commands need PARLEY_URL');
+    return () => {};
+  }
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   closeInherited();
   // Files made from here on are for the owner alone.
@@ -110,6 +123,7 @@ async function run(argv: readonly string[]): Promise<number> {
       ended.resolve(1);
     },
   });
+  const takeBack = announce(app, config, logger);
   process.stdout.write(banner(app, config));
   settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
@@ -117,6 +131,7 @@ async function run(argv: readonly string[]): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));
   const exitCode = await ended.promise;
   logger.info('stopping');
+  takeBack();
   await app.stop();
   logger.info('stopped');
   // Whatever still hangs, such as the look-up of a name, is of no use to anybody.

@@ -22,7 +22,7 @@ import { connect, isAddressNamed } from './connection.ts';
 import { withSettings } from './database.ts';
 import { exits } from './exits.ts';
 import { readInput } from './inputs.ts';
-import { jsonLine } from './plainText.ts';
+import { jsonLine, plainLine } from './plainText.ts';
 import { ask } from './prompt.ts';
 
 const help = `Usage: parley settings get [NAME] [--user USER]
@@ -156,7 +156,8 @@ const importFile: Action = async ({ words: [file, ...rest], user: named }) => {
   process.stderr.write(
     `Imported ${count} settings, ${Object.keys(providers).length} provider tokens, ${imported.secrets.length} secrets.\n`,
   );
-  if (ignored.length > 0) process.stderr.write(`Not known here, left out: ${ignored.join(', ')}.\n`);
+  if (ignored.length > 0)
+    process.stderr.write(`Not known here, left out: ${plainLine(ignored.join(', '))}.\n`);
 };
 
 const exportAll: Action = async (asked) => {

@@ -24,10 +24,10 @@ ${exitHelp}`;
 
 function facts(info: ConversationInfo, { style }: Output): string {
   const { usage, stop_reason: reason } = info;
-  const tokens = (count: number) => count.toLocaleString('en');
+  const tokens = (count: number) => plainLine(count.toLocaleString('en'));
   const repository = [info.selected_repository, info.selected_branch].filter((part) => part !== null);
   const rows: [string, string][] = [
-    ['Id', info.conversation_id],
+    ['Id', plainLine(info.conversation_id)],
     ['Status', describeStatus(info, style)],
     ...(reason === null ? [] : [['', plainLine(reason.message)] as [string, string]]),
     ...(repository.length === 0 ? [] : [['Repository', plainLine(repository.join(' '))] as [string, string]]),

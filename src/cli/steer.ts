@@ -39,7 +39,7 @@ async function getAll(parley: Parley, words: readonly string[], final: boolean):
 }
 
 function nameOf({ title, conversation_id: id }: ConversationInfo, { style }: Output): string {
-  return `${plainLine(title)}  ${style('dim', id)}`;
+  return `${plainLine(title)}  ${style('dim', plainLine(id))}`;
 }
 
 async function mayDelete(meant: readonly ConversationInfo[], output: Output): Promise<boolean> {

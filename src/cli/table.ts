@@ -4,7 +4,7 @@ import { plainLine } from './plainText.ts';
 
 /** To the minute. */
 export function shortTime(time: string): string {
-  return time.slice(0, 16).replace('T', ' ');
+  return plainLine(time).slice(0, 16).replace('T', ' ');
 }
 
 export function formatTable(headings: readonly string[], cells: readonly (readonly string[])[]): string {

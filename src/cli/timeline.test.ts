@@ -20,10 +20,10 @@ describe('the timeline', () => {
         { action: 'task_tracking', args: { task_list: [null, { status: 'constructor' }, 5] } },
         'Plan\n  · \n  · \n  · \n',
       ],
-      [{ action: 'edit', args: { path: 'a', operation: '\u001b[2Jcreate' } }, '± create a\n'],
+      [{ action: 'edit', args: { path: 'a', operation: '\u001b[2Jcreate' } }, '± ␛[2Jcreate a\n'],
       [
-        { observation: 'run', content: '', extras: { metadata: { exit_code: '\u001b[31m7' } } },
-        '  exit code 7\n',
+        { observation: 'run', content: '\u001b[31mred\u001b]x', extras: { metadata: { exit_code: '\b7' } } },
+        '  red␛]x\n  exit code ␈7\n',
       ],
       [
         { action: 'call_tool', args: { name: 'x', arguments: `${'a'.repeat(197)}😀` } },
@@ -31,6 +31,29 @@ describe('the timeline', () => {
       ],
     ];
     for (const [event, text] of cases) assert.equal(tell(event), text, JSON.stringify(event));
+  });
+
+  it('asks with all that would run, and for an answer to this question alone', () => {
+    const ask = (event: object) =>
+      tellQuestion('c', { id: 7, source: 'agent', message: '', ...event }, options.style);
+    const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`).join('\n');
+    const input = 'x'.repeat(1_000);
+    const cases: [object, string][] = [
+      [
+        { action: 'run', args: { command: 'ls \u001b]0;\nrm -rf .\u0007' } },
+        '    $ ls ␛]0;\n    rm -rf .␇\n',
+      ],
+      [
+        { action: 'edit', args: { path: 'a', diff: lines } },
+        `    ± edit a\n${lines.replace(/^/gm, '      ')}\n`,
+      ],
+      [{ action: 'call_tool', args: { name: 'x', arguments: { input } } }, `    · x {"input":"${input}"}\n`],
+    ];
+    for (const [event, text] of cases)
+      assert.equal(
+        ask(event),
+        `\nThe agent asks for your permission:\n${text}  parley confirm c allow --question 7      or: always, reject\n`,
+      );
   });
 
   it('never fails, and never holds anything that a terminal obeys', () => {

@@ -1,19 +1,21 @@
 // Events as people read them in a terminal.
 import type { ParleyEvent } from '../client/parley.ts';
 import type { Style } from './output.ts';
-import { plainLine, plainText, shorten } from './plainText.ts';
+import { plainLine, plainText, shorten, withoutColours } from './plainText.ts';
 
 interface TimelineOptions {
   readonly style: Style;
   /** Of one output; the middle of what is longer is left out. */
   readonly linesMax: number;
+  /** Of the input of a tool. */
+  readonly inputCharsMax?: number;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 type Teller = (event: ParleyEvent, options: TimelineOptions) => string | undefined;
 
 const linesUsual = 24;
-const inputCharsMax = 200;
+const inputCharsUsual = 200;
 const outcomeCharsMax = 500;
 
 /** How much of one output is shown. */
@@ -28,7 +30,7 @@ function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }
 
-/** Without what a terminal would obey, and without the middle of what is long. */
+/** With what a terminal would obey spelled out, and without the middle of what is long. */
 function block(text: string, { linesMax, style }: TimelineOptions): string {
   const lines = plainText(text).trimEnd().split('\n');
   if (lines.length <= linesMax) return lines.join('\n');
@@ -50,14 +52,14 @@ export function colourDiff(diff: string, style: Style): string {
     .join('\n');
 }
 
-function inputText(args: Members): string {
+function inputText(args: Members, charsMax: number): string {
   const text = plainLine(JSON.stringify(args['arguments'] ?? {}));
-  return text === '{}' ? '' : ` ${shorten(text, inputCharsMax)}`;
+  return text === '{}' ? '' : ` ${shorten(text, charsMax)}`;
 }
 
 /** What a tool is used for, in a line or more. */
 function describeUse(event: ParleyEvent, options: TimelineOptions): string | undefined {
-  const { style } = options;
+  const { style, inputCharsMax = inputCharsUsual } = options;
   const args: Members = event.args ?? {};
   const path = plainLine(textOf(args['path']));
   switch (event.action) {
@@ -74,7 +76,9 @@ function describeUse(event: ParleyEvent, options: TimelineOptions): string | und
       return style('dim', `· look at ${plainLine(textOf(args['url']))}`);
     case 'call_tool':
     case 'call_tool_mcp':
-      return style('cyan', `· ${plainLine(textOf(args['name']))}`) + style('dim', inputText(args));
+      return (
+        style('cyan', `· ${plainLine(textOf(args['name']))}`) + style('dim', inputText(args, inputCharsMax))
+      );
     default:
       return undefined;
   }
@@ -108,7 +112,8 @@ const actions: ReadonlyMap<string, Teller> = new Map(
       const text = plainText(textOf(args?.['content'])).trim();
       const images = Array.isArray(args?.['image_urls']) ? args['image_urls'].length : 0;
       const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
-      return source === 'user' ? `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n` : `${text}\n`;
+      if (source === 'user') return `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n`;
+      return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
     },
     think: ({ args }, { style, ...options }) =>
       `${style(['dim', 'italic'], block(textOf(args?.['thought']), { style, ...options }))}\n`,
@@ -141,7 +146,7 @@ const observations: ReadonlyMap<string, Teller> = new Map(
     run: ({ content, extras }, options) => {
       const { style } = options;
       const code = exitCodeOf(extras?.['metadata']);
-      const output = block(textOf(content), options);
+      const output = block(withoutColours(textOf(content)), options);
       const end = code === '' || code === '0' ? '' : `${indent(style('red', `exit code ${code}`))}\n`;
       return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
     },
@@ -175,15 +180,17 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
   };
 }
 
-/** What the agent asks permission for, in one line. */
+/** What the agent asks permission for, whole: what is not shown would run all the same. */
 function describeQuestion(event: ParleyEvent, style: Style): string {
-  const used = describeUse(event, { style, linesMax: 1 }) ?? plainText(textOf(event.message));
-  return used.split('\n')[0] ?? '';
+  const whole = { style, linesMax: Number.POSITIVE_INFINITY, inputCharsMax: Number.POSITIVE_INFINITY };
+  return describeUse(event, whole) ?? plainText(textOf(event.message));
 }
 
-/** What it asks, where that is known, and how to answer. */
+/** What it asks, where that is known, and how to answer this question and no later one. */
 export function tellQuestion(id: string, question: ParleyEvent | undefined, style: Style): string {
-  const what = question === undefined ? '' : `\n  ${describeQuestion(question, style)}`;
+  // Deeper than the line below, which none of its own can then be taken for.
+  const what = question === undefined ? '' : `\n${indent(indent(describeQuestion(question, style)))}`;
   const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
-  return `\n${asks}${what}\n  parley confirm ${id} allow      or: always, reject\n`;
+  const which = Number.isSafeInteger(question?.id) ? ` --question ${question?.id}` : '';
+  return `\n${asks}${what}\n  parley confirm ${plainLine(id)} allow${which}      or: always, reject\n`;
 }

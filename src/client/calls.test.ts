@@ -161,6 +161,47 @@ describe('a call of the client', () => {
     await assert.rejects(late.settings.get(), hasCode('timeout'));
   });
 
+  it('throws where an answer is larger or deeper than any of ours, has no end, or goes round in a circle', async () => {
+    const mib = 1_024 * 1_024;
+    const endless = (make: () => Uint8Array) =>
+      new ReadableStream({ pull: (controller) => controller.enqueue(make()) });
+    const answer = (body: () => string | ReadableStream, status = 200) =>
+      createParley({
+        url: 'http://a.test',
+        times: { timeoutMs: 5_000 },
+        fetch: async () => new Response(body(), { status }),
+      });
+    const spaces = new Uint8Array(mib).fill(32);
+    for (const status of [200, 400])
+      await assert.rejects(answer(() => endless(() => spaces), status).settings.get(), hasCode('unexpected'));
+    await assert.rejects(answer(() => '['.repeat(8 * mib)).settings.get(), hasCode('unexpected'));
+    const deepText = JSON.stringify({ language: '[{"'.repeat(mib) });
+    assert.equal((await answer(() => deepText).settings.get()).language?.length, 3 * mib);
+    const round = answer(() => '{"results":[],"next_page_id":"x"}').conversations.all();
+    await assert.rejects(Array.fromAsync(round), hasCode('unexpected'));
+    const stuck = createParley({
+      url: 'http://a.test',
+      times: { timeoutMs: 5 },
+      fetch: async (_, { signal }) => {
+        const start = (controller: ReadableStreamDefaultController) => {
+          controller.enqueue(spaces);
+          signal?.addEventListener('abort', () => controller.error(signal.reason));
+        };
+        return new Response(new ReadableStream({ start }));
+      },
+    });
+    for (const call of [stuck.workspace.zip('c'), stuck.conversations.trajectoryFile('c')])
+      await assert.rejects(call, hasCode('timeout'));
+  });
+
+  it('gives the places of an error as far as they are some', async () => {
+    const details = [{ path: 'a', message: 'is bad' }, null, 5, { path: 'b' }];
+    const body = JSON.stringify({ error: 'Bad.', code: 'invalid', details });
+    const fetch = async () => new Response(body, { status: 422 });
+    const call = createParley({ url: 'http://a.test', fetch }).settings.get();
+    await assert.rejects(call, (error: ParleyError) => error.details.length === 1);
+  });
+
   it('follows no redirect, says where it would go, and sends the key nowhere else', async (t) => {
     let asked = 0;
     const other = await startServer(

@@ -1,4 +1,5 @@
 // Calls about conversations: made once however often they are sent, steered and read.
+import { readBlob, trajectoryBytesMax } from './answers.ts';
 import { isPassing, ParleyError } from './errors.ts';
 import { backOffMs, pause } from './pause.ts';
 import { type Connection, request, requestJson } from './request.ts';
@@ -116,7 +117,9 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
         const place = page === undefined ? {} : { page_id: String(page.next_page_id) };
         page = await list({ ...filter, ...place }, options);
         yield* page.results;
-      } while (page.next_page_id !== null);
+        if (page.next_page_id != null && page.next_page_id === place.page_id)
+          throw new ParleyError('unexpected', 'The list goes round in a circle.');
+      } while (page.next_page_id != null);
     },
 
     /** Throws `not_found` where you have none of that id. */
@@ -166,15 +169,15 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
 
     /** The whole log. */
     trajectory: (id: string, { signal }: CallOptions = {}): Promise<Trajectory> =>
-      ask<Trajectory>(pathOf(id, '/trajectory'), { signal, timeoutMs: Number.POSITIVE_INFINITY }),
+      requestJson<Trajectory>(
+        connection,
+        pathOf(id, '/trajectory'),
+        { signal, isLong: true },
+        trajectoryBytesMax,
+      ),
 
     /** The whole log, as a file that can be kept and sent as `replay_json`. */
     trajectoryFile: (id: string, { signal }: CallOptions = {}): Promise<Blob> =>
-      request(
-        connection,
-        pathOf(id, '/trajectory'),
-        { signal, timeoutMs: Number.POSITIVE_INFINITY },
-        (answer) => answer.blob(),
-      ),
+      request(connection, pathOf(id, '/trajectory'), { signal, isLong: true }, readBlob),
   };
 }

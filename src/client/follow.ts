@@ -25,6 +25,8 @@ interface FollowOptions {
 }
 
 const reconnectDefaultMs = 1_000;
+/** Whatever a service says, it is not asked without pause. */
+const reconnectMinMs = 500;
 
 /** One connection, until either side ends it or it falls silent. */
 async function* readOnce(options: FollowOptions, cursor: string | undefined): AsyncGenerator<Frame> {
@@ -80,10 +82,13 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Frame, voi
   let firstMs = times.reconnectMs ?? reconnectDefaultMs;
   for (let failures = 0; !signal?.aborted; failures++) {
     let [askedMs, isLive] = [0, false];
+    const since = performance.now();
     try {
       for await (const frame of readOnce(options, cursor)) {
-        failures = 0;
-        firstMs = times.reconnectMs ?? frame.retryMs ?? firstMs;
+        // What only says from where on proves nothing.
+        if (frame.data !== '') failures = 0;
+        if (frame.retryMs !== undefined)
+          firstMs = times.reconnectMs ?? Math.max(reconnectMinMs, frame.retryMs);
         cursor = frame.id ?? cursor;
         // Not before: whoever is live and loses the connection must be able to come again.
         if (!isLive) onState?.('live');
@@ -96,6 +101,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Frame, voi
       if (error instanceof ParleyError) askedMs = error.retryAfterMs ?? 0;
     }
     if (signal?.aborted) return;
+    if (performance.now() - since > times.reconnectMaxMs) failures = 0;
     onState?.('reconnecting');
     const waitMs = Math.max(askedMs, backOffMs(failures, firstMs, times.reconnectMaxMs));
     await pause(waitMs, signal).catch(() => {});

@@ -34,5 +34,6 @@ describe('the frames of a stream', () => {
       },
       { name: 'ParleyError', code: 'unexpected' },
     );
+    assert.throws(() => createFrameReader()('data:\n'.repeat(20_000)), { code: 'unexpected' });
   });
 });

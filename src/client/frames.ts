@@ -12,6 +12,10 @@ export interface Frame {
 
 /** Of one frame that has not ended. */
 const frameCharsMax = 64 * 1_024 * 1_024;
+/** Ours have one of data; each takes more memory than its characters. */
+const frameLinesMax = 10_000;
+
+const tooLarge = () => new ParleyError('unexpected', 'An event of the stream is too large.');
 
 function readFrame(lines: readonly string[]): Frame {
   const data: string[] = [];
@@ -49,13 +53,14 @@ export function createFrameReader(): (text: string) => Frame[] {
       chars += next.length;
       if (line !== '') {
         if (!line.startsWith(':')) lines.push(line);
+        if (lines.length > frameLinesMax) throw tooLarge();
         continue;
       }
       if (lines.length > 0) frames.push(readFrame(lines));
       lines = [];
       chars = next.length;
     }
-    if (chars > frameCharsMax) throw new ParleyError('unexpected', 'An event of the stream is too large.');
+    if (chars > frameCharsMax) throw tooLarge();
     return frames;
   };
 }

@@ -1,4 +1,5 @@
 // One request to the service, from what is asked for to its answer or a ParleyError.
+import { answerBytesMax, errorBytesMax, readJson } from './answers.ts';
 import { ParleyError, type ParleyErrorCode } from './errors.ts';
 import { startTimer } from './pause.ts';
 import type { Detail } from './types.ts';
@@ -20,8 +21,9 @@ export interface Ask {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** Infinity for answers that take as long as they take. */
   readonly timeoutMs?: number;
+  /** For answers that take as long as they take, while something comes: the time is that between two pieces. */
+  readonly isLong?: boolean;
 }
 
 function queryText(query: object = {}): string {
@@ -51,11 +53,17 @@ function retryAfterMs(headers: Headers): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), retryAfterMsMax);
 }
 
+function isDetail(value: unknown): value is Detail {
+  const { path, message } = (value ?? {}) as Partial<Record<keyof Detail, unknown>>;
+  return typeof path === 'string' && typeof message === 'string';
+}
+
 async function toError(response: Response): Promise<ParleyError> {
   const { status, headers } = response;
   let sent: SentError = {};
   try {
-    sent = ((await response.json()) as SentError | null) ?? {};
+    const reading = { bytesMax: errorBytesMax, onPiece: () => {} };
+    sent = ((await readJson(response, reading)) as SentError | null) ?? {};
   } catch {
     // Not ours: a proxy, or another program.
   }
@@ -63,7 +71,7 @@ async function toError(response: Response): Promise<ParleyError> {
   const message = ours ? String(sent.error) : `The answer is not one of Parley; its status is ${status}.`;
   return new ParleyError(ours ? (sent.code as ParleyErrorCode) : 'unexpected', message, {
     status,
-    details: Array.isArray(sent.details) ? (sent.details as Detail[]) : [],
+    details: Array.isArray(sent.details) ? sent.details.filter(isDetail) : [],
     requestId: typeof sent.request_id === 'string' ? sent.request_id : undefined,
     retryAfterMs: retryAfterMs(headers),
   });
@@ -78,20 +86,29 @@ export function toFault(error: unknown, signal: AbortSignal | undefined): unknow
   });
 }
 
-/** Calls `work` with a signal that ends with the caller's, and after a time. */
+/** How much longer than a whole answer two pieces of a long one may be apart: it has to be made first. */
+const longFactor = 4;
+
+/** Calls `work` with a signal that ends with the caller's, and after a time, which a long answer begins anew. */
 async function bounded<Out>(
-  { signal, timeoutMs = Number.POSITIVE_INFINITY }: Ask,
-  work: (signal: AbortSignal) => Promise<Out>,
+  { signal, timeoutMs: usualMs = Number.POSITIVE_INFINITY, isLong = false }: Ask,
+  work: (signal: AbortSignal, onPiece: () => void) => Promise<Out>,
 ): Promise<Out> {
+  const timeoutMs = isLong ? usualMs * longFactor : usualMs;
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
   if (signal?.aborted) end();
   signal?.addEventListener('abort', end, { once: true });
   const late = () =>
     ending.abort(new ParleyError('timeout', `The service did not answer within ${timeoutMs / 1_000} s.`));
-  const timer = startTimer(timeoutMs, late);
+  let timer = startTimer(timeoutMs, late);
+  const onPiece = () => {
+    if (!isLong) return;
+    clearTimeout(timer);
+    timer = startTimer(timeoutMs, late);
+  };
   try {
-    return await work(ending.signal);
+    return await work(ending.signal, onPiece);
   } catch (error) {
     throw toFault(error, signal);
   } finally {
@@ -155,22 +172,25 @@ export function request<Out>(
   connection: Connection,
   path: string,
   ask: Ask,
-  read: (response: Response) => Promise<Out>,
+  read: (response: Response, onPiece: () => void) => Promise<Out>,
 ): Promise<Out> {
   const timed = { ...ask, timeoutMs: ask.timeoutMs ?? connection.timeoutMs };
-  return bounded(timed, async (signal) => read(await open(connection, path, { ...ask, signal })));
+  return bounded(timed, async (signal, onPiece) =>
+    read(await open(connection, path, { ...ask, signal }), onPiece),
+  );
 }
 
 /** The whole answer, as JSON. */
-export function requestJson<Out>(connection: Connection, path: string, ask: Ask = {}): Promise<Out> {
-  return request(connection, path, ask, async (response) => {
-    const text = await response.text();
-    try {
-      return JSON.parse(text) as Out;
-    } catch {
-      throw new ParleyError('unexpected', 'The answer is not JSON: is this address one of Parley?', {
-        status: response.status,
-      });
-    }
-  });
+export function requestJson<Out>(
+  connection: Connection,
+  path: string,
+  ask: Ask = {},
+  bytesMax = answerBytesMax,
+): Promise<Out> {
+  return request(
+    connection,
+    path,
+    ask,
+    async (response, onPiece) => (await readJson(response, { bytesMax, onPiece })) as Out,
+  );
 }

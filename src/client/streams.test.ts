@@ -108,6 +108,22 @@ describe('the events of the client', () => {
     await reading.done;
   });
 
+  it('wait longer each time where connections bring nothing, whatever the service says', async () => {
+    const ending = new AbortController();
+    let lost = 0;
+    const onState = (state: string) => {
+      if (state === 'reconnecting') lost += 1;
+      if (lost === 3) ending.abort();
+    };
+    const headers = { 'content-type': 'text/event-stream' };
+    const fetch = async () => new Response('retry: 0\nid: 4\n\n', { headers });
+    const since = performance.now();
+    const parley = createParley({ url: 'http://a.test', fetch });
+    for await (const _ of parley.events('c', { signal: ending.signal, onState })) assert.fail();
+    // Half of 500 and of 1,000 at least, as timers round.
+    assert.ok(performance.now() - since > 740);
+  });
+
   it('come again where the connection has fallen silent', async (t) => {
     const { service, proxy, parley } = await begin(t, { times: { ...quick, silenceMs: 200 } });
     const reading = collect(parley, 'c');

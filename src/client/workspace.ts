@@ -1,4 +1,5 @@
 // Calls about the files of a conversation. They throw `no_workspace` where there are none yet, or elsewhere.
+import { readBlob } from './answers.ts';
 import { type CallOptions, pathOf } from './conversations.ts';
 import { type Connection, request, requestJson } from './request.ts';
 import type { GitChange, GitDiff } from './types.ts';
@@ -25,11 +26,6 @@ export function workspaceCalls(connection: Connection) {
 
     /** All of it, as an archive. */
     zip: (id: string, { signal }: CallOptions = {}): Promise<Blob> =>
-      request(
-        connection,
-        pathOf(id, '/zip-directory'),
-        { signal, timeoutMs: Number.POSITIVE_INFINITY },
-        (answer) => answer.blob(),
-      ),
+      request(connection, pathOf(id, '/zip-directory'), { signal, isLong: true }, readBlob),
   };
 }

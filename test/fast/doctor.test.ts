@@ -51,7 +51,9 @@ describe('parley doctor', () => {
   it('finds nothing wrong with a service that has a model, 0', async (t) => {
     const service = await startService({}, t);
     await service.ask('/api/settings', { json: { llm_model: 'openai/x', llm_api_key: 'CANARY-model-key' } });
-    const ran = await createCommandLine(service, t).run(['doctor']);
+    // Anything that takes connections.
+    const env = { PARLEY_MODEL_HOSTS: `openai=${service.url}` };
+    const ran = await createCommandLine(service, t, env).run(['doctor']);
     const found = findings(ran);
     assert.equal(ran.code, 0, ran.stdout);
     const states = statesOf(found);
@@ -74,6 +76,13 @@ describe('parley doctor', () => {
     const wrong = await run();
     assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
     assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);
+    const dead = { llm_base_url: 'http://127.0.0.1:9/v1' };
+    await service.ask('/api/settings', { json: dead });
+    const { message, remedy } = (await run()).get('model') ?? {};
+    assert.match(
+      `${message} ${remedy}`,
+      /at http:\/\/127\.0\.0\.1:9, where nothing answers \(ECONNREFUSED\).*llm_base_url/,
+    );
     assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
     // A key that is there and cannot be read is not the same as none.
     const folder = join(service.place.dataDir, 'unreadable');
@@ -94,7 +103,12 @@ describe('parley doctor', () => {
     const service = await startService({ place });
     await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
     await service.stop();
-    const run = () => createCommandLine({ url: '', place }, t, { ...quiet, PARLEY_URL: '' }).run(['doctor']);
+    const other = createServer((socket) => socket.destroy());
+    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+    t.after(async () => void other.close());
+    const { port } = other.address() as { port: number };
+    const env = { ...quiet, PARLEY_URL: '', PARLEY_MODEL_HOSTS: `ollama=http://127.0.0.1:${port}` };
+    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor']);
     const before = findings(await run());
     assert.deepEqual(
       [before.get('database')?.state, before.get('model')?.message],

@@ -48,8 +48,18 @@ for (const kind of databaseKinds) {
       await untilStatus(t, service, revoked.key, 401);
       assert.equal(await statusWith(service, service.key), 200);
 
+      // Without PORT it is found by what it wrote into its folder, and asked past every proxy.
+      const bare = { env: { PORT: '', NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9' } };
+      const found = await site.run(['list'], bare);
+      assert.deepEqual([found.code, found.stderr], [0, '']);
       service.send('SIGKILL');
       await service.ended();
+      const gone = await site.run(['list'], bare);
+      assert.deepEqual(
+        [gone.code, /No service is known to run on/.test(gone.stderr)],
+        [4, true],
+        gone.stderr,
+      );
       const kept = await createKey(site, '--user', 'ada', '--name', 'phone');
       const next = await site.serve();
       assert.equal(await statusWith(next, kept.key), 200);

@@ -1,6 +1,8 @@
 // The client commands against a service that runs conversations, as programs use them: with pipes.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commands } from '../../src/cli/commands.ts';
@@ -11,6 +13,14 @@ import { until } from '../support/until.ts';
 async function begin(t: TestContext, options: RunsOptions = {}, env: Record<string, string> = {}) {
   const runs = await startRuns(options, t);
   return { runs, service: runs.service, line: createCommandLine(runs.service, t, env) };
+}
+
+/** One that answers all requests with JSON. */
+async function startServer(t: TestContext, answer: () => unknown): Promise<string> {
+  const server = createServer((_, response) => response.end(JSON.stringify(answer())));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.after(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 const image = Buffer.from(
@@ -175,10 +185,10 @@ describe('parley list, show, stop, start and rm', () => {
     });
     const list = await line.run(['list', '--text']);
     assert.match(list.stdout, /^ID +STATUS +CREATED +REPOSITORY +TITLE\n/);
-    assert.match(list.stdout, new RegExp(`${id} +running: waits for you .* A title`));
+    assert.match(list.stdout, new RegExp(`${id} +running: waits for you .* A ␛\\[2Jtitle`));
     const show = await line.run(['show', id, '--text']);
     assert.match(show.stdout, /^Status +running: waits for you$/m);
-    assert.match(show.stdout, /bad red\S* {1,2}words/);
+    assert.match(show.stdout, /bad ␛\[31mred␛\]0;title␇ \\u\{9b\}2J\\u\{202e\} words/);
     for (const { stdout } of [list, show, await line.run(['follow', id, '--text'])])
       assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
     // For programs it is escaped.
@@ -214,7 +224,7 @@ describe('parley send, confirm and follow', () => {
     assert.equal(asked.code, 5, asked.stderr);
     assert.match(
       asked.stdout,
-      /asks for your permission:\n {2}.*delete everything\n {2}parley confirm c allow/,
+      /asks for your permission:\n {2}.*delete everything\n {2}parley confirm c allow --question \d+ /,
     );
     assert.match((await line.run(['show', 'c', '--text'])).stdout, /running: asks for permission/);
     assert.equal((await line.run(['follow', 'c'])).code, 5);
@@ -315,6 +325,29 @@ describe('client commands', () => {
       const [got, stderr] = await run(env);
       assert.equal(got, code, stderr);
       assert.match(stderr, message);
+    }
+  });
+
+  it('spell out what a service puts where it has nothing to say', async (t) => {
+    const evil = 'x\u001b]0;title\u0007\u202e\u{e0041}';
+    const usage = { requests: evil, input_tokens: evil, output_tokens: evil, cost_usd: 0 };
+    const info = {
+      ...{
+        conversation_id: evil,
+        title: evil,
+        status: 'STOPPED',
+        stop_reason: { code: evil, message: evil },
+      },
+      ...{ created_at: evil, last_updated_at: evil, selected_repository: evil, selected_branch: null, usage },
+    };
+    const lie = { ...info, message: evil, events: [], results: [info], next_page_id: null };
+    const url = await startServer(t, () => lie);
+    const line = createCommandLine({ url, place: { dataDir: '/nowhere' } as never }, t, { PARLEY_KEY: 'k' });
+    const commands = [['show', 'x'], ['list'], ['new', 'x'], ['send', 'x', 'x'], ['stop', 'x']];
+    for (const words of commands) {
+      const { stdout, stderr } = await line.run([...words, '--text']);
+      assert.match(stdout, /x␛]0;title␇/, `${words}: ${stderr}`);
+      assert.doesNotMatch(stdout + stderr, /[^\P{Cc}\n\t]|[\u202e\u{e0041}]/u);
     }
   });
 

@@ -36,7 +36,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
       /^\$ exit 3\n {2}exit code 3$/m,
       /^± edit .*a\.txt$/m,
       /^ {2}\+new$/m,
-      /^Done\.$/m,
+      /^Agent: Done\.$/m,
       /The agent waits for you: parley send [0-9a-f]{32} /,
     ])
       assert.match(text, part);
@@ -58,7 +58,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     const evil = 'say a\u001b]52;c;ZXZpbA==\u0007b\u001b[2Jc\u001b]8;;http://evil\u001b\\d\u009b31me\bf';
     const { stdout } = await line.runInTerminal(['new', '--follow', evil]);
     const text = stdout.replaceAll('\r\n', '\n').replaceAll('\r\u001b[K', '\n');
-    assert.match(text, /^You: say abcdef\n(?:.*\n)*abcdef$/m);
+    assert.match(text, /^You: say a␛\]52;c;ZXZpbA==␇b␛.*e␈f\n(?:.*\n)*Agent: a␛\]52;c;ZXZpbA==␇b␛.*e␈f$/m);
     assert.doesNotMatch(text.slice(text.indexOf('You:')), /[^\P{Cc}\n\t]/u);
   });
 
@@ -94,7 +94,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     );
     const answered = await line.runInTerminal(['confirm', 'c', 'always', '--follow']);
     assert.equal(answered.code, 0);
-    assert.match(readable(answered.stdout), /You: .*\n(?:.*\n)*the answer was always/);
+    assert.match(readable(answered.stdout), /You: .*\n(?:.*\n)*Agent: the answer was always/);
   });
 
   it('asks before it deletes, and does so where the answer is yes', async (t) => {
