@@ -16,7 +16,7 @@ import type { Command } from './command.ts';
 import { exits, outputHelp } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
-import { plainLine, plainText } from './plainText.ts';
+import { plainLine, plainText, withoutColours } from './plainText.ts';
 import { printRecords } from './table.ts';
 
 /** A trial is in no container. */
@@ -75,7 +75,7 @@ async function list(output: Output): Promise<number> {
 
 /** Indented, and without what a terminal would obey. */
 function quote(fault: string): string {
-  return plainText(fault).replaceAll(/^/gm, '    ');
+  return plainText(withoutColours(fault)).replaceAll(/^/gm, '    ');
 }
 
 function printStep({ name, ms, fault }: TrialStep): void {

@@ -82,11 +82,11 @@ function toEvent(value: unknown, at: string): NewEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse('must be an object', at);
   const { id: _, timestamp, source, message, ...rest } = value as Record<string, unknown>;
-  checkShapes(rest, at);
   if (typeof rest['action'] !== 'string' && typeof rest['observation'] !== 'string')
     throw refuse('must have an action or an observation', at);
   const fault = valueFault(value);
   if (fault !== undefined) throw refuse(fault, at);
+  checkShapes(rest, at);
   return {
     ...(typeof timestamp === 'string' ? { timestamp } : {}),
     source: sources.has(String(source)) ? (source as EventSource) : 'environment',
