@@ -1,6 +1,7 @@
 // The shortest way for the two requests that are asked a million times: they skip the framework. Whatever is not
 // plain (another origin, a condition, an unknown key, a limit) takes the usual way, where all rules are.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import { type Authenticate, type SentCredential, sentCredential } from './authentication.ts';
@@ -39,6 +40,11 @@ export function encodingOf(text: string, length: number): BufferEncoding {
   return length === text.length ? 'latin1' : 'utf8';
 }
 
+/** On a socket: cheaper than a map of them, which the garbage collector would have to walk. */
+const lastPlain = Symbol('last plain request');
+
+type KnownSocket = Socket & { [lastPlain]?: Plain };
+
 /** What a connection sent with its last plain request. */
 interface Plain {
   readonly rawHeaders: readonly string[];
@@ -57,7 +63,6 @@ export function openFastLane(
   routes: readonly FastRoute[],
   { guard, authenticate, isStopping, nextId }: FastLaneOptions,
 ): void {
-  const lastOf = new WeakMap<object, Plain>();
   const usualWay = server.listeners('request') as Lane['answerUsually'][];
   const lane: Lane = {
     nextId,
@@ -68,13 +73,14 @@ export function openFastLane(
 
   /** The credential of a request that is plain. Clients repeat themselves, and reading headers costs time. */
   function plainCredential(request: IncomingMessage): SentCredential | undefined {
-    const { rawHeaders, socket } = request;
-    const last = lastOf.get(socket);
+    const { rawHeaders } = request;
+    const socket: KnownSocket = request.socket;
+    const last = socket[lastPlain];
     if (last !== undefined && same(last.rawHeaders, rawHeaders)) return last.sent;
     const { host, origin, 'if-none-match': condition } = request.headers;
     if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
     const sent = sentCredential(request.headers, true);
-    if (sent !== undefined) lastOf.set(socket, { rawHeaders, sent });
+    if (sent !== undefined) socket[lastPlain] = { rawHeaders, sent };
     return sent;
   }
 
