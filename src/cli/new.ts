@@ -1,6 +1,6 @@
 // `parley new`: starts a conversation.
 import { parseArgs } from 'node:util';
-import type { CreateConversation, ParleyError } from '../client/parley.ts';
+import type { CreateConversation, Parley, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
@@ -21,14 +21,13 @@ by itself where the network fails, it is still one conversation.
   --branch NAME        the branch to begin with
   --provider NAME      where the repository is: github, gitlab or bitbucket (default: github)
   --image FILE|URL     an image to look at; may be given several times
+  --agent NAME         who does the work; it becomes your setting, also for what starts later
   --instructions TEXT  standing instructions for the agent
   --mcp FILE           tool servers for this conversation: a JSON file with an mcp_config
   --id ID              an id of your own; the same command twice is one conversation
   -f, --follow         shows what happens until the agent waits for you
   --full               shows outputs whole
   --json, --text       output for programs, for people
-
-Which agent works is a setting: parley settings set agent NAME
 
 ${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp}
@@ -76,16 +75,22 @@ function tellOnce({ note }: Output): (fault: ParleyError) => void {
   };
 }
 
+/** It is a setting, and stays: a creation cannot name it. */
+async function chooseAgent(parley: Parley, agent: string, { note }: Output): Promise<void> {
+  const known = await parley.options.agents();
+  if (!known.includes(agent)) throw new RefusalError(`--agent must be one of ${known.join(', ')}.`);
+  if ((await parley.settings.get()).agent === agent) return;
+  await parley.settings.update({ agent });
+  note(`The agent of your settings is ${agent} now, also for what starts later.\n`);
+}
+
 async function run(argv: readonly string[]): Promise<number> {
   const parsed = parse(argv);
   const { follow, full, agent } = parsed.values;
-  if (agent !== undefined)
-    throw new RefusalError(
-      'The agent is a setting, for all that starts from then on: parley settings set agent NAME',
-    );
   const output = createOutput(parsed.values);
   const request = await toRequest(parsed);
   const parley = connect();
+  if (agent !== undefined) await chooseAgent(parley, agent, output);
   const made = await parley.conversations.create(request, { onRetry: tellOnce(output) });
   const id = made.conversation_id;
   if (output.isJson) output.json(made);

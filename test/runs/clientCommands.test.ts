@@ -102,6 +102,16 @@ describe('parley new', () => {
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
   });
 
+  it('makes the agent that it is told the one of the settings, and says so', async (t) => {
+    const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const begun = await line.run(['new', 'Hello', '--agent', 'codex']);
+    assert.deepEqual([begun.code, /your settings is codex now/.test(begun.stderr)], [0, true]);
+    assert.equal((await service.ask('/api/settings')).body.agent, 'codex');
+    assert.equal((await line.run(['new', 'Hello', '--agent', 'codex'])).stderr, '');
+    const unknown = await line.run(['new', 'Hello', '--agent', 'nobody']);
+    assert.deepEqual([unknown.code, /--agent must be one of .*codex/.test(unknown.stderr)], [2, true]);
+  });
+
   it('says at the first fault that it tries again', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const { startCutProxy } = await import('../support/cutProxy.ts');
@@ -119,7 +129,6 @@ describe('a client command that is misused', () => {
   const cases: [string, string[], RegExp][] = [
     ['new', ['x', '--image', '/nowhere.png'], /cannot be read: ENOENT/],
     ['new', ['x', '--mcp', import.meta.filename], /is not JSON/],
-    ['new', ['x', '--agent', 'codex'], /parley settings set agent/],
     ['new', ['x', '--json', '--text'], /not both/],
     ['confirm', ['x', 'maybe'], /Say "parley confirm ID allow"/],
     ['confirm', ['x', 'allow', '--question', 'y'], /--question/],
