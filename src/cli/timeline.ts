@@ -86,7 +86,6 @@ function describeUse(event: ParleyEvent, options: TimelineOptions): string | und
 
 const tellUse: Teller = (event, options) => {
   const used = describeUse(event, options);
-  // Who has to allow it is told what it is when the state says that it waits.
   return used === undefined ? undefined : `${used}\n`;
 };
 

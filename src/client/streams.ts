@@ -74,7 +74,10 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
     }
   }
 
-  /** Each change of status or title of your conversations from now on, and deletions. Resumes like `events`. */
+  /**
+   * Each change of status, title or agent state of your conversations from now on, and deletions. Resumes like
+   * `events`.
+   */
   async function* changes(options: ChangesOptions = {}): AsyncGenerator<Change, void, undefined> {
     for await (const { event, data } of frames('/api/events/stream', undefined, options))
       if (event === 'reset') options.onReset?.();

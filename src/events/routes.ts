@@ -126,7 +126,7 @@ function changeStreamRoute(app: Server, events: Events): void {
         operationId: 'streamChanges',
         summary: 'Follow your conversations',
         description:
-          'Server-sent events: each change of status or title of one of your conversations, from now on or after the cursor. A status of null says that it was deleted. An event named `reset` says that what you asked for is older than 7 days and no longer kept: read the list again.',
+          'Server-sent events: each change of status, title or agent state of one of your conversations, from now on or after the cursor. A status of null says that it was deleted. An event named `reset` says that what you asked for is older than 7 days and no longer kept: read the list again.',
         querystring: StreamQuery,
       },
     },

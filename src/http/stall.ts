@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 const stalledMs = 120_000;
 
-/** Until its request is answered. Not for all of them from the start: it costs as much as the rest of a fast answer. */
+/** Until its request is answered. Only where it may stall: a timer for each request shows in the rate of fast answers. */
 export function boundStall(socket: Socket): void {
   socket.setTimeout(stalledMs);
 }
