@@ -143,7 +143,7 @@ export function createConversations(options: ConversationsOptions) {
       ...subjectOf(request, principal.via === 'bearer'),
       request: JSON.stringify(stored),
       sealed,
-      events: events.map((event) => eventText(event, at)),
+      events: Array.from(events, (event) => eventText(event, at)),
       replayed: events.filter((event) => event['replayed'] === true).length,
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },

@@ -3,7 +3,16 @@
 import { sql } from 'kysely';
 import { changeText } from '../changes/shape.ts';
 import { recordChange } from '../changes/store.ts';
-import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import {
+  doneOnSqlite,
+  one,
+  prepared,
+  type Queries,
+  read,
+  rows,
+  type Steps,
+  write,
+} from '../db/transaction.ts';
 import { type EventText, insertEvents } from '../events/store.ts';
 import type { ConversationStatus } from '../lifecycle/states.ts';
 import { sealedWithActiveKey } from '../secrets/store.ts';
@@ -76,18 +85,13 @@ const insertSilently = prepared(buildInsert);
 const insertReturning = prepared((q: Queries, c: NewConversation & { count: number }) =>
   buildInsert(q, c).returning('key'),
 );
-const selectInserted = prepared((q: Queries, _: object): Query<{ key: number }> => {
-  const text = sql<{ key: number }>`select last_insert_rowid() as key where changes() > 0`;
-  return { compile: () => text.compile(q.build) };
-});
-
 /** Its key; undefined where one with the same id is in the way. */
 function* insertConversation(q: Queries, c: NewConversation): Steps<number | undefined> {
   const row = { ...c, count: c.events.length };
   if (q.kind === 'postgres') return (yield* one(insertReturning(q, row)))?.key;
   // To SQLite, RETURNING costs as much as the insertion.
-  yield* rows(insertSilently(q, row));
-  return (yield* one(selectInserted(q, {})))?.key;
+  const { changes, lastInsertRowid } = yield* doneOnSqlite(insertSilently(q, row));
+  return changes > 0 ? lastInsertRowid : undefined;
 }
 
 const selectConversation = prepared((q: Queries, c: { userId: number; id: string }) =>

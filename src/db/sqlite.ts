@@ -6,7 +6,7 @@ import { programFile } from '../program.ts';
 import { newerDatabaseMessage } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createSqliteDriver } from './sqliteDriver.ts';
-import type { Answer, Call, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
+import type { Answers, Call, Failure, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
 import type { Database, Transaction } from './transaction.ts';
 
 /** Calls that may wait for the thread; above it callers are told to come back. */
@@ -28,7 +28,7 @@ export interface SqliteOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-interface Waiting {
+interface Caller {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -36,7 +36,7 @@ interface Waiting {
 // SQLITE_FULL, SQLITE_IOERR, SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN: the disk's fault, not the caller's.
 const unavailableCodes = new Set([5, 8, 10, 13, 14]);
 
-function failure(error: NonNullable<Answer['error']> | (Error & { errcode?: number })): Error {
+function asError(error: Failure | (Error & { errcode?: number })): Error {
   const { message, errcode } = error;
   const cause = error instanceof Error ? error : new Error(message);
   // The low byte of an extended result code is the primary one.
@@ -54,13 +54,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     workerData,
     resourceLimits: { maxYoungGenerationSizeMb: threadYoungGenerationMb },
   });
-  const waiting = new Map<number, Waiting>();
   const listeners: (() => void)[] = [];
   const ringListeners: ((topics: readonly string[]) => void)[] = [];
   const started = Promise.withResolvers<Ready>();
-  let outbox: Call[] = [];
-  let groupsInFlight = 0;
-  let nextCall = 0;
+  /** Those whose group the thread has, oldest first: it answers in this order. */
+  const inFlight: Caller[][] = [];
+  /** What leaves with the next group, and who waits for it. */
+  let calls: Call[] = [];
+  let callers: Caller[] = [];
+  let pending = 0;
   let dead: Error | undefined;
   let closing: Promise<void> | undefined;
   let ending = false;
@@ -72,19 +74,22 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
 
   /** While the thread commits, calls gather here: the busier it is, the more share a commit. */
   function flush(): void {
-    while (outbox.length > 0 && groupsInFlight < groupsInFlightMax) {
-      groupsInFlight += 1;
-      const group = outbox.length <= groupMax ? outbox : outbox.slice(0, groupMax);
-      outbox = outbox.slice(group.length);
-      send({ type: 'calls', calls: group });
+    while (calls.length > 0 && inFlight.length < groupsInFlightMax) {
+      send({ type: 'calls', calls: calls.slice(0, groupMax) });
+      inFlight.push(callers.slice(0, groupMax));
+      calls = calls.slice(groupMax);
+      callers = callers.slice(groupMax);
     }
   }
 
-  function settle(answer: Answer): void {
-    const caller = waiting.get(answer.call);
-    waiting.delete(answer.call);
-    if (answer.error === undefined) caller?.resolve(answer.value);
-    else caller?.reject(failure(answer.error));
+  function settle({ values, failures }: Answers): void {
+    const group = inFlight.shift() ?? [];
+    pending -= group.length;
+    group.forEach((caller, place) => {
+      const failure = failures?.get(place);
+      if (failure === undefined) caller.resolve(values[place]);
+      else caller.reject(asError(failure));
+    });
   }
 
   function die(error: Error): void {
@@ -95,15 +100,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     });
     started.reject(error);
     if (!running) return;
-    for (const caller of waiting.values()) caller.reject(dead);
-    waiting.clear();
+    for (const caller of [...inFlight.flat(), ...callers]) caller.reject(dead);
+    pending = 0;
     options.onFatal(error);
   }
 
   thread.on('message', (message: FromThread) => {
     if (message.type === 'answers') {
-      groupsInFlight -= 1;
-      for (const answer of message.answers) settle(answer);
+      settle(message);
       flush();
     } else if (message.type === 'ready') started.resolve(message.ready);
     else for (const listener of listeners) listener();
@@ -112,17 +116,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   thread.on('exit', () => die(new Error('the SQLite thread ended')));
 
   function write(name: string, input: unknown): Promise<unknown> {
-    if (waiting.size >= pendingWritesMax) {
+    if (pending >= pendingWritesMax) {
       return Promise.reject(
         new AppError('overloaded', 'Too many writes are waiting; try again in a moment.', { retryAfterS: 1 }),
       );
     }
     return new Promise((resolve, reject) => {
-      const call = nextCall++;
-      waiting.set(call, { resolve, reject });
-      outbox.push({ call, name, input });
-      if (outbox.length === 1) setImmediate(flush);
-      else if (outbox.length === groupEager) flush();
+      pending += 1;
+      callers.push({ resolve, reject });
+      calls.push({ name, input });
+      if (calls.length === 1) setImmediate(flush);
+      else if (calls.length === groupEager) flush();
     });
   }
 
@@ -133,7 +137,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
 
   async function closeOnce(): Promise<void> {
     // Whoever still waits gets an answer first.
-    while (waiting.size > 0 && dead === undefined) await new Promise((done) => setImmediate(done));
+    while (pending > 0 && dead === undefined) await new Promise((done) => setImmediate(done));
     ending = true;
     const ended =
       dead === undefined ? new Promise<void>((done) => thread.once('exit', () => done())) : undefined;
@@ -174,7 +178,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
       try {
         return read(transaction, input);
       } catch (error) {
-        throw failure(error as Error & { errcode?: number });
+        throw asError(error as Error & { errcode?: number });
       }
     },
     onForeignChange: (listener) => {

@@ -28,9 +28,7 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
 
   function run(text: string, parameters: readonly SQLInputValue[]): unknown[] {
     const found = statement(text);
-    if (readers.has(found)) return found.all(...parameters);
-    found.run(...parameters);
-    return [];
+    return readers.has(found) ? found.all(...parameters) : [found.run(...parameters)];
   }
 
   function drive<Out>(steps: Steps<Out>): Out {

@@ -15,15 +15,20 @@ export interface ThreadInput {
 }
 
 export interface Call {
-  readonly call: number;
   readonly name: string;
   readonly input: unknown;
 }
 
-export interface Answer {
-  readonly call: number;
-  readonly value?: unknown;
-  readonly error?: { readonly message: string; readonly errcode: number | undefined };
+export interface Failure {
+  readonly message: string;
+  readonly errcode: number | undefined;
+}
+
+/** Of one group, in the order of its calls. */
+export interface Answers {
+  readonly values: readonly unknown[];
+  /** Those that have no value, by their place; mostly there are none. */
+  readonly failures?: ReadonlyMap<number, Failure>;
 }
 
 export interface Ready {
@@ -34,7 +39,7 @@ export interface Ready {
 
 export type FromThread =
   | { readonly type: 'ready'; readonly ready: Ready }
-  | { readonly type: 'answers'; readonly answers: readonly Answer[] }
+  | ({ readonly type: 'answers' } & Answers)
   | { readonly type: 'foreign-change' };
 
 export type ToThread =
@@ -58,54 +63,67 @@ database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma fore
 const queries = createSqliteQueries();
 const { statement, drive, forget } = createSqliteDriver(database);
 
-function describe(error: unknown): NonNullable<Answer['error']> {
+function describe(error: unknown): Failure {
   const { message, errcode } = error as { message?: string; errcode?: number };
   return { message: message ?? String(error), errcode };
 }
 
-function driveCall({ call, name, input }: Call): Answer {
+function driveCall({ name, input }: Call): unknown {
   const transaction = byName.get(name);
   if (transaction === undefined) throw new Error(`transaction ${name} is not in the list of transactions`);
-  return { call, value: drive(transaction.steps(queries, input)) };
+  return drive(transaction.steps(queries, input));
 }
 
-/** Alone under a savepoint, so that its failure undoes nothing else. */
-function driveGuarded(call: Call): Answer {
+/** Alone under a savepoint, so that its failure undoes nothing else; the failure is told. */
+function driveGuarded(call: Call, onFailure: (failure: Failure) => void): unknown {
   statement('savepoint one').run();
   try {
-    const answer = driveCall(call);
+    const value = driveCall(call);
     statement('release one').run();
-    return answer;
+    return value;
   } catch (error) {
     // A full disk may have undone the whole group already.
     if (!database.isTransaction) throw error;
     statement('rollback to one').run();
     statement('release one').run();
-    return { call: call.call, error: describe(error) };
+    onFailure(describe(error));
+    return undefined;
   }
 }
 
-function commit(calls: readonly Call[], driveOne: (call: Call) => Answer): Answer[] {
+/** The values of all calls, in one commit. */
+function commit(calls: readonly Call[], driveOne: (call: Call, place: number) => unknown): unknown[] {
   try {
     statement('begin immediate').run();
-    const answers = calls.map(driveOne);
+    // Not mapped: a list that was made with its length crosses threads at twice the price.
+    const values: unknown[] = [];
+    for (const call of calls) values.push(driveOne(call, values.length));
     statement('commit').run();
-    return answers;
+    return values;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
 }
 
+function commitGuarded(calls: readonly Call[]): Answers {
+  const failures = new Map<number, Failure>();
+  const values = commit(calls, (call, place) =>
+    driveGuarded(call, (failure) => failures.set(place, failure)),
+  );
+  return { values, failures };
+}
+
 /** Failures are rare: only where one happens is the group driven again, each call guarded from the others. */
-function commitGroup(calls: readonly Call[]): Answer[] {
+function commitGroup(calls: readonly Call[]): Answers {
   try {
-    return commit(calls, driveCall);
+    return { values: commit(calls, driveCall) };
   } catch {
     try {
-      return commit(calls, driveGuarded);
+      return commitGuarded(calls);
     } catch (error) {
-      return calls.map(({ call }) => ({ call, error: describe(error) }));
+      const failure = describe(error);
+      return { values: [], failures: new Map(calls.map((_, place) => [place, failure])) };
     }
   }
 }
@@ -127,7 +145,7 @@ function close(): void {
 
 port.on('message', (message: ToThread) => {
   if (message.type === 'close') close();
-  else send({ type: 'answers', answers: commitGroup(message.calls) });
+  else send({ type: 'answers', ...commitGroup(message.calls) });
 });
 
 database.exec('begin immediate');

@@ -54,6 +54,17 @@ export function* one<Row>(query: Query<Row>): Steps<Row | undefined> {
   return (yield query)[0] as Row | undefined;
 }
 
+/** What SQLite tells of a statement that gives no rows. PostgreSQL tells nothing: ask it for `returning`. */
+interface SqliteDone {
+  readonly changes: number;
+  /** The key of the row that was inserted, where one was. */
+  readonly lastInsertRowid: number;
+}
+
+export function* doneOnSqlite(query: Query<unknown>): Steps<SqliteDone> {
+  return (yield query)[0] as SqliteDone;
+}
+
 class Hole {
   readonly key: string;
   constructor(key: string) {
