@@ -128,9 +128,12 @@ export function createConversations(options: ConversationsOptions) {
     return lastTimestamp;
   }
 
-  function prepare(principal: Principal, sent: CreateConversation, keyHash: string | null): NewConversation {
+  function prepare(
+    principal: Principal,
+    sent: CreateConversation,
+    { id, keyHash }: { id: string; keyHash: string | null },
+  ): NewConversation {
     const request = normaliseRequest(sent);
-    const id = sent.conversation_id ?? nextId();
     const message = firstMessage(request);
     const events = firstEvents(message, request, sent.replay_json);
     const { stored, sealed } = sealSecrets(request, principal.userId, id);
@@ -148,17 +151,6 @@ export function createConversations(options: ConversationsOptions) {
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };
-  }
-
-  /** Stores what `make` makes, and rings where it is new. */
-  async function store(make: () => NewConversation): Promise<{ id: string; outcome: StoredOutcome }> {
-    const stored = await storeSealed(vault, async () => {
-      const made = make();
-      return { made, ...(await database.run(createConversation, made)) };
-    });
-    if (stored.outcome === 'created')
-      database.ring([conversationTopic(stored.key), userTopic(stored.made.userId), workTopic]);
-    return { id: stored.made.id, outcome: stored };
   }
 
   async function findExisting({ userId }: Principal, sent: CreateConversation, keyHash: string | null) {
@@ -179,7 +171,10 @@ export function createConversations(options: ConversationsOptions) {
     // An id of the caller's own already gives the promise.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
-    const over = overRate ?? limits.take(principal.keyId) ?? (await waiting.over(principal.userId));
+    const { userId } = principal;
+    // Only what is not known at once is waited for: waiting costs time, even for nothing.
+    const tooMany = overRate ?? limits.take(principal.keyId) ?? waiting.over(userId);
+    const over = tooMany instanceof Promise ? await tooMany : tooMany;
     if (over !== undefined) {
       const found = await findExisting(principal, sent, keyHash);
       if (found === undefined) throw over;
@@ -187,10 +182,16 @@ export function createConversations(options: ConversationsOptions) {
     }
     let created = false;
     try {
-      const { id, outcome } = await store(() => prepare(principal, sent, keyHash));
-      created = outcome.outcome === 'created';
-      if (created) waiting.add(principal.userId);
-      return answer(id, outcome, note());
+      const id = sent.conversation_id ?? nextId();
+      const stored = await storeSealed(vault, () =>
+        database.run(createConversation, prepare(principal, sent, { id, keyHash })),
+      );
+      if (stored.outcome === 'created') {
+        created = true;
+        waiting.add(userId);
+        database.ring([conversationTopic(stored.key), userTopic(userId), workTopic]);
+      }
+      return answer(id, stored, note());
     } finally {
       if (!created) limits.giveBack(principal.keyId);
     }

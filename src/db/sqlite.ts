@@ -47,6 +47,10 @@ function asError(error: Failure | (Error & { errcode?: number })): Error {
   });
 }
 
+function shuttingDown(): AppError {
+  return new AppError('shutting_down', 'The service is stopping; try again in a moment.', { retryAfterS: 5 });
+}
+
 /** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
 export async function openSqlite(options: SqliteOptions): Promise<Database & { readonly ready: Ready }> {
   const workerData: ThreadInput = { file: options.file, transactionsUrl: options.transactionsUrl };
@@ -168,17 +172,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   return {
     kind: 'sqlite',
     ready,
-    run: async <In, Out>(transaction: Transaction<In, Out>, input: In) => {
-      if (dead !== undefined) throw dead;
-      if (closing !== undefined)
-        throw new AppError('shutting_down', 'The service is stopping; try again in a moment.', {
-          retryAfterS: 5,
-        });
-      if (transaction.access === 'write') return (await write(transaction.name, input)) as Out;
+    // Not async: every creation would pay for it.
+    run: <In, Out>(transaction: Transaction<In, Out>, input: In) => {
+      if (dead !== undefined) return Promise.reject(dead);
+      if (closing !== undefined) return Promise.reject(shuttingDown());
+      if (transaction.access === 'write') return write(transaction.name, input) as Promise<Out>;
       try {
-        return read(transaction, input);
+        return Promise.resolve(read(transaction, input));
       } catch (error) {
-        throw asError(error as Error & { errcode?: number });
+        return Promise.reject(asError(error as Error & { errcode?: number }));
       }
     },
     onForeignChange: (listener) => {

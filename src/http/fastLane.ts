@@ -1,6 +1,6 @@
 // The shortest way for the two requests that are asked a million times: they skip the framework. Whatever is not
 // plain (another origin, a condition, an unknown key, a limit) takes the usual way, where all rules are.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
@@ -14,12 +14,15 @@ export interface FastRoute {
   readonly scope: Scope;
   readonly bearer: boolean;
   /** Takes the request over, or returns false and has not touched it. */
-  readonly take: (
-    principal: Principal,
-    request: IncomingMessage,
-    response: ServerResponse,
-    lane: Lane,
-  ) => boolean;
+  readonly take: (asked: Asked, lane: Lane) => boolean;
+}
+
+export interface Asked {
+  readonly principal: Principal;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Of the request, or of an earlier one that had the same: making them costs time. */
+  readonly headers: IncomingHttpHeaders;
 }
 
 export interface Lane {
@@ -48,6 +51,7 @@ type KnownSocket = Socket & { [lastPlain]?: Plain };
 /** What a connection sent with its last plain request. */
 interface Plain {
   readonly rawHeaders: readonly string[];
+  readonly headers: IncomingHttpHeaders;
   readonly sent: SentCredential;
 }
 
@@ -71,22 +75,23 @@ export function openFastLane(
     },
   };
 
-  /** The credential of a request that is plain. Clients repeat themselves, and reading headers costs time. */
-  function plainCredential(request: IncomingMessage): SentCredential | undefined {
+  /** What a plain request sent. Clients repeat themselves, and reading headers costs time. */
+  function readPlain(request: IncomingMessage): Plain | undefined {
     const { rawHeaders } = request;
     const socket: KnownSocket = request.socket;
     const last = socket[lastPlain];
-    if (last !== undefined && same(last.rawHeaders, rawHeaders)) return last.sent;
-    const { host, origin, 'if-none-match': condition } = request.headers;
+    if (last !== undefined && same(last.rawHeaders, rawHeaders)) return last;
+    const { headers } = request;
+    const { host, origin, 'if-none-match': condition } = headers;
     if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
-    const sent = sentCredential(request.headers, true);
-    if (sent !== undefined) socket[lastPlain] = { rawHeaders, sent };
-    return sent;
+    const sent = sentCredential(headers, true);
+    if (sent === undefined) return undefined;
+    socket[lastPlain] = { rawHeaders, headers, sent };
+    return socket[lastPlain];
   }
 
-  function findPrincipal(request: IncomingMessage, route: FastRoute): Principal | undefined {
-    const sent = plainCredential(request);
-    if (sent === undefined || (sent.via === 'bearer' && !route.bearer)) return undefined;
+  function findPrincipal(sent: SentCredential, route: FastRoute): Principal | undefined {
+    if (sent.via === 'bearer' && !route.bearer) return undefined;
     const principal = authenticate(sent.text, sent.via);
     if (principal instanceof Promise) {
       // The usual way waits for the same look-up, and answers where it fails.
@@ -100,8 +105,11 @@ export function openFastLane(
     const { method, url } = request;
     for (const route of routes) {
       if (url !== route.url || method !== route.method || isStopping()) continue;
-      const principal = findPrincipal(request, route);
-      return principal !== undefined && route.take(principal, request, response, lane);
+      const plain = readPlain(request);
+      if (plain === undefined) return false;
+      const { headers } = plain;
+      const principal = findPrincipal(plain.sent, route);
+      return principal !== undefined && route.take({ principal, request, response, headers }, lane);
     }
     return false;
   }

@@ -45,7 +45,7 @@ export function fastRead({ url, scope, headers: own, find }: FastReadOptions): F
     url,
     scope,
     bearer: true,
-    take: (principal, request, response, { nextId }) => {
+    take: ({ principal, request, response }, { nextId }) => {
       const answer = find(principal);
       if (answer === undefined) return false;
       const { headers, encoding } = headOf(answer);

@@ -42,26 +42,26 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
     }
   }
 
-  async function outcome(id: string, principal: Principal, body: Body, headers: IncomingHttpHeaders) {
-    try {
-      return { status: 200, own: [], text: JSON.stringify(await run(principal, body, headers)) };
-    } catch (error) {
-      const { status, headers: own, text } = renderError(error, id, log);
-      return { status, own: Object.entries(own).flat(), text };
-    }
-  }
-
-  const take: FastRoute['take'] = (principal, request, response, lane) => {
-    if (!isSmallJson(request.headers)) return false;
+  const take: FastRoute['take'] = ({ principal, request, response, headers }, lane) => {
+    if (!isSmallJson(headers)) return false;
     const chunks: Buffer[] = [];
 
-    async function answer(body: Body): Promise<void> {
-      const id = lane.nextId();
-      const { status, own, text } = await outcome(id, principal, body, request.headers);
+    function send(id: string, status: number, own: readonly string[], text: string): void {
       const length = Buffer.byteLength(text);
       response.writeHead(status, [...head, ...own, 'content-length', String(length), 'x-request-id', id]);
       response.end(text, encodingOf(text, length));
       if (request.socket.writableLength > 0) boundStall(request.socket);
+    }
+
+    function answer(body: Body): void {
+      const id = lane.nextId();
+      run(principal, body, headers).then(
+        (value) => send(id, 200, [], JSON.stringify(value)),
+        (error: unknown) => {
+          const { status, headers: own, text } = renderError(error, id, log);
+          send(id, status, Object.entries(own).flat(), text);
+        },
+      );
     }
 
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -69,7 +69,7 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
       const [only] = chunks;
       const bytes = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
       const body = parse(bytes);
-      if (body !== undefined) return void answer(body);
+      if (body !== undefined) return answer(body);
       rememberBody(request, bytes);
       lane.answerUsually(request, response);
     });
