@@ -1,7 +1,7 @@
 // The log of a conversation: appended to in the transaction of what happened, read in bounded pieces.
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/name.ts';
-import { one, prepared, type Queries, type Query, read, rows, type Steps } from '../db/transaction.ts';
+import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
 
 /** An event as stored text, but for its number, which it gets in the transaction. */
 export type EventText = string;
@@ -22,13 +22,11 @@ export interface StoredEvent {
   readonly json: string;
 }
 
-const batchSizes = [100, 2, 1] as const;
-
 type Batch = Record<string, number | string>;
 
-function insertBatch(size: number): (q: Queries, batch: Batch) => Query<unknown> {
+function batchOf(size: number) {
   const place = Array.from({ length: size }, (_, i) => i);
-  return prepared((q: Queries, batch: Batch) =>
+  const insert = prepared((q: Queries, batch: Batch) =>
     q.build.insertInto('events').values(
       place.map((i) => ({
         conversation_key: batch['conversation'] as number,
@@ -37,9 +35,12 @@ function insertBatch(size: number): (q: Queries, batch: Batch) => Query<unknown>
       })),
     ),
   );
+  return { size, insert };
 }
 
-const batches = batchSizes.map((size) => ({ size, insert: insertBatch(size) }));
+const [many, two, single] = [batchOf(100), batchOf(2), batchOf(1)];
+/** SQLite would keep a journal to undo the first of two; to PostgreSQL each statement is a round trip. */
+const batches = { sqlite: [many, single], postgres: [many, two, single] };
 
 /** Writes events under ids that the caller has reserved by moving `next_event`. */
 export function* insertEvents(
@@ -49,7 +50,7 @@ export function* insertEvents(
   events: readonly EventText[],
 ): Steps<void> {
   let done = 0;
-  for (const { size, insert } of batches) {
+  for (const { size, insert } of batches[q.kind]) {
     for (; events.length - done >= size; done += size) {
       const batch: Batch = { conversation };
       for (let i = 0; i < size; i++) {
