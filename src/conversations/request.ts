@@ -85,7 +85,8 @@ export function firstMessage({ suggested_task, create_microagent, initial_user_m
     : create_microagent
       ? microagentPrompt(create_microagent)
       : '';
-  return [prompt, initial_user_msg ?? ''].filter((part) => part !== '').join('\n\n');
+  if (initial_user_msg === undefined || initial_user_msg === '') return prompt;
+  return prompt === '' ? initial_user_msg : `${prompt}\n\n${initial_user_msg}`;
 }
 
 export function firstEvents(

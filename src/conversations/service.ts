@@ -101,15 +101,16 @@ export function createConversations(options: ConversationsOptions) {
   const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    // The message and its images are in the log.
-    const { mcp_config, initial_user_msg: _message, image_urls: _images, ...rest } = request;
-    if (mcp_config === undefined) return { stored: rest, sealed: null };
+    // The message and its images are in the log. What is undefined is not written; leaving it out costs more.
+    const stored = { ...request, initial_user_msg: undefined, image_urls: undefined };
+    const { mcp_config } = request;
+    if (mcp_config === undefined) return { stored, sealed: null };
     const { faults } = restoreMasks(mcp_config, noMcp);
     if (faults.length > 0) throw invalid(faults);
     const { masked, secrets } = splitMcp(mcp_config);
     const owner = ownerOf({ table: 'conversations', userId, name: [id] });
     return {
-      stored: { ...rest, mcp_config: masked },
+      stored: { ...stored, mcp_config: masked },
       sealed: secrets === undefined ? null : vault.seal(JSON.stringify(secrets), owner),
     };
   }
@@ -137,13 +138,17 @@ export function createConversations(options: ConversationsOptions) {
     const message = firstMessage(request);
     const events = firstEvents(message, request, sent.replay_json);
     const { stored, sealed } = sealSecrets(request, principal.userId, id);
+    const { trigger, repository, branch, gitProvider } = subjectOf(request, principal.via === 'bearer');
     const at = timestamp();
     return {
       userId: principal.userId,
       id,
       fingerprint: fingerprintOf(sent, request),
       title: titleOf(message, id),
-      ...subjectOf(request, principal.via === 'bearer'),
+      trigger,
+      repository,
+      branch,
+      gitProvider,
       request: JSON.stringify(stored),
       sealed,
       events: Array.from(events, (event) => eventText(event, at)),

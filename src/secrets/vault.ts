@@ -106,9 +106,9 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       seal,
       open,
       refresh,
-      fingerprint: (text) =>
-        // Keyed within and without, as HMAC is; two plain hashes take a third of its time.
-        hash('sha256', prefix + hash('sha256', prefix + text, 'hex'), 'base64url'),
+      // The key in front does here what HMAC does in a quarter of its time: digests are compared among
+      // themselves alone, so that making one of a longer text, which HMAC prevents, gains nothing.
+      fingerprint: (text) => hash('sha256', prefix + text, 'base64url'),
     };
   }
 }
