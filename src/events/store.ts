@@ -38,9 +38,19 @@ function batchOf(size: number) {
   return { size, insert };
 }
 
-const [many, two, single] = [batchOf(100), batchOf(2), batchOf(1)];
+const many = batchOf(100);
 /** SQLite would keep a journal to undo the first of two; to PostgreSQL each statement is a round trip. */
-const batches = { sqlite: [many, single], postgres: [many, two, single] };
+const batches = { sqlite: [many], postgres: [many, batchOf(2)] };
+
+const insertOne = prepared((q: Queries, event: { conversation: number; id: number; json: string }) =>
+  q.build
+    .insertInto('events')
+    .values({ conversation_key: event.conversation, id: event.id, json: event.json }),
+);
+
+function numbered(event: EventText, id: number): string {
+  return `{"id":${id},${event.slice(1)}`;
+}
 
 /** Writes events under ids that the caller has reserved by moving `next_event`. */
 export function* insertEvents(
@@ -56,10 +66,14 @@ export function* insertEvents(
       for (let i = 0; i < size; i++) {
         const id = firstId + done + i;
         batch[`id${i}`] = id;
-        batch[`json${i}`] = `{"id":${id},${(events[done + i] as string).slice(1)}`;
+        batch[`json${i}`] = numbered(events[done + i] ?? '', id);
       }
       yield* rows(insert(q, batch));
     }
+  }
+  for (const event of events.slice(done)) {
+    const id = firstId + done++;
+    yield* rows(insertOne(q, { conversation, id, json: numbered(event, id) }));
   }
 }
 
