@@ -41,7 +41,8 @@ export async function buildService(out: string, mains: readonly string[] = []): 
   rmSync(out, { recursive: true, force: true });
   const esbuild = await load();
   if (esbuild === undefined) return false;
-  const entryPoints = ['src/main.ts', 'src/transactions.ts', 'src/db/sqliteThread.ts'];
+  const threads = ['src/db/sqliteThread.ts', 'src/db/sqliteCheckpointThread.ts'];
+  const entryPoints = ['src/main.ts', 'src/transactions.ts', ...threads];
   await esbuild.build({ ...common, entryPoints, splitting: true });
   for (const main of mains) await esbuild.build({ ...common, entryPoints: [main], outbase: 'test/support' });
   // Each in one file: it is all that can be read where they run.

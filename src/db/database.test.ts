@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { newConversation } from '../../test/support/conversations.ts';
 import { createPlace, databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
+import { until } from '../../test/support/until.ts';
 import { createConversation, findCreated } from '../conversations/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { findKey } from '../keys/store.ts';
@@ -14,6 +16,9 @@ import { ensureUser, listUsers } from '../users/store.ts';
 import { createCache } from './cache.ts';
 import { migrations } from './migrate.ts';
 import { ping, touch } from './ping.ts';
+import { forcedFrames } from './sqliteCheckpoints.ts';
+
+const pageBytes = 4_096;
 
 for (const kind of databaseKinds) {
   describe(`the ${kind} database`, () => {
@@ -147,6 +152,21 @@ describe('a cache', () => {
     assert.deepEqual([cache.find('a'), cache.find('c')], [undefined, 'c']);
     assert.equal(await cache.load('d', async () => undefined), undefined);
     assert.equal(cache.find('d'), undefined);
+  });
+});
+
+describe('the log of SQLite', () => {
+  it('is moved into the file while it is written to, before a commit would have to', async (t) => {
+    const { dataDir, ...database } = await openTestDatabase('sqlite', t);
+    const sizeOf = (file: string) => statSync(join(dataDir, file)).size;
+    const [valueBytes, values] = [100_000, 220];
+    for (let i = 0; i < values; i++)
+      await database.run(keepFact, { name: `fact-${i}`, value: 'x'.repeat(valueBytes) });
+    await until('the file to hold most of it', async () => {
+      await database.run(touch, null);
+      return sizeOf('parley.db') > (valueBytes * values) / 2;
+    });
+    assert.ok(sizeOf('parley.db-wal') < forcedFrames * pageBytes);
   });
 });
 

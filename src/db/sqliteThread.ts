@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { settleMemorySoon } from '../memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
+import { createCheckpoints, forcedFrames } from './sqliteCheckpoints.ts';
 import { createSqliteDriver } from './sqliteDriver.ts';
 import type { AnyTransaction } from './transaction.ts';
 
@@ -48,7 +49,6 @@ export type ToThread =
 
 const busyTimeoutMs = 5_000;
 const foreignChangePollMs = 200;
-const checkpointPages = 4_000;
 
 if (parentPort === null) throw new Error('sqliteThread.ts runs as a worker thread only');
 const port: MessagePort = parentPort;
@@ -58,10 +58,11 @@ const byName = new Map(transactions.map((t) => [t.name, t]));
 
 const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
 database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
-  pragma wal_autocheckpoint = ${checkpointPages}; pragma cache_size = -65536; pragma temp_store = memory`);
+  pragma wal_autocheckpoint = ${forcedFrames}; pragma cache_size = -65536; pragma temp_store = memory`);
 
 const queries = createSqliteQueries();
 const { statement, drive, forget } = createSqliteDriver(database);
+const checkpoints = createCheckpoints(file, statement);
 
 function describe(error: unknown): Failure {
   const { message, errcode } = error as { message?: string; errcode?: number };
@@ -136,16 +137,18 @@ function send(message: FromThread): void {
   port.postMessage(message);
 }
 
-function close(): void {
+async function close(): Promise<void> {
   clearInterval(poll);
+  await checkpoints.close();
   forget();
   database.close();
   port.close();
 }
 
 port.on('message', (message: ToThread) => {
-  if (message.type === 'close') close();
-  else send({ type: 'answers', ...commitGroup(message.calls) });
+  if (message.type === 'close') return void close();
+  send({ type: 'answers', ...commitGroup(message.calls) });
+  checkpoints.look();
 });
 
 database.exec('begin immediate');
