@@ -86,9 +86,11 @@ async function run(plan: LoadPlan): Promise<Turn[][]> {
   const { targets, connections, rounds, roundMs, warmupMs, settleMs } = plan;
   for (const target of targets) await turn(target, connections, 0, warmupMs);
   const turns: Turn[][] = targets.map(() => []);
-  for (let round = 0; round < rounds; round++)
-    for (const [i, target] of targets.entries())
-      turns[i]?.push(await turn(target, connections, settleMs, roundMs));
+  for (let round = 0; round < rounds; round++) {
+    // Now this one is first, now that.
+    const order = round % 2 === 0 ? [...targets.entries()] : [...targets.entries()].reverse();
+    for (const [i, target] of order) turns[i]?.push(await turn(target, connections, settleMs, roundMs));
+  }
   return turns;
 }
 

@@ -25,8 +25,7 @@ import { createKey, findKey, type KeyRow, listKeys, recordUses, revokeKey } from
 
 const cachedKeysMax = 10_000;
 const flushUsesMs = 5_000;
-/** Credentials that were accepted, with their hashes: making one costs more than all else of a read. */
-const rememberedHashesMax = 1_000;
+const rememberedMax = 1_000;
 
 interface KeysOptions {
   readonly database: Database;
@@ -55,6 +54,13 @@ interface CachedKey {
   readonly expiresAt: number;
   readonly revoked: boolean;
   readonly principals: Readonly<Record<KeyKind, Principal>>;
+}
+
+/** What was made of the text of a credential: it costs more than all else of a read. */
+interface Reading {
+  readonly hash: Buffer;
+  /** Undefined where it has not the form of ours. */
+  readonly id: string | undefined;
 }
 
 function notFound(): AppError {
@@ -88,7 +94,8 @@ export function createKeys(options: KeysOptions) {
   const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
-  const hashes = new Map<string, Buffer>();
+  /** Of credentials that were accepted. */
+  const remembered = new Map<string, Reading>();
   const preset = presetKeys(options);
   const presetIds = new Set(preset.map(({ principals }) => principals.session.keyId));
   const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
@@ -152,33 +159,34 @@ export function createKeys(options: KeysOptions) {
 
   /** The principal of a credential, at once where it is known; undefined where it must be refused. */
   function authenticate(text: string, via: KeyKind): Principal | undefined | Promise<Principal | undefined> {
-    const hash = hashes.get(text) ?? hashBytes(text);
+    const known = remembered.get(text);
+    const { hash, id } = known ?? { hash: hashBytes(text), id: credentialId(text) };
     const at = now();
     for (const key of preset) {
+      // Where it is known, it is this very one or none of them.
+      if (known !== undefined && key.hash !== hash) continue;
       const principal = accept(key, hash, via, at);
       if (principal === undefined) continue;
-      remember(text, key.hash);
+      if (known === undefined) remember(text, { hash: key.hash, id });
       return principal;
     }
-    const id = credentialId(text);
     if (id === undefined) return undefined;
-    const known = cache.find(id);
-    if (known === undefined) return loadKey(id).then((key) => key && use(id, key));
-    return use(id, known);
+    const stored = cache.find(id);
+    return stored === undefined ? loadKey(id).then((key) => key && use(id, key)) : use(id, stored);
 
     function use(id: string, key: CachedKey): Principal | undefined {
       const principal = accept(key, hash, via, at);
       if (principal === undefined) return undefined;
       uses.set(id, at);
-      remember(text, key.hash);
+      // Also where the key was read again, so that its hash is the same object.
+      if (known === undefined || hash !== key.hash) remember(text, { hash: key.hash, id });
       return principal;
     }
   }
 
-  function remember(text: string, hash: Buffer): void {
-    if (hashes.has(text)) return;
-    if (hashes.size >= rememberedHashesMax) hashes.clear();
-    hashes.set(text, hash);
+  function remember(text: string, reading: Reading): void {
+    if (remembered.size >= rememberedMax) remembered.clear();
+    remembered.set(text, reading);
   }
 
   function loadKey(id: string): Promise<CachedKey | undefined> {
