@@ -85,6 +85,7 @@ const insertSilently = prepared(buildInsert);
 const insertReturning = prepared((q: Queries, c: NewConversation & { count: number }) =>
   buildInsert(q, c).returning('key'),
 );
+
 /** Its key; undefined where one with the same id is in the way. */
 function* insertConversation(q: Queries, c: NewConversation): Steps<number | undefined> {
   const row = { ...c, count: c.events.length };

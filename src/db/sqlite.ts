@@ -63,7 +63,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   const started = Promise.withResolvers<Ready>();
   /** Those whose group the thread has, oldest first: it answers in this order. */
   const inFlight: Caller[][] = [];
-  /** What leaves with the next group, and who waits for it. */
+  /** What leaves with the next groups, and who waits for it: in step, for answers go by the place alone. */
   let calls: Call[] = [];
   let callers: Caller[] = [];
   let pending = 0;
@@ -105,6 +105,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     started.reject(error);
     if (!running) return;
     for (const caller of [...inFlight.flat(), ...callers]) caller.reject(dead);
+    inFlight.length = 0;
+    calls = [];
+    callers = [];
     pending = 0;
     options.onFatal(error);
   }

@@ -4,8 +4,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 /** The first takes its time; the second moves what was committed meanwhile, so that little is left to the writer. */
 const passes = 2;
+const busyTimeoutMs = 5_000;
 
-const database = new DatabaseSync(workerData as string);
+const database = new DatabaseSync(workerData as string, { timeout: busyTimeoutMs });
 const move = database.prepare('pragma wal_checkpoint(passive)');
 
 parentPort?.on('message', () => {

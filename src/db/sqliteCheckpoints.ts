@@ -8,6 +8,8 @@ import { programFile } from '../program.ts';
 const dueFrames = 4_000;
 /** Where the thread is too slow or has failed, a commit of the writer moves the log. */
 export const forcedFrames = 4 * dueFrames;
+/** It makes next to no garbage; the default room for it is many times what it needs. */
+const youngGenerationMb = 1;
 
 interface Progress {
   readonly log: number;
@@ -20,9 +22,12 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
   let moving = false;
 
   function start(): Worker {
-    const started = new Worker(programFile('db/sqliteCheckpointThread.ts'), { workerData: file });
+    const started = new Worker(programFile('db/sqliteCheckpointThread.ts'), {
+      workerData: file,
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
+    });
     started.on('message', finish);
-    // It moves nothing any more: that is left to commits.
+    // It is never heard of again, and so not asked again: commits move the log.
     started.on('error', () => {});
     return started;
   }
@@ -48,8 +53,12 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
       const { log, checkpointed } = checkpoint('noop');
       if (log - checkpointed < dueFrames) return;
       moving = true;
-      thread ??= start();
-      thread.postMessage('move');
+      try {
+        thread ??= start();
+        thread.postMessage('move');
+      } catch {
+        // The system has no thread to give: commits move the log.
+      }
     },
     close: async (): Promise<void> => {
       await thread?.terminate();

@@ -26,16 +26,18 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
     return found;
   }
 
-  function run(text: string, parameters: readonly SQLInputValue[]): unknown[] {
+  function run(text: string, parameters: readonly SQLInputValue[], wantsDone = false): unknown[] {
     const found = statement(text);
-    return readers.has(found) ? found.all(...parameters) : [found.run(...parameters)];
+    if (readers.has(found)) return found.all(...parameters);
+    const done = found.run(...parameters);
+    return wantsDone ? [done] : [];
   }
 
   function drive<Out>(steps: Steps<Out>): Out {
     let step = steps.next();
     while (!step.done) {
       const { sql, parameters } = step.value.compile();
-      step = steps.next(run(sql, parameters as SQLInputValue[]));
+      step = steps.next(run(sql, parameters as SQLInputValue[], step.value.wantsDone));
     }
     return step.value;
   }

@@ -75,32 +75,36 @@ function driveCall({ name, input }: Call): unknown {
   return drive(transaction.steps(queries, input));
 }
 
-/** Alone under a savepoint, so that its failure undoes nothing else; the failure is told. */
-function driveGuarded(call: Call, onFailure: (failure: Failure) => void): unknown {
+interface Guarded {
+  readonly value?: unknown;
+  readonly failure?: Failure;
+}
+
+/** Alone under a savepoint, so that its failure undoes nothing else. */
+function driveGuarded(call: Call): Guarded {
   statement('savepoint one').run();
   try {
     const value = driveCall(call);
     statement('release one').run();
-    return value;
+    return { value };
   } catch (error) {
     // A full disk may have undone the whole group already.
     if (!database.isTransaction) throw error;
     statement('rollback to one').run();
     statement('release one').run();
-    onFailure(describe(error));
-    return undefined;
+    return { failure: describe(error) };
   }
 }
 
-/** The values of all calls, in one commit. */
-function commit(calls: readonly Call[], driveOne: (call: Call, place: number) => unknown): unknown[] {
+/** All calls in one commit, and what came of each. */
+function commit<Out>(calls: readonly Call[], driveOne: (call: Call) => Out): Out[] {
   try {
     statement('begin immediate').run();
     // Not mapped: a list that was made with its length crosses threads at twice the price.
-    const values: unknown[] = [];
-    for (const call of calls) values.push(driveOne(call, values.length));
+    const outcomes: Out[] = [];
+    for (const call of calls) outcomes.push(driveOne(call));
     statement('commit').run();
-    return values;
+    return outcomes;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
@@ -108,10 +112,12 @@ function commit(calls: readonly Call[], driveOne: (call: Call, place: number) =>
 }
 
 function commitGuarded(calls: readonly Call[]): Answers {
+  const values: unknown[] = [];
   const failures = new Map<number, Failure>();
-  const values = commit(calls, (call, place) =>
-    driveGuarded(call, (failure) => failures.set(place, failure)),
-  );
+  for (const [place, { value, failure }] of commit(calls, driveGuarded).entries()) {
+    values.push(value);
+    if (failure !== undefined) failures.set(place, failure);
+  }
   return { values, failures };
 }
 

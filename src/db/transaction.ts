@@ -5,7 +5,12 @@ import type { Tables } from './tables.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 export type Query<Row> = Compilable<Row>;
-export type Steps<Out> = Generator<Query<unknown>, Out, unknown[]>;
+export type Steps<Out> = Generator<Asked, Out, unknown[]>;
+
+interface Asked extends Query<unknown> {
+  /** On SQLite: answered with what was done, where it gives no rows. */
+  readonly wantsDone?: true;
+}
 
 /** What a transaction builds its queries with. `now` is the database's clock in milliseconds. */
 export interface Queries {
@@ -54,15 +59,15 @@ export function* one<Row>(query: Query<Row>): Steps<Row | undefined> {
   return (yield query)[0] as Row | undefined;
 }
 
-/** What SQLite tells of a statement that gives no rows. PostgreSQL tells nothing: ask it for `returning`. */
 interface SqliteDone {
   readonly changes: number;
-  /** The key of the row that was inserted, where one was. */
+  /** The key of the row that was inserted; of some earlier one where `changes` is 0. */
   readonly lastInsertRowid: number;
 }
 
+/** What SQLite tells of a statement that gives no rows. PostgreSQL tells nothing: ask it for `returning`. */
 export function* doneOnSqlite(query: Query<unknown>): Steps<SqliteDone> {
-  return (yield query)[0] as SqliteDone;
+  return (yield { compile: () => query.compile(), wantsDone: true })[0] as SqliteDone;
 }
 
 class Hole {

@@ -63,16 +63,16 @@ export function* insertEvents(
   for (const { size, insert } of batches[q.kind]) {
     for (; events.length - done >= size; done += size) {
       const batch: Batch = { conversation };
-      for (let i = 0; i < size; i++) {
+      for (const [i, event] of events.slice(done, done + size).entries()) {
         const id = firstId + done + i;
         batch[`id${i}`] = id;
-        batch[`json${i}`] = numbered(events[done + i] ?? '', id);
+        batch[`json${i}`] = numbered(event, id);
       }
       yield* rows(insert(q, batch));
     }
   }
-  for (const event of events.slice(done)) {
-    const id = firstId + done++;
+  for (const [i, event] of events.slice(done).entries()) {
+    const id = firstId + done + i;
     yield* rows(insertOne(q, { conversation, id, json: numbered(event, id) }));
   }
 }

@@ -55,13 +55,15 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
 
     function answer(body: Body): void {
       const id = lane.nextId();
-      run(principal, body, headers).then(
-        (value) => send(id, 200, [], JSON.stringify(value)),
-        (error: unknown) => {
-          const { status, headers: own, text } = renderError(error, id, log);
-          send(id, status, Object.entries(own).flat(), text);
-        },
-      );
+      run(principal, body, headers)
+        .then((value) => JSON.stringify(value))
+        .then(
+          (text) => send(id, 200, [], text),
+          (error: unknown) => {
+            const { status, headers: own, text } = renderError(error, id, log);
+            send(id, status, Object.entries(own).flat(), text);
+          },
+        );
     }
 
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

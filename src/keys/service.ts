@@ -163,7 +163,7 @@ export function createKeys(options: KeysOptions) {
     const { hash, id } = known ?? { hash: hashBytes(text), id: credentialId(text) };
     const at = now();
     for (const key of preset) {
-      // Where it is known, it is this very one or none of them.
+      // A known text was accepted before, by this very key or by another one.
       if (known !== undefined && key.hash !== hash) continue;
       const principal = accept(key, hash, via, at);
       if (principal === undefined) continue;
@@ -185,7 +185,7 @@ export function createKeys(options: KeysOptions) {
   }
 
   function remember(text: string, reading: Reading): void {
-    if (remembered.size >= rememberedMax) remembered.clear();
+    if (remembered.size >= rememberedMax && !remembered.has(text)) remembered.clear();
     remembered.set(text, reading);
   }
 
