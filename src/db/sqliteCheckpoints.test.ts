@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { createCheckpoints } from './sqliteCheckpoints.ts';
+
+const framesMany = 5_000;
+
+describe('the thread that moves the log', () => {
+  it('is not asked again where it cannot open the file, and harms nobody', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-checkpoints-'));
+    const database = new DatabaseSync(join(folder, 'a.db'));
+    t.after(() => {
+      database.close();
+      rmSync(folder, { recursive: true });
+    });
+    database.exec('pragma journal_mode = wal; pragma wal_autocheckpoint = 0; create table t (x)');
+    database.prepare('insert into t values (zeroblob(?))').run(framesMany * 4_096);
+    const asked: string[] = [];
+    const { look, close } = createCheckpoints(join(folder, 'missing', 'a.db'), (text) => {
+      asked.push(text);
+      return database.prepare(text);
+    });
+    for (let i = 0; i < 3; i++) look();
+    await close();
+    look();
+    assert.deepEqual(asked, ['pragma wal_checkpoint(noop)']);
+  });
+});
