@@ -216,7 +216,8 @@ describe('a question of an agent', () => {
     await runs.say(id, 'say after');
     await question(runs, id);
     assert.equal((await confirm(runs, id, { decision: 'reject' })).status, 200);
-    assert.deepEqual(await runs.turns(id, 2), ['the answer was no', 'after']);
+    // The answer lets the first turn run again, which counts as one.
+    assert.deepEqual(await runs.turns(id, 3), ['the answer was no', 'after']);
   });
 
   it('is allowed and recorded where confirmation mode is off', async (t) => {
