@@ -182,7 +182,7 @@ for (const kind of databaseKinds) {
 
     it('says reset for a place older than 7 days, once, and then tells what is new', async () => {
       key = await newUser();
-      const id = await create();
+      const id = await createTold();
       const old = await open(`${Date.now() - 7 * dayMs - 60_000}.0.1`);
       const [reset] = await untilFrames(old, 1);
       assert.deepEqual([reset?.event, reset?.data], ['reset', '{}']);
