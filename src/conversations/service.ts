@@ -151,6 +151,7 @@ export function createConversations(options: ConversationsOptions) {
       gitProvider,
       request: JSON.stringify(stored),
       sealed,
+      // Not mapped: a list that was made with its length crosses threads at twice the price.
       events: Array.from(events, (event) => eventText(event, at)),
       replayed: events.filter((event) => event['replayed'] === true).length,
       at,

@@ -23,9 +23,13 @@ describe('the thread that moves the log', () => {
       asked.push(text);
       return database.prepare(text);
     });
-    for (let i = 0; i < 3; i++) look();
-    await close();
+    const ended = new Promise<void>((resolve) => {
+      process.once('worker', (thread) => thread.once('exit', () => resolve()));
+    });
+    look();
+    await ended;
     look();
     assert.deepEqual(asked, ['pragma wal_checkpoint(noop)']);
+    await close();
   });
 });
