@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { openConnection } from '../../test/support/connection.ts';
 import { type Ask, startService, type TestService } from '../../test/support/service.ts';
+import { until } from '../../test/support/until.ts';
 
 describe('the fast lane of GET /api/settings', () => {
   let service: TestService;
@@ -49,5 +51,24 @@ describe('the fast lane of GET /api/settings', () => {
       assert.equal((await service.ask('/api/settings', { key })).status, 401);
     const foreign = await service.ask('/api/settings', { headers: { origin: 'https://evil.example' } });
     assert.equal(foreign.status, 403);
+  });
+
+  it('looks at the headers of each request of a connection anew', async (t) => {
+    const connection = await openConnection(service.url);
+    t.after(connection.close);
+    const wire = (key: string) =>
+      `GET /api/settings HTTP/1.1\r\nHost: ${new URL(service.url).host}\r\nX-Session-API-Key: ${key}\r\n\r\n`;
+    const wrong = `${service.key.slice(0, -1)}_`;
+    connection.send([service.key, service.key, wrong, service.key].map(wire).join(''));
+    const statuses = () =>
+      [...connection.received().matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+    await until('four answers', () => statuses().length === 4);
+    assert.deepEqual(statuses(), ['200', '200', '401', '200']);
+  });
+
+  it('tells the time to the second', async () => {
+    const before = Math.floor(Date.now() / 1_000) * 1_000;
+    const told = Date.parse((await service.ask('/api/settings')).headers.get('date') ?? '');
+    assert.ok(told >= before && told <= Date.now(), String(told));
   });
 });

@@ -6,6 +6,7 @@ import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import { type Authenticate, type SentCredential, sentCredential } from './authentication.ts';
 import type { Guard } from './guard.ts';
+import type { LaneRequest } from './laneRequest.ts';
 
 /** One method of one URL. */
 export interface FastRoute {
@@ -19,10 +20,8 @@ export interface FastRoute {
 
 export interface Asked {
   readonly principal: Principal;
-  readonly request: IncomingMessage;
+  readonly request: LaneRequest;
   readonly response: ServerResponse;
-  /** Of the request, or of an earlier one that had the same: making them costs time. */
-  readonly headers: IncomingHttpHeaders;
 }
 
 export interface Lane {
@@ -38,11 +37,6 @@ interface FastLaneOptions {
   readonly nextId: () => string;
 }
 
-/** Plain ASCII is the same bytes either way, and cheaper to write as Latin-1. */
-export function encodingOf(text: string, length: number): BufferEncoding {
-  return length === text.length ? 'latin1' : 'utf8';
-}
-
 /** On a socket: cheaper than a map of them, which the garbage collector would have to walk. */
 const lastPlain = Symbol('last plain request');
 
@@ -50,15 +44,8 @@ type KnownSocket = Socket & { [lastPlain]?: Plain };
 
 /** What a connection sent with its last plain request. */
 interface Plain {
-  readonly rawHeaders: readonly string[];
   readonly headers: IncomingHttpHeaders;
   readonly sent: SentCredential;
-}
-
-function same(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }
 
 /** Puts the lane in front of what answers requests now. */
@@ -76,17 +63,16 @@ export function openFastLane(
   };
 
   /** What a plain request sent. Clients repeat themselves, and reading headers costs time. */
-  function readPlain(request: IncomingMessage): Plain | undefined {
-    const { rawHeaders } = request;
+  function readPlain(request: LaneRequest): Plain | undefined {
+    const { headers } = request;
     const socket: KnownSocket = request.socket;
     const last = socket[lastPlain];
-    if (last !== undefined && same(last.rawHeaders, rawHeaders)) return last;
-    const { headers } = request;
+    if (last?.headers === headers) return last;
     const { host, origin, 'if-none-match': condition } = headers;
     if (origin !== undefined || condition !== undefined || !guard.knows(host)) return undefined;
     const sent = sentCredential(headers, true);
     if (sent === undefined) return undefined;
-    socket[lastPlain] = { rawHeaders, headers, sent };
+    socket[lastPlain] = { headers, sent };
     return socket[lastPlain];
   }
 
@@ -101,21 +87,20 @@ export function openFastLane(
     return principal?.scopes.has(route.scope) ? principal : undefined;
   }
 
-  function tryFast(request: IncomingMessage, response: ServerResponse): boolean {
+  function tryFast(request: LaneRequest, response: ServerResponse): boolean {
     const { method, url } = request;
     for (const route of routes) {
       if (url !== route.url || method !== route.method || isStopping()) continue;
       const plain = readPlain(request);
       if (plain === undefined) return false;
-      const { headers } = plain;
       const principal = findPrincipal(plain.sent, route);
-      return principal !== undefined && route.take({ principal, request, response, headers }, lane);
+      return principal !== undefined && route.take({ principal, request, response }, lane);
     }
     return false;
   }
 
   server.removeAllListeners('request');
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  server.on('request', (request: LaneRequest, response: ServerResponse) => {
     if (!tryFast(request, response)) lane.answerUsually(request, response);
   });
 }

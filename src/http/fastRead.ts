@@ -2,8 +2,8 @@
 import type { Principal } from '../keys/principal.ts';
 import type { Scope } from '../keys/schema.ts';
 import { commonHeaders } from './commonHeaders.ts';
-import { encodingOf, type FastRoute } from './fastLane.ts';
-import { boundStall } from './stall.ts';
+import type { FastRoute } from './fastLane.ts';
+import { type ReadyHead, readyHead, sendReady } from './readyHead.ts';
 
 /** A ready answer; the same object as long as it stays the same. */
 export interface ReadyAnswer {
@@ -20,9 +20,8 @@ interface FastReadOptions {
 }
 
 interface Head {
-  /** The last one is the id of the request: Node reads them before it returns, so that all may share them. */
-  readonly headers: string[];
-  readonly encoding: BufferEncoding;
+  readonly ready: ReadyHead;
+  readonly bytes: number;
 }
 
 export function fastRead({ url, scope, headers: own, find }: FastReadOptions): FastRoute {
@@ -32,9 +31,7 @@ export function fastRead({ url, scope, headers: own, find }: FastReadOptions): F
     let head = heads.get(answer);
     if (head === undefined) {
       const { text, etag } = answer;
-      const length = Buffer.byteLength(text);
-      const all = { ...commonHeaders, ...own, etag, 'content-length': String(length), 'x-request-id': '' };
-      head = { headers: Object.entries(all).flat(), encoding: encodingOf(text, length) };
+      head = { ready: readyHead(200, { ...commonHeaders, ...own, etag }), bytes: Buffer.byteLength(text) };
       heads.set(answer, head);
     }
     return head;
@@ -45,14 +42,11 @@ export function fastRead({ url, scope, headers: own, find }: FastReadOptions): F
     url,
     scope,
     bearer: true,
-    take: ({ principal, request, response }, { nextId }) => {
+    take: ({ principal, response }, { nextId }) => {
       const answer = find(principal);
       if (answer === undefined) return false;
-      const { headers, encoding } = headOf(answer);
-      headers[headers.length - 1] = nextId();
-      response.writeHead(200, headers);
-      response.end(answer.text, encoding);
-      if (request.socket.writableLength > 0) boundStall(request.socket);
+      const { ready, bytes } = headOf(answer);
+      sendReady(response, ready, { text: answer.text, bytes }, nextId());
       return true;
     },
   };

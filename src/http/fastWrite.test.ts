@@ -80,4 +80,48 @@ describe('the fast lane of POST /api/conversations', () => {
     await until('an answer', () => whole.received().startsWith('HTTP/1.1 200'));
     assert.equal(await count(), before + 1);
   });
+
+  function wire(body: string, more = '', version = '1.1'): string {
+    return `POST ${path} HTTP/${version}\r\nHost: ${new URL(service.url).host}\r\nX-Session-API-Key: ${service.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
+  }
+
+  it('answers what comes at once one after the other, a faulty one among them', async (t) => {
+    const connection = await openConnection(service.url);
+    t.after(connection.close);
+    const bodies = [
+      '{"conversation_id":"in-a-row-1"}',
+      '{"conversation_id":2}',
+      '{"conversation_id":"in-a-row-3"}',
+    ];
+    connection.send(bodies.map((body) => wire(body)).join(''));
+    await until('the last answer', () => connection.received().includes('in-a-row-3'));
+    const statuses = [...connection.received().matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+    assert.deepEqual(statuses, ['200', '422', '200']);
+    assert.ok(connection.received().indexOf('in-a-row-1') < connection.received().indexOf('details'));
+  });
+
+  it('closes the connection of a client that wants it closed, or that is too old to stay', async (t) => {
+    for (const request of [
+      wire('{"conversation_id":"close-1"}', 'Connection: close\r\n'),
+      wire('{"conversation_id":"close-1"}', '', '1.0'),
+    ]) {
+      const connection = await openConnection(service.url);
+      t.after(connection.close);
+      connection.send(request);
+      await until('the end', connection.closed);
+      assert.match(connection.received(), /^HTTP\/1\.1 200 OK\r\n/);
+      assert.match(connection.received(), /\r\nConnection: close\r\n/i);
+      assert.match(connection.received(), /"conversation_id":"close-1"/);
+    }
+  });
+
+  it('asks for a body that waits to be asked for', async (t) => {
+    const connection = await openConnection(service.url);
+    t.after(connection.close);
+    const body = '{"conversation_id":"expected-1"}';
+    connection.send(wire(body, 'Expect: 100-continue\r\n').slice(0, -body.length));
+    await until('the word', () => connection.received().startsWith('HTTP/1.1 100 Continue'));
+    connection.send(body);
+    await until('an answer', () => connection.received().includes('"expected-1"'));
+  });
 });

@@ -9,8 +9,9 @@ import { compileCheck } from '../validation.ts';
 import { parseJson, rememberBody } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { type ErrorLog, jsonType, renderError } from './errors.ts';
-import { encodingOf, type FastRoute } from './fastLane.ts';
-import { boundStall } from './stall.ts';
+import type { FastRoute } from './fastLane.ts';
+import { readyHead, sendReady } from './readyHead.ts';
+import { boundUnread } from './stall.ts';
 
 /** Larger ones are counted together, in the usual way. */
 const smallBodyBytesMax = 16 * kib;
@@ -31,7 +32,8 @@ function isSmallJson(headers: IncomingHttpHeaders): boolean {
 
 export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWriteOptions<Body>): FastRoute {
   const check = compileCheck(schema);
-  const head = Object.entries({ ...commonHeaders, 'content-type': jsonType }).flat();
+  const shared = { ...commonHeaders, 'content-type': jsonType };
+  const done = readyHead(200, shared);
 
   function parse(bytes: Buffer): Body | undefined {
     try {
@@ -42,34 +44,27 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
     }
   }
 
-  const take: FastRoute['take'] = ({ principal, request, response, headers }, lane) => {
+  const take: FastRoute['take'] = ({ principal, request, response }, lane) => {
+    const { headers } = request;
     if (!isSmallJson(headers)) return false;
-    const chunks: Buffer[] = [];
-
-    function send(id: string, status: number, own: readonly string[], text: string): void {
-      const length = Buffer.byteLength(text);
-      response.writeHead(status, [...head, ...own, 'content-length', String(length), 'x-request-id', id]);
-      response.end(text, encodingOf(text, length));
-      if (request.socket.writableLength > 0) boundStall(request.socket);
-    }
 
     function answer(body: Body): void {
       const id = lane.nextId();
       run(principal, body, headers)
         .then((value) => JSON.stringify(value))
         .then(
-          (text) => send(id, 200, [], text),
+          (text) => sendReady(response, done, { text, bytes: Buffer.byteLength(text) }, id),
           (error: unknown) => {
             const { status, headers: own, text } = renderError(error, id, log);
-            send(id, status, Object.entries(own).flat(), text);
+            const length = Buffer.byteLength(text);
+            response.writeHead(status, { ...shared, ...own, 'content-length': length, 'x-request-id': id });
+            response.end(text);
+            boundUnread(response.socket);
           },
         );
     }
 
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const [only] = chunks;
-      const bytes = only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
+    request.takeBody((bytes) => {
       const body = parse(bytes);
       if (body !== undefined) return answer(body);
       rememberBody(request, bytes);

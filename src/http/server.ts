@@ -25,7 +25,9 @@ import { commonHeaders } from './commonHeaders.ts';
 import { errorBody, jsonType, sendError, statuses } from './errors.ts';
 import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
+import { LaneRequest } from './laneRequest.ts';
 import type { RateLimiter } from './rates.ts';
+import { keepAliveTimeoutMs } from './readyHead.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
 import { boundStall } from './stall.ts';
 
@@ -40,7 +42,6 @@ export type Server = FastifyInstance<
 const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
 const timeoutsCheckedMs = 2_000;
-const keepAliveTimeoutMs = 65_000;
 const refusalWaitsMs = 2_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
@@ -111,6 +112,7 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
+      IncomingMessage: LaneRequest,
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: timeoutsCheckedMs,
       // A request without a body is no stream that somebody would read.

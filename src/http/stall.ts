@@ -7,3 +7,8 @@ const stalledMs = 120_000;
 export function boundStall(socket: Socket): void {
   socket.setTimeout(stalledMs);
 }
+
+/** The same, where the client has not read all that it was sent. */
+export function boundUnread(socket: Socket | null): void {
+  if (socket !== null && socket.writableLength > 0) boundStall(socket);
+}
