@@ -81,25 +81,30 @@ function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]
   return { row, figure };
 }
 
-async function measure(lifetime: Lifetime, plan: Plan, measured: Case): Promise<Outcome> {
-  const { ask, kind, connections } = measured;
-  process.stderr.write(`${measured.name}, connections ${connections} …\n`);
+/** The turns of the service and of a bare server, both fresh. */
+async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connections }: Case) {
   const place = await createPlace(kind);
   const service = await startService(lifetime, place);
   const bare = await startBare(lifetime, ask, await sendOnce(service.url, ask));
   const { rounds, roundMs, warmupMs, settleMs } = plan;
   const targets = [loadTarget(service, [ask]), loadTarget(bare, [ask])];
-  const [ours = [], bares = []] = await runLoad(lifetime, {
-    targets,
-    connections,
-    rounds,
-    roundMs,
-    warmupMs,
-    settleMs,
-  });
+  const load = { targets, connections, rounds, roundMs, warmupMs, settleMs };
+  const [ours = [], bares = []] = await runLoad(lifetime, load);
   await bare.stop();
   await service.stop();
   await place.remove();
+  return { ours, bares };
+}
+
+async function measure(lifetime: Lifetime, plan: Plan, measured: Case): Promise<Outcome> {
+  process.stderr.write(`${measured.name}, connections ${measured.connections} …\n`);
+  const ours: Turn[] = [];
+  const bares: Turn[] = [];
+  for (let pair = 0; pair < plan.pairs; pair++) {
+    const turns = await measurePair(lifetime, plan, measured);
+    ours.push(...turns.ours);
+    bares.push(...turns.bares);
+  }
   return summarise(measured, ours, bares);
 }
 

@@ -36,10 +36,6 @@ export async function fillSqlite(place: Place, count: number): Promise<void> {
   const connection = new DatabaseSync(file);
   connection.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000');
   const copied = columns(connection, 'conversations', ['key', 'id', 'created_at']);
-  const eventCopied = columns(connection, 'events', ['conversation_key'])
-    .split(', ')
-    .map((name) => `e.${name}`)
-    .join(', ');
   connection.exec('begin');
   connection
     .prepare(
@@ -49,8 +45,8 @@ export async function fillSqlite(place: Place, count: number): Promise<void> {
     )
     .run(count - 1, Date.now() - count);
   connection.exec(
-    `insert into events (conversation_key, ${eventCopied.replaceAll('e.', '')})
-      select c.key, ${eventCopied} from conversations c join events e on e.conversation_key = 1
+    `insert into events (place, json)
+      select (c.key << 32) | e.id, e.json from conversations c join event_log e on e.conversation_key = 1
       where c.key > 1 order by c.key, e.id`,
   );
   connection.exec('commit');

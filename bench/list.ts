@@ -112,7 +112,7 @@ async function overHttp(
       loadTarget(services.large, [get(path(middles.large))]),
     ];
     const { roundMs, warmupMs, settleMs } = plan;
-    const load = { targets, connections: 1, rounds: plan.rounds, roundMs, warmupMs, settleMs };
+    const load = { targets, connections: 1, rounds: plan.pairs * plan.rounds, roundMs, warmupMs, settleMs };
     const [small = [], large = []] = await runLoad(lifetime, load);
     const us = (turns: typeof small) => mediansOf(turns).p50 * 1_000;
     outcomes.push({ name: `${name}, over HTTP`, times: { small: us(small), large: us(large) }, limited });

@@ -8,7 +8,9 @@ interface Messages {
 
 export interface Plan {
   readonly connections: readonly number[];
-  /** Turns of each server; the figure is their median. */
+  /** How often the two servers of a comparison are started anew: processes of one program differ for good. */
+  readonly pairs: number;
+  /** Turns of each server; the figure is the median of all. */
   readonly rounds: number;
   readonly roundMs: number;
   /** Before the first round of a server, which is not counted. */
@@ -65,8 +67,9 @@ export interface Plan {
 
 export const fullPlan: Plan = {
   connections: [1, 64, 256],
+  pairs: 5,
   // Short ones, so that what a neighbour does for a second meets both sides of a ratio.
-  rounds: 40,
+  rounds: 12,
   roundMs: 250,
   warmupMs: 1_500,
   settleMs: 100,
@@ -102,6 +105,7 @@ export const fullPlan: Plan = {
 
 export const quickPlan: Plan = {
   connections: [64],
+  pairs: 1,
   rounds: 2,
   roundMs: 300,
   warmupMs: 300,

@@ -20,7 +20,7 @@ for (const kind of databaseKinds) {
     async function storedEvents(id: string): Promise<Record<string, unknown>[]> {
       const rows = await inspect(
         service.place,
-        `select e.id, e.json from events e join conversations c on c.key = e.conversation_key
+        `select e.id, e.json from event_log e join conversations c on c.key = e.conversation_key
          where c.id = '${id}' order by e.id`,
       );
       rows.forEach((row, i) => {

@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { newConversation } from '../../test/support/conversations.ts';
-import { createPlace, databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
+import {
+  createPlace,
+  databaseKinds,
+  openTestDatabase,
+  type Place,
+  withPostgres,
+} from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { until } from '../../test/support/until.ts';
 import { createConversation, findCreated } from '../conversations/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
+import { readEvents } from '../events/store.ts';
 import { findKey } from '../keys/store.ts';
 import { deleteConversation } from '../lifecycle/store.ts';
 import { keepFact } from '../secrets/store.ts';
@@ -43,7 +50,7 @@ for (const kind of databaseKinds) {
       );
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'created').length, 1);
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'existing').length, 39);
-      const [events] = await inspect(database, 'select count(*) as n from events');
+      const [events] = await inspect(database, 'select count(*) as n from event_log');
       assert.equal(Number(events?.['n']), 2);
     });
 
@@ -118,10 +125,115 @@ for (const kind of databaseKinds) {
       const user = await database.run(ensureUser, 'ada');
       const events = Array.from({ length: 203 }, (_, i) => `{"n":${i}}`);
       await database.run(createConversation, newConversation(user.id, 'many', { events }));
-      const stored = await inspect(database, 'select id, json from events order by id');
+      const stored = await inspect(database, 'select id, json from event_log order by id');
       assert.deepEqual(
         stored.map((row) => [Number(row['id']), row['json']]),
         events.map((_, id) => [id, `{"id":${id},"n":${id}}`]),
+      );
+    });
+
+    it('reads the events of one conversation alone, whatever is asked for', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const keys: number[] = [];
+      for (const id of ['a', 'b', 'c', 'd']) {
+        const made = await database.run(
+          createConversation,
+          newConversation(user.id, id, { events: ['{"n":1}', '{"n":2}'] }),
+        );
+        assert.ok(made.outcome === 'created');
+        keys.push(made.key);
+      }
+      const far = 2 ** 53 - 1;
+      const bounds = [-far, -1, 0, 1, 2, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 33, far];
+      for (const conversation of keys)
+        for (const from of bounds)
+          for (const below of bounds)
+            for (const newestFirst of [false, true]) {
+              const piece = { conversation, from, below, newestFirst, max: 100, bytesMax: 1_000 };
+              const ids = (await database.run(readEvents, piece)).map(({ id }) => id);
+              const expected = [0, 1].filter((id) => id >= from && id < below);
+              assert.deepEqual(ids, newestFirst ? expected.reverse() : expected, JSON.stringify(piece));
+            }
+    });
+
+    it('goes on beyond millions of conversations', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      const events = ['{"n":1}'];
+      await database.run(createConversation, newConversation(user.id, 'first'));
+      const many = 2 ** 31 - 10;
+      await execute(database, [
+        kind === 'sqlite'
+          ? `update sqlite_sequence set seq = ${many}`
+          : `alter table conversations alter column key restart with ${many}`,
+      ]);
+      // The second finds the first, and the unknown user's fails, each in a group with others.
+      const of = (id: string, userId = user.id) =>
+        database.run(createConversation, newConversation(userId, id, { events }));
+      const group = await Promise.allSettled([of('a'), of('a'), of('x', 987_654), of('b')]);
+      assert.deepEqual(
+        group.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.outcome : 'rejected')),
+        ['created', 'existing', 'rejected', 'created'],
+      );
+      assert.equal((await of('b')).outcome, 'existing');
+      const made = await of('c');
+      assert.ok(made.outcome === 'created' && made.key >= many);
+      const piece = { conversation: made.key, from: 0, below: 9, newestFirst: false, max: 9, bytesMax: 99 };
+      const [event] = await database.run(readEvents, piece);
+      assert.deepEqual({ ...event }, { id: 0, json: '{"id":0,"n":1}' });
+      await database.run(deleteConversation, { userId: user.id, id: 'c', at: '' });
+      assert.deepEqual(await database.run(readEvents, piece), []);
+    });
+
+    it('deletes the events of one conversation alone', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      for (const id of ['a', 'b', 'c'])
+        await database.run(
+          createConversation,
+          newConversation(user.id, id, { events: ['{"n":1}', '{"n":2}'] }),
+        );
+      await database.run(deleteConversation, { userId: user.id, id: 'b', at: '' });
+      const left = await inspect(
+        database,
+        'select c.id, e.id as event from event_log e left join conversations c on c.key = e.conversation_key order by 1, 2',
+      );
+      assert.deepEqual(
+        left.map((row) => [row['id'], Number(row['event'])]),
+        [
+          ['a', 0],
+          ['a', 1],
+          ['c', 0],
+          ['c', 1],
+        ],
+      );
+    });
+
+    it('keeps the events of an older version', async (t) => {
+      const place = await createPlace(kind);
+      t.after(place.remove);
+      const older = migrations
+        .slice(0, 6)
+        .flatMap(({ name, statements }) => [
+          ...statements(kind),
+          `insert into migrations values ('${name}', 0)`,
+        ]);
+      await execute(place, [
+        'create table migrations (name text not null primary key, applied_at bigint not null)',
+        ...older,
+        `insert into events values (5, 1, 'b'), (5, 0, 'a'), (2147483647, 4294967294, 'c')`,
+      ]);
+      const database = await openConfiguredDatabase(place, () => {});
+      t.after(() => database.close());
+      const rows = await inspect(place, 'select conversation_key, id, json from event_log order by json');
+      assert.deepEqual(
+        rows.map((row) => [Number(row['conversation_key']), Number(row['id']), row['json']]),
+        [
+          [5, 0, 'a'],
+          [5, 1, 'b'],
+          [2_147_483_647, 4_294_967_294, 'c'],
+        ],
       );
     });
   });
@@ -188,6 +300,16 @@ describe('an older SQLite file', () => {
     assert.ok(made.outcome === 'created' && again.outcome === 'created' && again.key > made.key);
   });
 });
+
+async function execute({ dataDir, databaseUrl }: Place, statements: readonly string[]): Promise<void> {
+  if (databaseUrl !== undefined)
+    return withPostgres(databaseUrl, async (client) => {
+      for (const statement of statements) await client.query(statement);
+    });
+  const file = new DatabaseSync(join(dataDir, 'parley.db'));
+  for (const statement of statements) file.exec(statement);
+  file.close();
+}
 
 /** As the second migration left it, with one conversation. */
 async function writeOldFile(dataDir: string): Promise<{ userId: number; id: string }> {

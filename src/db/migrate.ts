@@ -6,6 +6,7 @@ import { lifecycle } from './migrations/0003-lifecycle.ts';
 import { webhooks } from './migrations/0004-webhooks.ts';
 import { runs } from './migrations/0005-runs.ts';
 import { usage } from './migrations/0006-usage.ts';
+import { eventPlaces } from './migrations/0007-event-places.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -13,7 +14,15 @@ export interface Migration {
   readonly statements: (kind: DatabaseKind) => readonly string[];
 }
 
-export const migrations: readonly Migration[] = [foundation, audit, lifecycle, webhooks, runs, usage];
+export const migrations: readonly Migration[] = [
+  foundation,
+  audit,
+  lifecycle,
+  webhooks,
+  runs,
+  usage,
+  eventPlaces,
+];
 
 const advisoryLock = 7_265_108;
 

@@ -5,14 +5,17 @@ import type { Steps } from './transaction.ts';
 const statementsMax = 512;
 
 export interface SqliteDriver {
+  /** One that gives rows. */
   statement(text: string): StatementSync;
+  /** For one that gives none. */
+  execute(text: string): void;
   drive<Out>(steps: Steps<Out>): Out;
   forget(): void;
 }
 
 export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
   const statements = new Map<string, StatementSync>();
-  /** Statements that give rows. The others are cheaper to run as such. */
+  /** Statements that give rows. */
   const readers = new WeakSet<StatementSync>();
 
   function statement(text: string): StatementSync {
@@ -26,21 +29,34 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
     return found;
   }
 
-  function run(text: string, parameters: readonly SQLInputValue[], wantsDone = false): unknown[] {
+  /** What it did. The last key may be that of an event, which is larger than a number can be. */
+  function runTelling(found: StatementSync, parameters: readonly SQLInputValue[]) {
+    found.setReadBigInts(true);
+    const { changes, lastInsertRowid } = found.run(...parameters);
+    return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+  }
+
+  function ask(text: string, parameters: readonly SQLInputValue[], wantsDone = false): unknown[] {
     const found = statement(text);
+    if (wantsDone) return [runTelling(found, parameters)];
     if (readers.has(found)) return found.all(...parameters);
-    const done = found.run(...parameters);
-    return wantsDone ? [done] : [];
+    // Not `run`, which tells the last key, too, and fails where it is too large.
+    found.get(...parameters);
+    return [];
+  }
+
+  function execute(text: string): void {
+    ask(text, []);
   }
 
   function drive<Out>(steps: Steps<Out>): Out {
     let step = steps.next();
     while (!step.done) {
       const { sql, parameters } = step.value.compile();
-      step = steps.next(run(sql, parameters as SQLInputValue[], step.value.wantsDone));
+      step = steps.next(ask(sql, parameters as SQLInputValue[], step.value.wantsDone));
     }
     return step.value;
   }
 
-  return { statement, drive, forget: () => statements.clear() };
+  return { statement, execute, drive, forget: () => statements.clear() };
 }

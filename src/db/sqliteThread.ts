@@ -61,7 +61,7 @@ database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma fore
   pragma wal_autocheckpoint = ${forcedFrames}; pragma cache_size = -65536; pragma temp_store = memory`);
 
 const queries = createSqliteQueries();
-const { statement, drive, forget } = createSqliteDriver(database);
+const { statement, execute, drive, forget } = createSqliteDriver(database);
 const checkpoints = createCheckpoints(file, statement);
 
 function describe(error: unknown): Failure {
@@ -82,16 +82,16 @@ interface Guarded {
 
 /** Alone under a savepoint, so that its failure undoes nothing else. */
 function driveGuarded(call: Call): Guarded {
-  statement('savepoint one').run();
+  execute('savepoint one');
   try {
     const value = driveCall(call);
-    statement('release one').run();
+    execute('release one');
     return { value };
   } catch (error) {
     // A full disk may have undone the whole group already.
     if (!database.isTransaction) throw error;
-    statement('rollback to one').run();
-    statement('release one').run();
+    execute('rollback to one');
+    execute('release one');
     return { failure: describe(error) };
   }
 }
@@ -99,11 +99,11 @@ function driveGuarded(call: Call): Guarded {
 /** All calls in one commit, and what came of each. */
 function commit<Out>(calls: readonly Call[], driveOne: (call: Call) => Out): Out[] {
   try {
-    statement('begin immediate').run();
+    execute('begin immediate');
     // Not mapped: a list that was made with its length crosses threads at twice the price.
     const outcomes: Out[] = [];
     for (const call of calls) outcomes.push(driveOne(call));
-    statement('commit').run();
+    execute('commit');
     return outcomes;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');

@@ -78,7 +78,8 @@ export interface Tables {
     /** In billionths of a US dollar. */
     cost_nanos: Generated<number>;
   };
-  events: { conversation_key: number; id: number; json: string };
+  /** The place is too large for a number of JavaScript: it is made and taken apart by the database alone. */
+  events: { place: number; json: string };
   idempotency: {
     user_id: number;
     key_hash: string;

@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/name.ts';
 import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
+import { boundId, conversationOfPlace, eventIdsMax, idOfPlace, placeOf } from './place.ts';
 
 /** An event as stored text, but for its number, which it gets in the transaction. */
 export type EventText = string;
@@ -29,8 +30,7 @@ function batchOf(size: number) {
   const insert = prepared((q: Queries, batch: Batch) =>
     q.build.insertInto('events').values(
       place.map((i) => ({
-        conversation_key: batch['conversation'] as number,
-        id: batch[`id${i}`] as number,
+        place: placeOf(batch['conversation'] as number, batch[`id${i}`] as number),
         json: batch[`json${i}`] as string,
       })),
     ),
@@ -43,9 +43,7 @@ const many = batchOf(100);
 const batches = { sqlite: [many], postgres: [many, batchOf(2)] };
 
 const insertOne = prepared((q: Queries, event: { conversation: number; id: number; json: string }) =>
-  q.build
-    .insertInto('events')
-    .values({ conversation_key: event.conversation, id: event.id, json: event.json }),
+  q.build.insertInto('events').values({ place: placeOf(event.conversation, event.id), json: event.json }),
 );
 
 function numbered(event: EventText, id: number): string {
@@ -59,6 +57,7 @@ export function* insertEvents(
   firstId: number,
   events: readonly EventText[],
 ): Steps<void> {
+  if (firstId + events.length > eventIdsMax) throw new Error('the log is full');
   let done = 0;
   for (const { size, insert } of batches[q.kind]) {
     for (; events.length - done >= size; done += size) {
@@ -85,9 +84,8 @@ export function* deleteEvents(q: Queries, conversation: number, nextEvent: numbe
     yield* rows(
       q.build
         .deleteFrom('events')
-        .where('conversation_key', '=', conversation)
-        .where('id', '>=', below - deletedAtOnceMax)
-        .where('id', '<', below),
+        .where('place', '>=', placeOf(conversation, boundId(below - deletedAtOnceMax)))
+        .where('place', '<', placeOf(conversation, below)),
     );
 }
 
@@ -119,24 +117,25 @@ function selectPiece(order: 'asc' | 'desc') {
   return prepared((q: Queries, piece: Piece) => {
     const within = q.build
       .selectFrom('events')
-      .where('conversation_key', '=', piece.conversation)
-      .where('id', '>=', piece.from)
-      .where('id', '<', piece.below)
-      .orderBy('id', order);
+      .where('place', '>=', placeOf(piece.conversation, piece.from))
+      .where('place', '<', placeOf(piece.conversation, piece.below))
+      // Whatever the bounds are: another conversation may be another user's.
+      .where(conversationOfPlace, '=', piece.conversation)
+      .orderBy('place', order);
     const few = within
-      .select(['id', sql<number>`octet_length(json)`.as('bytes')])
+      .select(['place', sql<number>`octet_length(json)`.as('bytes')])
       .limit(piece.max)
       .as('few');
-    const before = sql<number>`sum(bytes) over (order by id ${sql.raw(order)}) - bytes`;
+    const before = sql<number>`sum(bytes) over (order by place ${sql.raw(order)}) - bytes`;
     const counted = q.build
       .selectFrom(few)
-      .select(['id', before.as('before')])
+      .select(['place', before.as('before')])
       .as('counted');
     const last = q.build
       .selectFrom(counted)
-      .select((e) => (order === 'asc' ? e.fn.max('id') : e.fn.min('id')).as('id'))
+      .select((e) => (order === 'asc' ? e.fn.max('place') : e.fn.min('place')).as('place'))
       .where('before', '<', piece.bytesMax);
-    return within.select(['id', 'json']).where('id', order === 'asc' ? '<=' : '>=', last);
+    return within.select([idOfPlace.as('id'), 'json']).where('place', order === 'asc' ? '<=' : '>=', last);
   });
 }
 
@@ -145,7 +144,8 @@ const selectNewest = selectPiece('desc');
 
 /** A piece of a log, at most so many events and bytes; always one where there is one. */
 export const readEvents = read('events.read', function* (q, piece: Piece): Steps<StoredEvent[]> {
-  return yield* rows((piece.newestFirst ? selectNewest : selectOldest)(q, piece));
+  const bounded = { ...piece, from: boundId(piece.from), below: boundId(piece.below) };
+  return yield* rows((piece.newestFirst ? selectNewest : selectOldest)(q, bounded));
 });
 
 export const eventTransactions = [findLog, findEnds, readEvents];

@@ -205,7 +205,7 @@ for (const kind of databaseKinds) {
       assert.equal((await statuses())['ada asks'], 'idle');
       const log = await inspect(
         opened,
-        "select json from events where conversation_key = (select key from conversations where id = 'ada asks') order by id",
+        "select json from event_log where conversation_key = (select key from conversations where id = 'ada asks') order by id",
       );
       assert.deepEqual(
         log.slice(-2).map(({ json }) => JSON.parse(String(json)).observation),
@@ -255,7 +255,7 @@ for (const kind of databaseKinds) {
         [row?.['status'], row?.['stop_code'], row?.['wanted'], row?.['run_id']],
         ['STOPPED', 'idle', 'stop', 'run'],
       );
-      const [event] = await inspect(database, 'select json from events where id = 1');
+      const [event] = await inspect(database, 'select json from event_log where id = 1');
       const { id, extras } = JSON.parse(String(event?.['json']));
       assert.deepEqual([id, extras], [1, { agent_state: 'stopped', reason: row?.['stop_sentence'] }]);
       const changes = await inspect(database, 'select json from changes order by id');
@@ -268,7 +268,7 @@ for (const kind of databaseKinds) {
       const { database, putMany, sweep, rung } = await clear(opened);
       await putMany(20);
       await Promise.all(Array.from({ length: 4 }, () => sweep({ idleMs: overdueMs })));
-      const events = await inspect(database, 'select id from events where id > 0');
+      const events = await inspect(database, 'select id from event_log where id > 0');
       const changes = await inspect(database, `select id from changes where json like '%"idle"%'`);
       assert.deepEqual([events.length, changes.length], [20, 20]);
       assert.equal(rung.filter((topic) => topic.startsWith('c')).length, 20);

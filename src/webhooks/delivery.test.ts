@@ -56,7 +56,7 @@ for (const kind of databaseKinds) {
       assert.equal(ofType('conversation.status').length, 1);
       assert.equal(status?.body.data.conversation_id, conversation_id);
       assert.equal(status?.body.data.status, 'STARTING');
-      const stored = await inspect(bench.place, 'select json from events order by id');
+      const stored = await inspect(bench.place, 'select json from event_log order by id');
       const events = ofType('conversation.event').map(({ body }) => body.data);
       assert.ok(stored.length > 0);
       assert.deepEqual(

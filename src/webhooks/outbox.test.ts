@@ -254,7 +254,7 @@ for (const kind of databaseKinds) {
         message,
         at: 'now',
       });
-      const events = await inspect(bench.place, 'select id from events order by id');
+      const events = await inspect(bench.place, 'select id from event_log order by id');
       assert.ok(events.length > message.length);
       for (const webhook of await bench.webhooks.list(bench.principal))
         assert.deepEqual(
@@ -268,7 +268,7 @@ for (const kind of databaseKinds) {
       const { id } = await bench.watch('https://bot.example.com', ['conversation.event']);
       const replay = [0, 1, 2].map((i) => ({ action: 'message', message: `event ${i}` }));
       await bench.say('hello', JSON.stringify(replay));
-      const events = await inspect(bench.place, 'select id from events order by id');
+      const events = await inspect(bench.place, 'select id from event_log order by id');
       assert.ok(events.length > replay.length);
       assert.deepEqual(
         await madeFor(bench, id),

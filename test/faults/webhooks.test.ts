@@ -13,7 +13,7 @@ const events = ['conversation.status', 'conversation.event'];
 async function expectedMessages({ place }: Site): Promise<Set<string>> {
   const rows = await inspect(
     place,
-    `select c.id, cast(e.id as integer) as event from conversations c join events e on e.conversation_key = c.key`,
+    `select c.id, cast(e.id as integer) as event from conversations c join event_log e on e.conversation_key = c.key`,
   );
   return new Set(
     rows.flatMap(({ id, event }) => [`${id} conversation.event ${event}`, `${id} conversation.status`]),

@@ -45,7 +45,7 @@ export async function storedConversations(place: Place): Promise<StoredConversat
     place,
     `select c.id, c.title, cast(c.next_event as integer) as next_event, cast(count(e.id) as integer) as events,
        cast(min(e.id) as integer) as first, cast(max(e.id) as integer) as last
-     from conversations c left join events e on e.conversation_key = c.key
+     from conversations c left join event_log e on e.conversation_key = c.key
      group by c.key, c.id, c.title, c.next_event`,
   );
   return rows as unknown as StoredConversation[];
@@ -55,7 +55,7 @@ export async function storedConversations(place: Place): Promise<StoredConversat
 export async function countStrays(place: Place): Promise<number> {
   const [row] = await inspect(
     place,
-    `select cast((select count(*) from events where conversation_key not in (select key from conversations))
+    `select cast((select count(*) from event_log where conversation_key not in (select key from conversations))
        + (select count(*) from idempotency where conversation_id not in (select id from conversations))
        as integer) as count`,
   );

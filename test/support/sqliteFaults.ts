@@ -60,6 +60,7 @@ function beforeInsert(database: DatabaseSync): void {
 function doFirst(statement: StatementSync, first: () => void): StatementSync {
   const run = statement.run.bind(statement);
   const all = statement.all.bind(statement);
+  const get = statement.get.bind(statement);
   // Of the two ways to give values, the service uses the list only.
   return Object.assign(statement, {
     run: (...values: SQLInputValue[]) => {
@@ -69,6 +70,10 @@ function doFirst(statement: StatementSync, first: () => void): StatementSync {
     all: (...values: SQLInputValue[]) => {
       first();
       return all(...values);
+    },
+    get: (...values: SQLInputValue[]) => {
+      first();
+      return get(...values);
     },
   });
 }

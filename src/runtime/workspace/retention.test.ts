@@ -57,7 +57,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
   async function told(key: number): Promise<string[]> {
     const rows = await inspect(
       database,
-      `select json from events where conversation_key = ${key} order by id`,
+      `select json from event_log where conversation_key = ${key} order by id`,
     );
     return rows
       .map(({ json }) => JSON.parse(String(json)))

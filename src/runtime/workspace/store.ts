@@ -2,6 +2,7 @@
 // in it meanwhile.
 import { sql } from 'kysely';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
+import { boundId, placeOf } from '../../events/place.ts';
 import type { EventText } from '../../events/store.ts';
 import { type Held, heldColumns, noRun, tellEvents } from '../../lifecycle/store.ts';
 
@@ -76,8 +77,7 @@ function* isTold(q: Queries, { key, next_event }: Held): Steps<boolean> {
     q.build
       .selectFrom('events')
       .select('json')
-      .where('conversation_key', '=', key)
-      .where('id', '=', next_event - 1),
+      .where('place', '=', placeOf(key, boundId(next_event - 1))),
   );
   return last !== undefined && JSON.parse(last.json).observation === removedObservation;
 }
