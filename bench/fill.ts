@@ -16,10 +16,10 @@ export function databaseFile({ dataDir }: Place): string {
   return join(dataDir, 'parley.db');
 }
 
-function columns(connection: DatabaseSync, table: string, except: readonly string[]): string {
+function columns(connection: DatabaseSync, except: readonly string[]): string {
   return connection
-    .prepare('select name from pragma_table_info(?)')
-    .all(table)
+    .prepare("select name from pragma_table_info('conversations')")
+    .all()
     .map(({ name }) => String(name))
     .filter((name) => !except.includes(name))
     .join(', ');
@@ -35,7 +35,7 @@ export async function fillSqlite(place: Place, count: number): Promise<void> {
   const file = databaseFile(place);
   const connection = new DatabaseSync(file);
   connection.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000');
-  const copied = columns(connection, 'conversations', ['key', 'id', 'created_at']);
+  const copied = columns(connection, ['key', 'id', 'created_at']);
   connection.exec('begin');
   connection
     .prepare(

@@ -57,7 +57,7 @@ function unreachable(cause: unknown): AppError {
 
 function ignore(): void {}
 
-async function drive<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
+async function drive<Out>(client: pg.ClientBase, steps: Steps<Out>): Promise<Out> {
   let step = steps.next();
   while (!step.done) {
     const { sql, parameters } = step.value.compile();
@@ -67,7 +67,7 @@ async function drive<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out
   return step.value;
 }
 
-async function driveWrite<Out>(client: pg.PoolClient, steps: Steps<Out>): Promise<Out> {
+async function driveWrite<Out>(client: pg.ClientBase, steps: Steps<Out>): Promise<Out> {
   await client.query('begin');
   try {
     const out = await drive(client, steps);
@@ -81,15 +81,18 @@ async function driveWrite<Out>(client: pg.PoolClient, steps: Steps<Out>): Promis
 
 /** Connects and migrates. Refuses where a newer version wrote the database or nobody answers. */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
-  const pool = new pg.Pool({
+  const connection = {
     connectionString: options.url,
-    max: poolMax,
     connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    application_name: 'parley',
+  };
+  const pool = new pg.Pool({
+    ...connection,
+    max: poolMax,
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     query_timeout: queryTimeoutMs,
-    keepAlive: true,
-    application_name: 'parley',
     types: {
       // Counters and times stay far below 2^53.
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -134,8 +137,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     }
   }
 
+  /** On a connection of its own: one of the pool gives a query up after a while, and a migration may take longer. */
+  async function migrateAlone(): Promise<string[]> {
+    const client = new pg.Client(connection);
+    client.on('error', ignore);
+    try {
+      await client.connect();
+      return await driveWrite(client, migrate(queries));
+    } finally {
+      await client.end();
+    }
+  }
+
   try {
-    const unknown = await withClient((client) => driveWrite(client, migrate(queries)));
+    const unknown = await migrateAlone();
     if (unknown.length > 0) throw new RefusalError(newerDatabaseMessage(unknown));
   } catch (error) {
     await pool.end();

@@ -8,7 +8,7 @@ export type Query<Row> = Compilable<Row>;
 export type Steps<Out> = Generator<Asked, Out, unknown[]>;
 
 interface Asked extends Query<unknown> {
-  /** On SQLite: answered with what was done, where it gives no rows. */
+  /** On SQLite: gives no rows, and is answered with what was done. */
   readonly wantsDone?: true;
 }
 

@@ -4,6 +4,8 @@ import { type RawBuilder, sql } from 'kysely';
 
 /** Ids are below this. */
 export const eventIdsMax = 2 ** 32 - 1;
+/** Conversations are numbered below this. */
+export const conversationsMax = 2 ** 31;
 
 /** An id as far as there may be one: beyond that, a place would be another conversation's. */
 export function boundId(id: number): number {
@@ -15,5 +17,11 @@ export function placeOf(conversation: number, id: number): RawBuilder<number> {
   return sql<number>`((cast(${conversation} as bigint) << 32) | ${id})`;
 }
 
-export const conversationOfPlace = sql<number>`place >> 32`;
+/** Whether a place is one of the conversation: as bounds, so that an index serves, and no statistics are needed. */
+export function isPlaceOf(conversation: number): RawBuilder<boolean> {
+  const first = sql`cast(${conversation} as bigint) << 32`;
+  const next = sql`(cast(${conversation} as bigint) + 1) << 32`;
+  return sql<boolean>`place >= (${first}) and place < (${next})`;
+}
+
 export const idOfPlace = sql<number>`place & 4294967295`;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/name.ts';
 import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
-import { boundId, conversationOfPlace, eventIdsMax, idOfPlace, placeOf } from './place.ts';
+import { boundId, conversationsMax, eventIdsMax, idOfPlace, isPlaceOf, placeOf } from './place.ts';
 
 /** An event as stored text, but for its number, which it gets in the transaction. */
 export type EventText = string;
@@ -26,10 +26,10 @@ export interface StoredEvent {
 type Batch = Record<string, number | string>;
 
 function batchOf(size: number) {
-  const place = Array.from({ length: size }, (_, i) => i);
+  const indices = Array.from({ length: size }, (_, i) => i);
   const insert = prepared((q: Queries, batch: Batch) =>
     q.build.insertInto('events').values(
-      place.map((i) => ({
+      indices.map((i) => ({
         place: placeOf(batch['conversation'] as number, batch[`id${i}`] as number),
         json: batch[`json${i}`] as string,
       })),
@@ -57,7 +57,8 @@ export function* insertEvents(
   firstId: number,
   events: readonly EventText[],
 ): Steps<void> {
-  if (firstId + events.length > eventIdsMax) throw new Error('the log is full');
+  if (firstId + events.length > eventIdsMax || conversation >= conversationsMax)
+    throw new Error('there is no place for another event');
   let done = 0;
   for (const { size, insert } of batches[q.kind]) {
     for (; events.length - done >= size; done += size) {
@@ -112,18 +113,19 @@ export const findEnds = read('events.findEnds', function* (q, conversations: rea
   );
 });
 
-/** Finds by their lengths alone how many fit, so that no large event is read in vain. */
+/** Finds by their lengths alone how many fit, so that no large event is read in vain, and none beyond them is looked at. */
 function selectPiece(order: 'asc' | 'desc') {
   return prepared((q: Queries, piece: Piece) => {
-    const within = q.build
-      .selectFrom('events')
-      .where('place', '>=', placeOf(piece.conversation, piece.from))
-      .where('place', '<', placeOf(piece.conversation, piece.below))
-      // Whatever the bounds are: another conversation may be another user's.
-      .where(conversationOfPlace, '=', piece.conversation)
-      .orderBy('place', order);
-    const few = within
+    const from = placeOf(piece.conversation, piece.from);
+    const below = placeOf(piece.conversation, piece.below);
+    // Last, for SQLite goes by the bounds that come first.
+    const own = isPlaceOf(piece.conversation);
+    const log = q.build.selectFrom('events').orderBy('place', order);
+    const few = log
       .select(['place', sql<number>`octet_length(json)`.as('bytes')])
+      .where('place', '>=', from)
+      .where('place', '<', below)
+      .where(own)
       .limit(piece.max)
       .as('few');
     const before = sql<number>`sum(bytes) over (order by place ${sql.raw(order)}) - bytes`;
@@ -135,7 +137,12 @@ function selectPiece(order: 'asc' | 'desc') {
       .selectFrom(counted)
       .select((e) => (order === 'asc' ? e.fn.max('place') : e.fn.min('place')).as('place'))
       .where('before', '<', piece.bytesMax);
-    return within.select([idOfPlace.as('id'), 'json']).where('place', order === 'asc' ? '<=' : '>=', last);
+    const found = log.select([idOfPlace.as('id'), 'json']);
+    const fitting =
+      order === 'asc'
+        ? found.where('place', '>=', from).where('place', '<=', last)
+        : found.where('place', '>=', last).where('place', '<', below);
+    return fitting.where(own);
   });
 }
 

@@ -67,7 +67,10 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
     let bytes = 0;
     let finished = false;
     const read = readAlready.get(payload);
-    if (read !== undefined) return parseAll(read);
+    if (read !== undefined) {
+      readAlready.delete(payload);
+      return parseAll(read);
+    }
 
     function release(): void {
       reading -= bytes;

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openConnection } from '../../test/support/connection.ts';
 import { type Ask, startService, type TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
+import { createDateText } from './readyHead.ts';
 
 describe('the fast lane of GET /api/settings', () => {
   let service: TestService;
@@ -66,7 +67,13 @@ describe('the fast lane of GET /api/settings', () => {
     assert.deepEqual(statuses(), ['200', '200', '401', '200']);
   });
 
-  it('tells the time to the second', async () => {
+  it('tells the time to the second, also when the clock is set back', async () => {
+    let now = 0;
+    const dateText = createDateText(() => now);
+    for (now of [0, 999, 1_000, 61_000, 60_999, 1.7e12]) {
+      const second = Math.floor(now / 1_000) * 1_000;
+      assert.equal(dateText(), new Date(second).toUTCString());
+    }
     const before = Math.floor(Date.now() / 1_000) * 1_000;
     const told = Date.parse((await service.ask('/api/settings')).headers.get('date') ?? '');
     assert.ok(told >= before && told <= Date.now(), String(told));

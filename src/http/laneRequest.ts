@@ -3,7 +3,6 @@
 import { type IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** On a socket: cheaper than a map of them, which the garbage collector would have to walk. */
 const lastHead = Symbol('last head');
 
 type KnownSocket = Socket & { [lastHead]?: Head };
@@ -57,8 +56,11 @@ export class LaneRequest extends IncomingMessage {
     }
     const [only] = this.#pieces;
     const bytes = only !== undefined && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
+    const onBody = this.#onBody;
+    // Node holds on to the request until the connection has another.
+    this.#onBody = undefined;
     this.#pieces = [];
-    this.#onBody(bytes);
+    onBody(bytes);
     return true;
   }
 }

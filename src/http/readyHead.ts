@@ -22,18 +22,23 @@ interface ReadyBody {
 type WithHead = ServerResponse & { _header: string };
 
 const secondMs = 1_000;
-let dateUntil = 0;
-let date = '';
 
-/** As the header has it, made once a second. */
-function dateText(): string {
-  const now = Date.now();
-  if (now >= dateUntil || now < dateUntil - secondMs) {
-    dateUntil = now - (now % secondMs) + secondMs;
-    date = new Date(now).toUTCString();
-  }
-  return date;
+/** The time as the header has it, made once a second. */
+export function createDateText(now = Date.now): () => string {
+  let second = -1;
+  let text = '';
+  return () => {
+    const ms = now();
+    const current = ms - (ms % secondMs);
+    if (current !== second) {
+      second = current;
+      text = new Date(current).toUTCString();
+    }
+    return text;
+  };
 }
+
+const dateText = createDateText();
 
 /** The headers must be our own words: nobody looks at them again. */
 export function readyHead(status: number, headers: Readonly<Record<string, string>>): ReadyHead {
