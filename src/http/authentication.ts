@@ -30,15 +30,20 @@ export interface SentCredential {
   readonly via: KeyKind;
 }
 
-/** `X-Session-API-Key` decides where it is present. */
-export function sentCredential(
-  headers: IncomingHttpHeaders,
-  bearerCounts: boolean,
-): SentCredential | undefined {
+function readCredential(headers: IncomingHttpHeaders, bearerCounts: boolean): SentCredential | undefined {
   const session = headers['x-session-api-key'];
   if (session !== undefined) return { text: String(session), via: 'session' };
   const [, token] = /^Bearer +([^\s]+) *$/i.exec(headers.authorization ?? '') ?? [];
   return bearerCounts && token !== undefined ? { text: token, via: 'bearer' } : undefined;
+}
+
+/** `X-Session-API-Key` decides where it is present. Undefined where there is none that could be good. */
+export function sentCredential(
+  headers: IncomingHttpHeaders,
+  bearerCounts: boolean,
+): SentCredential | undefined {
+  const sent = readCredential(headers, bearerCounts);
+  return sent !== undefined && sent.text.length <= credentialMax ? sent : undefined;
 }
 
 /** Made once per route; calls back at once where the credential is already known. */
@@ -54,8 +59,7 @@ export function createAuthentication(authenticate: Authenticate, wanted: Wanted)
 
   return (headers: IncomingHttpHeaders, done: Done): void => {
     const sent = sentCredential(headers, bearerCounts);
-    const possible = sent !== undefined && sent.text.length <= credentialMax;
-    const found = possible ? authenticate(sent.text, sent.via) : undefined;
+    const found = sent === undefined ? undefined : authenticate(sent.text, sent.via);
     if (found instanceof Promise) found.then((principal) => decide(principal, done), done);
     else decide(found, done);
   };

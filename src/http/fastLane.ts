@@ -26,6 +26,8 @@ export interface Asked {
 
 export interface Lane {
   readonly nextId: () => string;
+  /** Who is answered from then on is told to come back on another connection. */
+  readonly isStopping: () => boolean;
   /** For a request that turns out to be less plain than it looked. */
   readonly answerUsually: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -57,6 +59,7 @@ export function openFastLane(
   const usualWay = server.listeners('request') as Lane['answerUsually'][];
   const lane: Lane = {
     nextId,
+    isStopping,
     answerUsually: (request, response) => {
       for (const listener of usualWay) listener.call(server, request, response);
     },

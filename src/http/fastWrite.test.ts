@@ -124,4 +124,12 @@ describe('the fast lane of POST /api/conversations', () => {
     connection.send(body);
     await until('an answer', () => connection.received().includes('"expected-1"'));
   });
+
+  it('never has a refusal take the place of its answer', async (t) => {
+    const connection = await openConnection(service.url);
+    t.after(connection.close);
+    connection.send(`${wire('{"conversation_id":"before-rubbish"}')}rubbish`);
+    await until('the end', connection.closed);
+    assert.doesNotMatch(connection.received(), /malformed_request/);
+  });
 });

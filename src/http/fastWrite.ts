@@ -53,13 +53,17 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
       run(principal, body, headers)
         .then((value) => JSON.stringify(value))
         .then(
-          (text) => sendReady(response, done, { text, bytes: Buffer.byteLength(text) }, id),
+          (text) => {
+            if (lane.isStopping()) response.shouldKeepAlive = false;
+            sendReady(response, done, { text, bytes: Buffer.byteLength(text) }, id);
+          },
           (error: unknown) => {
+            if (lane.isStopping()) response.shouldKeepAlive = false;
             const { status, headers: own, text } = renderError(error, id, log);
             const length = Buffer.byteLength(text);
             response.writeHead(status, { ...shared, ...own, 'content-length': length, 'x-request-id': id });
             response.end(text);
-            boundUnread(response.socket);
+            boundUnread(response);
           },
         );
     }

@@ -55,5 +55,5 @@ export function sendReady(response: ServerResponse, head: ReadyHead, body: Ready
   else response.writeHead(head.status, { ...head.headers, 'content-length': bytes, 'x-request-id': id });
   // Plain ASCII is the same bytes either way, and cheaper to write as Latin-1.
   response.end(text, bytes === text.length ? 'latin1' : 'utf8');
-  boundUnread(response.socket);
+  boundUnread(response);
 }

@@ -1,6 +1,6 @@
 // The HTTP server: what every request passes before a route sees it, and what every answer carries.
 import { randomBytes } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -67,7 +67,12 @@ function trustedProxies(trust: TrustProxy): false | string[] | ((address: string
 }
 
 /** A connection whose answer is being written. Node keeps it here, and looks at it in its own handler, too. */
-type BusySocket = Socket & { readonly _httpMessage?: { readonly headersSent: boolean } | null };
+type BusySocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+
+/** Whether a refusal would be taken for an answer, or for a part of one, that somebody waits for. */
+function isBusy({ _httpMessage: answer }: BusySocket): boolean {
+  return answer != null && (answer.headersSent || answer.req.complete);
+}
 
 function refusalOf(code: string | undefined): AppError {
   if (code === 'HPE_HEADER_OVERFLOW')
@@ -80,9 +85,7 @@ function refusalOf(code: string | undefined): AppError {
 /** Answers what Node itself could not read as a request, in the shape of all other errors, and closes. */
 function createClientErrorHandler(nextId: () => string) {
   return (thrown: Error & { code?: string }, socket: BusySocket): void => {
-    // In the middle of another answer a client would take it for a part of that.
-    if (thrown.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent)
-      return void socket.destroy();
+    if (thrown.code === 'ECONNRESET' || !socket.writable || isBusy(socket)) return void socket.destroy();
     const error = refusalOf(thrown.code);
     const { status } = statuses[error.code];
     const body = JSON.stringify(errorBody(error, nextId()));
@@ -142,7 +145,7 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     // A request without a body asks with an empty object.
     request.body = {};
     request.response = reply.raw;
-    if (isStopping()) return done(stopping(reply));
+    if (isStopping()) return done(stopping());
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;
     try {
@@ -154,6 +157,10 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     if (cors !== undefined && answerCors(cors, request, reply)) return;
     // Before a body is read that nobody will look at.
     done(request.is404 ? nothingHere(request) : undefined);
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (isStopping()) reply.header('connection', 'close');
+    done();
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
 
@@ -173,8 +180,7 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   return { app, routes };
 }
 
-function stopping(reply: FastifyReply): AppError {
-  reply.header('connection', 'close');
+function stopping(): AppError {
   return new AppError('shutting_down', 'The service is stopping; try again in a moment.', { retryAfterS: 5 });
 }
 

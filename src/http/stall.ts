@@ -1,4 +1,5 @@
 // An end for connections on which nothing moves, whatever they wait for.
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 const stalledMs = 120_000;
@@ -8,7 +9,9 @@ export function boundStall(socket: Socket): void {
   socket.setTimeout(stalledMs);
 }
 
-/** The same, where the client has not read all that it was sent. */
-export function boundUnread(socket: Socket | null): void {
-  if (socket !== null && socket.writableLength > 0) boundStall(socket);
+/** For an answer that was given to Node: bounds it where the client has not read all before it, or not all of it. */
+export function boundUnread(response: ServerResponse): void {
+  const { socket } = response.req;
+  // Behind other answers it has no socket yet.
+  if (response.socket === null || socket.writableLength > 0) boundStall(socket);
 }
