@@ -95,11 +95,10 @@ export function firstEvents(
   replayJson: string | null | undefined,
 ): NewEvent[] {
   const images = request.image_urls ?? [];
-  return [
-    ...(replayJson == null ? [] : readReplay(replayJson)),
-    ...(message === '' && images.length === 0 ? [] : [userMessage(message, images)]),
-    loading,
-  ];
+  const events = replayJson == null ? [] : readReplay(replayJson);
+  if (message !== '' || images.length > 0) events.push(userMessage(message, images));
+  events.push(loading);
+  return events;
 }
 
 /** The first words of the message, or the start of the id where there is no message yet. */

@@ -136,10 +136,16 @@ export function createConversations(options: ConversationsOptions) {
   ): NewConversation {
     const request = normaliseRequest(sent);
     const message = firstMessage(request);
-    const events = firstEvents(message, request, sent.replay_json);
+    const at = timestamp();
+    // Not mapped: a list that was made with its length crosses threads at twice the price.
+    const events: string[] = [];
+    let replayed = 0;
+    for (const event of firstEvents(message, request, sent.replay_json)) {
+      events.push(eventText(event, at));
+      if (event['replayed'] === true) replayed += 1;
+    }
     const { stored, sealed } = sealSecrets(request, principal.userId, id);
     const { trigger, repository, branch, gitProvider } = subjectOf(request, principal.via === 'bearer');
-    const at = timestamp();
     return {
       userId: principal.userId,
       id,
@@ -151,9 +157,8 @@ export function createConversations(options: ConversationsOptions) {
       gitProvider,
       request: JSON.stringify(stored),
       sealed,
-      // Not mapped: a list that was made with its length crosses threads at twice the price.
-      events: Array.from(events, (event) => eventText(event, at)),
-      replayed: events.filter((event) => event['replayed'] === true).length,
+      events,
+      replayed,
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };

@@ -50,22 +50,21 @@ export function fastWrite<Body>({ url, scope, body: schema, log, run }: FastWrit
 
     function answer(body: Body): void {
       const id = lane.nextId();
-      run(principal, body, headers)
-        .then((value) => JSON.stringify(value))
-        .then(
-          (text) => {
-            if (lane.isStopping()) response.shouldKeepAlive = false;
-            sendReady(response, done, { text, bytes: Buffer.byteLength(text) }, id);
-          },
-          (error: unknown) => {
-            if (lane.isStopping()) response.shouldKeepAlive = false;
-            const { status, headers: own, text } = renderError(error, id, log);
-            const length = Buffer.byteLength(text);
-            response.writeHead(status, { ...shared, ...own, 'content-length': length, 'x-request-id': id });
-            response.end(text);
-            boundUnread(response);
-          },
-        );
+      run(principal, body, headers).then(
+        (value) => {
+          if (lane.isStopping()) response.shouldKeepAlive = false;
+          const text = JSON.stringify(value);
+          sendReady(response, done, { text, bytes: Buffer.byteLength(text) }, id);
+        },
+        (error: unknown) => {
+          if (lane.isStopping()) response.shouldKeepAlive = false;
+          const { status, headers: own, text } = renderError(error, id, log);
+          const length = Buffer.byteLength(text);
+          response.writeHead(status, { ...shared, ...own, 'content-length': length, 'x-request-id': id });
+          response.end(text);
+          boundUnread(response);
+        },
+      );
     }
 
     request.takeBody((bytes) => {
