@@ -48,6 +48,8 @@ export type ToThread =
   | { readonly type: 'close' };
 
 const busyTimeoutMs = 5_000;
+/** Filled as needed. It holds the ids of a million conversations: a random one lies on any page of their index. */
+const pageCacheKib = 131_072;
 const foreignChangePollMs = 200;
 
 if (parentPort === null) throw new Error('sqliteThread.ts runs as a worker thread only');
@@ -58,7 +60,7 @@ const byName = new Map(transactions.map((t) => [t.name, t]));
 
 const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
 database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;
-  pragma wal_autocheckpoint = ${forcedFrames}; pragma cache_size = -65536; pragma temp_store = memory`);
+  pragma wal_autocheckpoint = ${forcedFrames}; pragma cache_size = -${pageCacheKib}; pragma temp_store = memory`);
 
 const queries = createSqliteQueries();
 const { statement, execute, drive, forget } = createSqliteDriver(database);
