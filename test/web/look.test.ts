@@ -1,31 +1,11 @@
 // Every screen is usable by everybody: in both colours, on a phone, by keys alone, in both languages.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { noBrowser } from '../support/chromium.ts';
 import { type Runs, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
+import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function faultsOf(page: Page): Promise<string[]> {
-  // Colours that are still changing would be measured.
-  await page.evaluate(
-    'Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished))',
-  );
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ violations: Violation[] }>(
-    "axe.run({ resultTypes: ['violations'] })",
-  );
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
-  );
-}
 
 async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: Runs; id: string }> {
   const runs = await startRuns({ settings: { confirmation_mode: true, llm_model: null } }, t);
@@ -57,13 +37,12 @@ describe('every screen', { skip: noBrowser }, () => {
       await page.getByLabel('Session key').waitFor();
       const faults: string[] = [];
       const look = async (name: string) => {
-        faults.push(...(await faultsOf(page)).map((fault) => `${name}: ${fault}`));
+        faults.push(...(await faultsOf(page, name)));
         await page.setViewportSize({ width: 320, height: 640 });
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (width > 320) faults.push(`${name}: ${width} px wide`);
         // On a phone other things are shown, or elsewhere; the colours are the same.
-        if (colorScheme === 'light')
-          faults.push(...(await faultsOf(page)).map((fault) => `${name}, small: ${fault}`));
+        if (colorScheme === 'light') faults.push(...(await faultsOf(page, `${name}, small`)));
         await page.setViewportSize({ width: 1280, height: 860 });
       };
       await look('sign in');

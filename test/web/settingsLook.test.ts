@@ -1,26 +1,11 @@
 // Every section of the settings is usable by everybody: in both colours, on a phone, by keys alone, in German.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../support/chromium.ts';
 import { startService } from '../support/service.ts';
+import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function faultsOf(page: Page, name: string, rules: object = {}): Promise<string[]> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ violations: Violation[] }>(
-    `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...rules })})`,
-  );
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${name}: ${id}: ${html.slice(0, 200)}\n${failureSummary}`),
-  );
-}
 
 const excessOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 
