@@ -7,11 +7,16 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
+// Colours that are still changing would be measured. One that is broken off may be followed by another.
+const settle = `(async () => {
+  const running = () => document.getAnimations()
+    .filter((a) => a.playState === 'running' && a.effect.getTiming().iterations !== Infinity);
+  for (let found = running(); found.length > 0; found = running())
+    await Promise.allSettled(found.map((a) => a.finished));
+})()`;
+
 export async function faultsOf(page: Page, name: string, rules: object = {}): Promise<string[]> {
-  // Colours that are still changing would be measured.
-  await page.evaluate(
-    'Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished))',
-  );
+  await page.evaluate(settle);
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
     `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...rules })})`,
