@@ -15,6 +15,7 @@ import { inspect } from '../../test/support/inspect.ts';
 import { until } from '../../test/support/until.ts';
 import { createConversation, findCreated } from '../conversations/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
+import { conversationsMax } from '../events/place.ts';
 import { readEvents } from '../events/store.ts';
 import { findKey } from '../keys/store.ts';
 import { deleteConversation } from '../lifecycle/store.ts';
@@ -184,6 +185,12 @@ for (const kind of databaseKinds) {
       assert.deepEqual({ ...event }, { id: 0, json: '{"id":0,"n":1}' });
       await database.run(deleteConversation, { userId: user.id, id: 'c', at: '' });
       assert.deepEqual(await database.run(readEvents, piece), []);
+      // To the very last one that has a place; the next is refused, and nothing of it is stored.
+      for (let i = made.key + 1; i < conversationsMax; i++) await of(`c${i}`);
+      const last = { ...piece, conversation: conversationsMax - 1 };
+      assert.equal((await database.run(readEvents, last)).length, 1);
+      await assert.rejects(of('beyond'));
+      assert.deepEqual(await inspect(database, "select id from conversations where id = 'beyond'"), []);
     });
 
     it('deletes the events of one conversation alone', async (t) => {

@@ -4,8 +4,8 @@ import { type RawBuilder, sql } from 'kysely';
 
 /** Ids are below this. */
 export const eventIdsMax = 2 ** 32 - 1;
-/** Conversations are numbered below this. */
-export const conversationsMax = 2 ** 31;
+/** Conversations are numbered below this: the place after the last of one must be a number, too. */
+export const conversationsMax = 2 ** 31 - 1;
 
 /** An id as far as there may be one: beyond that, a place would be another conversation's. */
 export function boundId(id: number): number {

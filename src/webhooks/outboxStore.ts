@@ -93,7 +93,7 @@ const selectAnyWaiting = prepared((q: Queries, _: object) =>
 
 /** Webhooks with messages to send: the longest waiting of each user, then the second of each, and so on. */
 export const listDue = read('deliveries.listDue', function* (q, max: number): Steps<DueWebhook[]> {
-  // Mostly there are none, and to find that out so costs a tenth.
+  // Mostly there are none, which needs none of the stepping.
   if ((yield* one(selectAnyWaiting(q, {}))) === undefined) return [];
   return yield* rows(selectDue(q, { max }));
 });
