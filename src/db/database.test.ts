@@ -243,6 +243,24 @@ for (const kind of databaseKinds) {
         ],
       );
     });
+
+    it('knows the agents of conversations of an older version by their sessions', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'ada');
+      for (const id of ['a', 'b']) await database.run(createConversation, newConversation(user.id, id));
+      await execute(database, [
+        "update conversations set agent_session = 'codex session 1' where id = 'a'",
+        'alter table conversations drop column agent',
+        "delete from migrations where name = '0008-conversation-agent'",
+      ]);
+      const again = await openConfiguredDatabase(database, () => {});
+      await again.close();
+      const rows = await inspect(database, 'select agent from conversations order by id');
+      assert.deepEqual(
+        rows.map((row) => row['agent']),
+        ['codex', null],
+      );
+    });
   });
 }
 

@@ -7,6 +7,7 @@ import { webhooks } from './migrations/0004-webhooks.ts';
 import { runs } from './migrations/0005-runs.ts';
 import { usage } from './migrations/0006-usage.ts';
 import { eventPlaces } from './migrations/0007-event-places.ts';
+import { conversationAgent } from './migrations/0008-conversation-agent.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -22,6 +23,7 @@ export const migrations: readonly Migration[] = [
   runs,
   usage,
   eventPlaces,
+  conversationAgent,
 ];
 
 const advisoryLock = 7_265_108;

@@ -56,6 +56,8 @@ export interface Tables {
     claimed_at: number | null;
     /** Last progress of the run. */
     active_at: number | null;
+    /** The id of the agent that works on it, from its first session on. */
+    agent: string | null;
     /** The agent's own name for the session, by which it can be resumed. */
     agent_session: string | null;
     /** The machine that has the workspace. */

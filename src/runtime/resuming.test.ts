@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { databaseKinds } from '../../test/support/databases.ts';
+import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 
@@ -65,6 +67,55 @@ for (const kind of databaseKinds) {
       await service.ask('/api/settings', { json: { agent: 'fake' } });
       await start(id);
       assert.deepEqual(await turns(id, 1), ['hello']);
+    });
+
+    it('keeps its agent when the settings name another, and a new one takes that', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const { service, create, turns, stop, reaches, say } = runs;
+      const id = await create('remember the milk\nsay noted');
+      await turns(id, 1);
+      await stop(id);
+      await reaches(id, 'STOPPED');
+      await service.ask('/api/settings', { json: { agent: 'absent' } });
+      await say(id, 'recall');
+      await untilSaid(runs, id, 'I remember the milk');
+      const other = await reaches(await create('say hello'), 'STOPPED');
+      assert.equal(other.stop_reason?.code, 'agent_missing');
+    });
+
+    it('names its agent where that is no longer known, whatever the settings say', async (t) => {
+      const place = await createPlace(kind);
+      const first = await startRuns({ place }, t);
+      const id = await first.create('say hello');
+      await first.turns(id, 1);
+      await first.stop(id);
+      await first.reaches(id, 'STOPPED');
+      await first.service.stop();
+      writeFileSync(join(place.dataDir, 'agents.json'), '{"agents":[]}');
+
+      const second = await startRuns({ place, settings: { agent: 'builtin' } }, t);
+      t.after(() => place.remove());
+      await second.start(id);
+      const { stop_reason: reason } = await second.reaches(id, 'STOPPED');
+      assert.equal(reason?.code, 'agent_missing');
+      assert.match(reason?.message ?? '', /no agent named "fake".*This conversation keeps its agent/);
+    });
+  });
+
+  describe(`a conversation in mid-turn on ${kind}`, () => {
+    it('keeps its agent when the service starts again and the settings name another', async (t) => {
+      const place = await createPlace(kind);
+      const first = await startRuns({ place }, t);
+      const id = await first.create('remember the milk\nsay noted\nrun echo done\nhang');
+      await untilSaid(first, id, 'noted');
+      await first.service.ask('/api/settings', { json: { agent: 'absent' } });
+      await first.service.stop();
+
+      const second = await startRuns({ place, settings: { agent: 'absent' } }, t);
+      t.after(() => place.remove());
+      await second.turns(id, 2);
+      await second.say(id, 'recall');
+      await untilSaid(second, id, 'I remember the milk');
     });
   });
 

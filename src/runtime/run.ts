@@ -99,6 +99,7 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     to: 'RUNNING',
     events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
     progress: {
+      agent: place.agent.profile.id,
       agent_session: sessionText({ agent: place.agent.profile.id, sessionId: session.sessionId }),
       workspace_node: nodeId,
     },

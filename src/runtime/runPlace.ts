@@ -85,10 +85,14 @@ export interface RunPlace {
   close(): Promise<void>;
 }
 
-async function chooseRunAgent({ profiles }: PlaceParts, { settings }: RunInputs) {
-  const choice = await chooseAgent(profiles, settings.agent);
-  if (choice.missing !== undefined) throw new RunEnd('agent_missing', choice.missing);
-  return choice;
+/** A conversation keeps the agent of its first session, whatever the settings say later. */
+async function chooseRunAgent({ profiles }: PlaceParts, { conversation, inputs }: RunScene) {
+  const kept = conversation.agent;
+  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent);
+  if (choice.missing === undefined) return choice;
+  const why =
+    kept === null ? '' : ' This conversation keeps its agent; a new one takes that of your settings.';
+  throw new RunEnd('agent_missing', `${choice.missing}${why}`);
 }
 
 async function chooseSandbox({ sandboxes }: PlaceParts, { id, name }: Profile): Promise<Chosen> {
@@ -176,7 +180,7 @@ function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
   const { runId, conversation, inputs, signal } = scene;
-  const agent = await chooseRunAgent(parts, inputs);
+  const agent = await chooseRunAgent(parts, scene);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
   const image = chooseImage(parts, inputs);
   const remote = findRunRemote(parts, scene);

@@ -35,6 +35,8 @@ export interface ClaimedConversation {
   readonly repository: string | null;
   readonly branch: string | null;
   readonly git_provider: string | null;
+  /** The id of the agent that it keeps; null: it has had no session yet. */
+  readonly agent: string | null;
   readonly agent_session: string | null;
   readonly workspace_node: string | null;
   readonly heard: number;
@@ -56,6 +58,7 @@ const claimedColumns = [
   'repository',
   'branch',
   'git_provider',
+  'agent',
   'agent_session',
   'workspace_node',
   'heard',
@@ -175,6 +178,7 @@ export const renewRun = write('runtime.renew', function* (q, run: Run & { leaseM
 
 /** How far the run has got with its agent. */
 export interface RunProgress {
+  readonly agent?: string;
   readonly agent_session?: string;
   readonly workspace_node?: string;
   readonly heard?: number;
