@@ -60,12 +60,12 @@ function createRates({ rateLimit, createLimit }: Config) {
   const requests = createRateLimiter({
     count: rateLimit,
     perMs: 1_000,
-    what: `${rateLimit} requests a second`,
+    limit: `This key may make ${rateLimit} requests a second`,
   });
   const creations = createRateLimiter({
     count: createLimit,
     perMs: 60_000,
-    what: `${createLimit} conversations a minute`,
+    limit: `This key may make ${createLimit} conversations a minute`,
   });
   return { requests, creations };
 }

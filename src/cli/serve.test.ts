@@ -20,17 +20,27 @@ const app: App = {
 const config = readConfig({ PARLEY_DATA_DIR: '/tmp/parley-banner' });
 
 describe('the banner', () => {
-  it('has a link that signs in on the first start, and the bare address later', () => {
-    const file = '/tmp/parley-banner/owner.key';
-    const first = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config);
+  const file = '/tmp/parley-banner/owner.key';
+
+  it('shows the new owner key and a sign-in link to a terminal, and the bare address later', () => {
+    const first = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config, true);
+    assert.match(first, /^ {2}Owner key: pk_made$/m);
     assert.match(first, /^ {2}Open http:\/\/127\.0\.0\.1:3000\/#key=pk_made$/m);
-    const later = banner({ ...app, ownerKey: { made: undefined, usable: true, file } }, config);
+    const later = banner({ ...app, ownerKey: { made: undefined, usable: true, file } }, config, true);
     assert.match(later, /^ {2}Open http:\/\/127\.0\.0\.1:3000\/$/m);
     assert.doesNotMatch(later, /pk_/);
   });
 
+  it('names the file of the owner key, and not the key, where the output is not a terminal', () => {
+    const shown = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config, false);
+    assert.doesNotMatch(shown, /pk_made/);
+    assert.ok(shown.includes(`Owner key: written to ${file}`));
+    assert.ok(shown.includes(`X-Session-API-Key: $(cat ${file})`));
+    assert.match(shown, /settings set llm_api_key/);
+  });
+
   it('names the public address where there is one', () => {
-    const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }));
+    const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }), true);
     assert.match(shown, /^ {2}Open https:\/\/parley\.example\.com\/$/m);
   });
 });

@@ -28,11 +28,26 @@ function shownFile(file: string): string {
   return short.startsWith('..') ? file : `./${short}`;
 }
 
-/** How to write the owner's key in a shell: itself on the first start, where to find it later. */
-function keyForShell(app: App, config: Config): string {
+/** How to write the owner's key in a shell: the key itself where it is shown, otherwise a command that reads its file. */
+function keyForShell(app: App, config: Config, shownKey: string | undefined): string {
   if (config.sessionApiKey !== undefined) return '$SESSION_API_KEY';
-  const { made, usable = false, file = '' } = app.ownerKey ?? {};
-  return made ?? (usable ? `$(cat ${shownFile(file)})` : '$KEY');
+  const { usable = false, file = '' } = app.ownerKey ?? {};
+  return shownKey ?? (usable ? `$(cat ${shownFile(file)})` : '$KEY');
+}
+
+/** What the banner says about the owner's key: on the first start, and where the key was lost. */
+function ownerKeyLines({ ownerKey }: App, shownKey: string | undefined): string[] {
+  if (ownerKey === undefined) return [];
+  const file = shownFile(ownerKey.file);
+  if (shownKey !== undefined)
+    return [
+      '',
+      `  Owner key: ${shownKey}`,
+      `  It is shown only this once. ${file} keeps it, readable by you alone.`,
+    ];
+  if (ownerKey.made !== undefined) return ['', `  Owner key: written to ${file}, readable by you alone.`];
+  if (ownerKey.usable) return [];
+  return ['', '  KEY stands for your session key. "./parley keys create --scope all" makes a new one.'];
 }
 
 /** A worker answers for its health alone. */
@@ -58,30 +73,21 @@ function modelHint({ dataDir }: Config): string[] {
   ];
 }
 
-export function banner(app: App, config: Config): string {
+/** The start message. Only a terminal gets the new owner key: other outputs are often logs that are kept and shared. */
+export function banner(app: App, config: Config, isTerminal: boolean): string {
   if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;
-  const key = keyForShell(app, config);
+  const isFirstStart = app.ownerKey?.made !== undefined;
+  const shownKey = isTerminal ? app.ownerKey?.made : undefined;
+  const key = keyForShell(app, config, shownKey);
   const token = config.authToken === undefined ? key : '$PARLEY_AUTH_TOKEN';
-  const made = app.ownerKey?.made;
-  const lost = app.ownerKey !== undefined && !app.ownerKey.usable;
-  const about =
-    made === undefined
-      ? lost
-        ? ['', '  KEY stands for your session key. "./parley keys create --scope all" makes a new one.']
-        : []
-      : [
-          '',
-          `  Owner key: ${made}`,
-          `  It is shown this once, and kept in ${shownFile(app.ownerKey?.file ?? '')} for you alone.`,
-        ];
   const work = config.role === 'api' ? apiOnly(app) : app.sandbox;
   return [
     `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
-    ...about,
+    ...ownerKeyLines(app, shownKey),
     `  ${work}`,
     '',
-    `  Open ${address}/${made === undefined ? '' : `#key=${made}`}`,
+    `  Open ${address}/${shownKey === undefined ? '' : `#key=${shownKey}`}`,
     '',
     '  Full settings:',
     `    curl ${address}/api/settings -H "X-Session-API-Key: ${key}"`,
@@ -90,7 +96,7 @@ export function banner(app: App, config: Config): string {
     '  A conversation:',
     `    curl ${address}/api/conversations -H "X-Session-API-Key: ${key}" \\`,
     `      -H "Content-Type: application/json" -d '{"initial_user_msg": "Hello"}'`,
-    ...(made === undefined ? [] : modelHint(config)),
+    ...(isFirstStart ? modelHint(config) : []),
     '',
     `  Reference: ${address}/docs    Stop: Ctrl-C`,
     '',
@@ -125,7 +131,7 @@ async function run(argv: readonly string[]): Promise<number> {
     },
   });
   const takeBack = announce(app, config, logger);
-  process.stdout.write(banner(app, config));
+  process.stdout.write(banner(app, config, process.stdout.isTTY === true));
   settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
   // A second signal changes nothing.

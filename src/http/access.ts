@@ -8,7 +8,8 @@ export type Access =
   | { readonly public: true }
   | {
       readonly public: false;
-      readonly scope: Scope;
+      /** Undefined: any valid key will do. */
+      readonly scope: Scope | undefined;
       /** A bearer token is enough; otherwise only X-Session-API-Key is looked at. */
       readonly bearer: boolean;
       /** The handler decides what a caller over its rate may still do, because a safe retry must pass. */
@@ -23,6 +24,9 @@ export function needs(
 ): Access {
   return { public: false, scope, bearer, limitedByHandler };
 }
+
+/** Open to every session key, whatever its scopes. */
+export const needsKey: Access = { public: false, scope: undefined, bearer: false, limitedByHandler: false };
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -10,7 +10,7 @@ export type Authenticate = (
 ) => Principal | undefined | Promise<Principal | undefined>;
 
 interface Wanted {
-  readonly scope: Scope;
+  readonly scope: Scope | undefined;
   readonly bearer: boolean;
   readonly acceptBearer: boolean;
 }
@@ -24,6 +24,11 @@ export const unauthorized = new AppError(
   'A valid key is needed: send it as X-Session-API-Key (or, to read settings, a token as Authorization: Bearer).',
   { headers: { 'www-authenticate': 'X-Session-API-Key realm="parley", Bearer realm="parley"' } },
 );
+
+/** Whether a request tries to authenticate at all. */
+export function carriesCredential(headers: IncomingHttpHeaders): boolean {
+  return headers['x-session-api-key'] !== undefined || headers.authorization !== undefined;
+}
 
 export interface SentCredential {
   readonly text: string;
@@ -53,7 +58,7 @@ export function createAuthentication(authenticate: Authenticate, wanted: Wanted)
 
   function decide(principal: Principal | undefined, done: Done): void {
     if (principal === undefined) done(unauthorized);
-    else if (!principal.scopes.has(wanted.scope)) done(lacksScope);
+    else if (wanted.scope !== undefined && !principal.scopes.has(wanted.scope)) done(lacksScope);
     else done(undefined, principal);
   }
 

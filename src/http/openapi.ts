@@ -83,8 +83,9 @@ function examplesOf(examples: Readonly<Record<string, unknown>> | undefined): Js
 
 function security(access: Access): Json[] {
   if (access.public) return [];
-  const session = { session_key: [access.scope] };
-  return access.bearer ? [session, { bearer_token: [access.scope] }] : [session];
+  const scopes = access.scope === undefined ? [] : [access.scope];
+  const session = { session_key: scopes };
+  return access.bearer ? [session, { bearer_token: scopes }] : [session];
 }
 
 function errorResponses(route: DeclaredRoute, error: Json): Json {

@@ -5,7 +5,7 @@ import { createRateLimiter } from './rates.ts';
 describe('createRateLimiter', () => {
   function limiter(count: number) {
     let time = 1_000_000;
-    const rates = createRateLimiter({ count, perMs: 1_000, what: `${count} a second` }, () => time);
+    const rates = createRateLimiter({ count, perMs: 1_000, limit: `${count} a second` }, () => time);
     return { rates, pass: (ms: number) => (time += ms) };
   }
 

@@ -1,4 +1,5 @@
-// How often one key may ask: a bucket of tokens per key that refills steadily. Counted per process.
+// How often one key may make requests, or one address may fail to authenticate: a bucket of tokens each, which
+// refills steadily. Counted per process.
 import { AppError } from '../errors.ts';
 
 const bucketsMax = 10_000;
@@ -18,13 +19,14 @@ export interface RateLimiter {
 export interface Rate {
   readonly count: number;
   readonly perMs: number;
-  readonly what: string;
+  /** The limit as the beginning of a sentence, such as "This key may make 100 requests a second". */
+  readonly limit: string;
 }
 
 const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
 
 /** A limiter for `count` in `perMs`, with bursts of as many; a count of 0 never limits. */
-export function createRateLimiter({ count, perMs, what }: Rate, now: () => number = Date.now): RateLimiter {
+export function createRateLimiter({ count, perMs, limit }: Rate, now = () => performance.now()): RateLimiter {
   if (count === 0) return unlimited;
   const buckets = new Map<string, Bucket>();
   const msPerToken = perMs / count;
@@ -50,7 +52,7 @@ export function createRateLimiter({ count, perMs, what }: Rate, now: () => numbe
         return undefined;
       }
       const waitS = Math.max(1, Math.ceil(((1 - bucket.tokens) * msPerToken) / 1_000));
-      return new AppError('rate_limited', `This key may make ${what}; try again in ${waitS} s.`, {
+      return new AppError('rate_limited', `${limit}; try again in ${waitS} s.`, {
         retryAfterS: waitS,
         headers: {
           'ratelimit-limit': String(count),

@@ -19,7 +19,8 @@ import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { validatorCompiler } from '../validation.ts';
 import type { Access } from './access.ts';
-import { type Authenticate, createAuthentication } from './authentication.ts';
+import { type Authenticate, carriesCredential, createAuthentication } from './authentication.ts';
+import { type AuthFailures, createAuthFailures } from './authFailures.ts';
 import { createBodyParser } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { errorBody, jsonType, sendError, statuses } from './errors.ts';
@@ -164,7 +165,8 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
 
-  const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options));
+  const failures = createAuthFailures(logger);
+  const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options, failures));
   app.setNotFoundHandler((request, reply) => sendError(nothingHere(request), request, reply));
 
   function nothingHere(request: FastifyRequest): AppError {
@@ -206,7 +208,11 @@ function answerCors(origin: string, request: FastifyRequest, reply: FastifyReply
 }
 
 /** What stands before one route: the credential, its scope and its rate. */
-function accessHook(access: Access, options: ServerOptions): onRequestHookHandler | undefined {
+function accessHook(
+  access: Access,
+  options: ServerOptions,
+  failures: AuthFailures,
+): onRequestHookHandler | undefined {
   if (access.public) return undefined;
   const authentication = createAuthentication(options.authenticate, {
     ...access,
@@ -214,13 +220,25 @@ function accessHook(access: Access, options: ServerOptions): onRequestHookHandle
   });
   return (request, _reply, done) => {
     authentication(request.headers, (error, principal) => {
-      if (principal === undefined) return done(error);
+      if (principal === undefined) return done(refusal(error, request, failures));
       request.principal = principal;
       const over = options.requestRates.take(principal.keyId);
       if (access.limitedByHandler) request.overRate = over;
       done(access.limitedByHandler ? undefined : over);
     });
   };
+}
+
+/** The error for a request without a principal. Only a credential that was sent and refused counts as a failure. */
+function refusal(
+  error: Error | undefined,
+  request: FastifyRequest,
+  failures: AuthFailures,
+): Error | undefined {
+  const isRefused = error instanceof AppError && error.code === 'unauthorized';
+  if (!isRefused || !carriesCredential(request.headers)) return error;
+  const route = `${request.method} ${request.routeOptions.url ?? '(none)'}`;
+  return failures.record({ address: request.ip, route, requestId: request.id }) ?? error;
 }
 
 function logRequests(app: Server): void {

@@ -1,5 +1,5 @@
 // Examples for the API reference. They pass the schemas; a test holds them to it.
-import { type CreatedKey, type NewKey, sessionScopes } from './schema.ts';
+import { type CreatedKey, type Me, type NewKey, sessionScopes } from './schema.ts';
 
 export const newKeyExample: NewKey = { name: 'laptop', expires_at: '2030-01-31T12:00:00Z' };
 
@@ -14,4 +14,12 @@ export const createdKeyExample: CreatedKey = {
   last_used_at: null,
   revoked_at: null,
   key: 'pk_3f9c1b7e5d2a4c60_…',
+};
+
+export const meExample: Me = {
+  user: createdKeyExample.user,
+  key_id: createdKeyExample.id,
+  key_name: createdKeyExample.name,
+  scopes: createdKeyExample.scopes,
+  expires_at: createdKeyExample.expires_at,
 };

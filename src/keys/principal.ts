@@ -1,13 +1,25 @@
 // Who is asking: a user, and what the credential of this request allows.
-import type { KeyKind, Scope } from './schema.ts';
+import type { KeyKind, Me, Scope } from './schema.ts';
 
 export interface Principal {
   readonly userId: number;
   readonly userName: string;
   readonly keyId: string;
+  readonly keyName: string;
   /** How the credential was sent, which decides what settings show. */
   readonly via: KeyKind;
   readonly scopes: ReadonlySet<Scope>;
   /** When the credential ends, in milliseconds; Infinity where it does not. */
   readonly expiresAt: number;
+}
+
+/** What the holder of a credential may know about it. */
+export function describePrincipal({ userName, keyId, keyName, scopes, expiresAt }: Principal): Me {
+  return {
+    user: userName,
+    key_id: keyId,
+    key_name: keyName,
+    scopes: [...scopes],
+    expires_at: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
+  };
 }

@@ -36,6 +36,21 @@ for (const kind of databaseKinds) {
       assert.ok(!list.text.includes(body.key) && !list.text.includes('hash'));
     });
 
+    it('says whose key it is, whatever its scopes', async () => {
+      const { body } = await make({ name: 'reader', user: 'ada', scopes: ['conversations:read'] });
+      const { status, body: me } = await service.ask('/api/me', { key: body.key });
+      assert.equal(status, 200);
+      assert.deepEqual(me, {
+        user: 'ada',
+        key_id: body.id,
+        key_name: 'reader',
+        scopes: ['conversations:read'],
+        expires_at: null,
+      });
+      assert.equal((await service.ask('/api/me', { key: null })).status, 401);
+      assert.equal((await service.ask('/api/me', { key: null, bearer: body.key })).status, 401);
+    });
+
     it('stores the hash of a key and not the key', async () => {
       const { body } = await make({ name: 'hashed' });
       const rows = await inspect(service.place, `select * from keys where id = '${body.id}'`);

@@ -1,14 +1,30 @@
-// POST, GET and DELETE /api/keys.
+// GET /api/me, and POST, GET and DELETE /api/keys.
 import Type from 'typebox';
-import { needs } from '../http/access.ts';
+import { needs, needsKey } from '../http/access.ts';
 import type { Server } from '../http/server.ts';
-import { createdKeyExample, newKeyExample } from './examples.ts';
-import { CreatedKey, KeyList, KeyRecord, NewKey } from './schema.ts';
+import { createdKeyExample, meExample, newKeyExample } from './examples.ts';
+import { describePrincipal } from './principal.ts';
+import { CreatedKey, KeyList, KeyRecord, Me, NewKey } from './schema.ts';
 import type { Keys } from './service.ts';
 
 const KeyId = Type.Object({ id: Type.String({ maxLength: 64, description: 'Id of the key.' }) });
 
 export function keyRoutes(app: Server, keys: Keys): void {
+  app.get(
+    '/api/me',
+    {
+      config: { access: needsKey, document: { responseExamples: { laptop: meExample } } },
+      schema: {
+        tags: ['Keys'],
+        operationId: 'getMe',
+        summary: 'Show whose key this is',
+        description: 'Any session key may ask, whatever its scopes.',
+        response: { 200: Me },
+      },
+    },
+    async (request) => describePrincipal(request.principal),
+  );
+
   app.post(
     '/api/keys',
     {

@@ -69,6 +69,18 @@ export const CreatedKey = Type.Object(
 );
 export type CreatedKey = Type.Static<typeof CreatedKey>;
 
+export const Me = Type.Object(
+  {
+    user: Type.String({ description: 'Whose key this is.' }),
+    key_id: Type.String(),
+    key_name: Type.String({ description: 'The name the key was created with.' }),
+    scopes: Type.Array(oneOf(scopes)),
+    expires_at: orNull(time()),
+  },
+  { $id: 'Me', additionalProperties: false },
+);
+export type Me = Type.Static<typeof Me>;
+
 export const KeyList = Type.Object(
   { keys: Type.Array(KeyRecord) },
   { $id: 'KeyList', additionalProperties: false },

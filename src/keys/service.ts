@@ -42,6 +42,7 @@ export type Keys = ReturnType<typeof createKeys>;
 
 interface KeyFacts {
   readonly id: string;
+  readonly name: string;
   readonly userId: number;
   readonly userName: string;
   readonly scopes: readonly Scope[];
@@ -103,7 +104,7 @@ export function createKeys(options: KeysOptions) {
 
   function principalsOf(row: KeyFacts) {
     const { userId, userName, expiresAt } = row;
-    const known = { userId, userName, keyId: row.id, expiresAt };
+    const known = { userId, userName, keyId: row.id, keyName: row.name, expiresAt };
     const held = new Set(row.scopes);
     const readOnly = new Set(bearerScopes.filter((scope) => held.has(scope)));
     return {
@@ -113,13 +114,20 @@ export function createKeys(options: KeysOptions) {
   }
 
   function presetKeys({ sessionApiKey, authToken }: KeysOptions): CachedKey[] {
-    const make = (id: string, kind: KeyKind, text: string, held: readonly Scope[]): CachedKey => ({
+    const make = (
+      id: string,
+      name: string,
+      kind: KeyKind,
+      text: string,
+      held: readonly Scope[],
+    ): CachedKey => ({
       hash: hashBytes(text),
       kind,
       expiresAt: Number.POSITIVE_INFINITY,
       revoked: false,
       principals: principalsOf({
         id,
+        name,
         userId: owner.id,
         userName: owner.name,
         scopes: held,
@@ -127,10 +135,12 @@ export function createKeys(options: KeysOptions) {
       }),
     });
     return [
-      ...(sessionApiKey === undefined ? [] : [make('environment-session', 'session', sessionApiKey, scopes)]),
+      ...(sessionApiKey === undefined
+        ? []
+        : [make('environment-session', 'SESSION_API_KEY', 'session', sessionApiKey, scopes)]),
       ...(authToken === undefined || authToken === sessionApiKey
         ? []
-        : [make('environment-token', 'bearer', authToken, bearerScopes)]),
+        : [make('environment-token', 'PARLEY_AUTH_TOKEN', 'bearer', authToken, bearerScopes)]),
     ];
   }
 
@@ -142,6 +152,7 @@ export function createKeys(options: KeysOptions) {
       revoked: row.revoked_at !== null,
       principals: principalsOf({
         id: row.id,
+        name: row.name,
         userId: row.user_id,
         userName: row.user,
         scopes: JSON.parse(row.scopes) as Scope[],

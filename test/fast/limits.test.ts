@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
+import { failuresPerMinuteMax } from '../../src/http/authFailures.ts';
 import { startService } from '../support/service.ts';
 
 interface RawAnswer {
@@ -72,6 +73,41 @@ describe('rates', () => {
       Array.from({ length: 150 }, () => service.ask('/api/conversations', { json: {} })),
     );
     assert.ok(answers.every(({ status }) => status === 200));
+  });
+});
+
+describe('failed authentications', () => {
+  it('are refused with 429 after too many, while valid keys pass, and no key is logged', async (t) => {
+    const service = await startService({}, t);
+    const { body: unused } = await service.ask('/api/keys', { json: { name: 'unused so far' } });
+    const wrongKey = 'pk_0123456789abcdef_CANARYcanaryCANARYcanaryCANARYcanaryCANARYc';
+    const statuses = new Map<number, number>();
+    for (let i = 0; i < failuresPerMinuteMax + 20; i++) {
+      const { status, body } = await service.ask('/api/settings', {
+        key: i % 2 === 0 ? wrongKey : 'CANARY-short',
+      });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 429) assert.equal(body.code, 'rate_limited');
+    }
+    assert.ok((statuses.get(401) ?? 0) >= failuresPerMinuteMax, `${[...statuses]}`);
+    assert.ok((statuses.get(429) ?? 0) > 0, `${[...statuses]}`);
+    for (const key of [service.key, unused.key])
+      assert.equal((await service.ask('/api/settings', { key })).status, 200);
+    // A request without a credential is not an attempt.
+    assert.equal((await service.ask('/api/settings', { key: null })).status, 401);
+    assert.match(service.logs(), /"authentication failed"/);
+    assert.match(service.logs(), /"too many failed authentications"/);
+    assert.match(service.logs(), /"address":"127\.0\.0\.1","route":"GET \/api\/settings"/);
+    assert.doesNotMatch(service.logs(), /CANARY/);
+  });
+
+  it('are counted by the address that a trusted proxy names', async (t) => {
+    const service = await startService({ env: { PARLEY_TRUST_PROXY: '1' } }, t);
+    const fail = (address: string) =>
+      service.ask('/api/settings', { key: 'wrong-key', headers: { 'x-forwarded-for': address } });
+    for (let i = 0; i < failuresPerMinuteMax + 5; i++) await fail('192.0.2.1');
+    assert.equal((await fail('192.0.2.1')).status, 429);
+    assert.equal((await fail('192.0.2.2')).status, 401);
   });
 });
 

@@ -35,6 +35,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
   const principal: Principal = {
     userId: user.id,
     userName: user.name,
+    keyName: 'test',
     keyId: 'test',
     via: 'session',
     scopes: new Set(),
