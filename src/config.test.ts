@@ -8,13 +8,17 @@ describe('readConfig', () => {
     const config = readConfig({});
     assert.deepEqual([config.host, config.port], ['127.0.0.1', 3000]);
     assert.match(config.dataDir, /\/data$/);
-    assert.deepEqual([config.rateLimit, config.createLimit, config.onLoopback], [0, 0, true]);
+    assert.deepEqual([config.rateLimit, config.createLimit, config.waitingMax], [0, 0, 0]);
+    assert.equal(config.onLoopback, true);
     assert.equal(config.databaseUrl, undefined);
   });
 
   it('limits by default when bound elsewhere, and not where 0 is asked for', () => {
     const open = readConfig({ HOST: '0.0.0.0' });
-    assert.deepEqual([open.rateLimit, open.createLimit, open.onLoopback], [100, 60, false]);
+    assert.deepEqual([open.rateLimit, open.createLimit, open.waitingMax], [100, 60, 1_000]);
+    assert.equal(open.onLoopback, false);
+    assert.equal(readConfig({ HOST: '0.0.0.0', PARLEY_WAITING_MAX: '0' }).waitingMax, 0);
+    assert.equal(readConfig({ PARLEY_WAITING_MAX: '7' }).waitingMax, 7);
     assert.equal(readConfig({ HOST: '0.0.0.0', PARLEY_RATE_LIMIT: '0' }).rateLimit, 0);
   });
 

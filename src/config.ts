@@ -196,8 +196,8 @@ const options = {
     env: 'PARLEY_WAITING_MAX',
     flag: 'waiting-max',
     help: 'Conversations of one user that may wait for a worker; a creation beyond is refused. 0 is no limit.',
-    shownDefault: '1000',
-    parse: (text = '1000') => integer(0, 1_000_000_000)(text),
+    shownDefault: '0 on loopback, else 1000',
+    parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000_000)(text)),
   }),
   sandbox: option({
     env: 'PARLEY_SANDBOX',
@@ -332,11 +332,14 @@ type Options = typeof options;
 type OptionName = keyof Options;
 type Parsed = { readonly [Name in OptionName]: ReturnType<Options[Name]['parse']> };
 
-export interface Config extends Omit<Parsed, 'rateLimit' | 'createLimit' | 'agentsFile' | 'pricesFile'> {
+type DerivedOption = 'rateLimit' | 'createLimit' | 'waitingMax' | 'agentsFile' | 'pricesFile';
+
+export interface Config extends Omit<Parsed, DerivedOption> {
   readonly agentsFile: string;
   readonly pricesFile: string;
   readonly rateLimit: number;
   readonly createLimit: number;
+  readonly waitingMax: number;
   readonly onLoopback: boolean;
 }
 
@@ -390,6 +393,7 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
     pricesFile: values.pricesFile ?? join(values.dataDir, 'prices.json'),
     rateLimit: values.rateLimit ?? (onLoopback ? 0 : 100),
     createLimit: values.createLimit ?? (onLoopback ? 0 : 60),
+    waitingMax: values.waitingMax ?? (onLoopback ? 0 : 1_000),
   };
 }
 

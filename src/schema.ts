@@ -4,6 +4,12 @@ import Type, { type TSchema, type TUnsafe } from 'typebox';
 export const kib = 1_024;
 export const mib = 1_024 * kib;
 
+/**
+ * The bound of a string in bytes of UTF-8, as schemas carry it. `maxLength` would count characters, and callers would be
+ * told of two units.
+ */
+export const bytesMaxKeyword = 'x-bytes-max';
+
 /** Of any request. */
 export const bodyBytesMax = 16 * mib;
 
@@ -52,7 +58,7 @@ function textSchema<Value>(type: string | string[], options: TextOptions): TUnsa
   const schema = Type.Unsafe<Value>({
     type,
     ...(lengthMin === undefined ? {} : { minLength: lengthMin }),
-    maxLength: bytesMax,
+    [bytesMaxKeyword]: bytesMax,
     ...rest,
   });
   return refine(schema, (value) => textFault(value, bytesMax));

@@ -99,8 +99,8 @@ function sentence(error: ValidationError): string {
 
 function toDetails(error: ValidationError): Detail[] {
   const path = readablePath(error.instancePath);
-  // Each unknown member is named by an error of its own.
-  if (error.keyword === 'additionalProperties') return [];
+  // Each unknown member, and each bad name, is named by an error of its own.
+  if (error.keyword === 'additionalProperties' || error.keyword === 'propertyNames') return [];
   if (error.keyword === 'required') {
     const missing = (error.params as { requiredProperties: string[] }).requiredProperties;
     return missing.map((name) => ({ path: path === '' ? name : `${path}.${name}`, message: 'is required' }));

@@ -96,6 +96,12 @@ function toEvent(value: unknown, at: string): NewEvent {
   };
 }
 
+/** Whether the text stands for no events at all: forms that have nothing to replay send it so. */
+export function isEmptyReplay(text: string): boolean {
+  const trimmed = text.trim();
+  return trimmed === '' || /^(?:\[\s*\]|\{\s*\})$/.test(trimmed);
+}
+
 /** The events, to be numbered anew. Throws `invalid` with the place. */
 export function readReplay(text: string): NewEvent[] {
   let parsed: unknown;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gitProviders } from '../providers.ts';
-import { fingerprintText, firstMessage, normaliseRequest, subjectOf, titleOf } from './request.ts';
+import { fingerprintText, firstMessage, normaliseRequest, replayOf, subjectOf, titleOf } from './request.ts';
 import { taskTypes } from './schema.ts';
 
 const textOf = (request: Parameters<typeof normaliseRequest>[0]) =>
-  fingerprintText(normaliseRequest(request), request.replay_json);
+  fingerprintText(normaliseRequest(request), replayOf(request));
 
 describe('the fingerprint of a request', () => {
   it('is the same where two requests ask for the same', () => {
@@ -15,6 +15,7 @@ describe('the fingerprint of a request', () => {
       { image_urls: [] },
       { conversation_id: 'x' },
       { mcp_config: null, suggested_task: null, replay_json: null },
+      ...['', ' ', '[]', '{}', '\n[ ] ', '{\t}'].map((replay_json) => ({ replay_json })),
     ];
     assert.equal(new Set(same.map(textOf)).size, 1);
     const order = [
@@ -32,7 +33,7 @@ describe('the fingerprint of a request', () => {
       { initial_user_msg: 'a' },
       { initial_user_msg: '' },
       { conversation_instructions: 'a' },
-      { replay_json: '[]' },
+      { replay_json: '{"events":[]}' },
       { mcp_config: {} },
       { mcp_config: { sse_servers: ['https://a.example'] } },
       { mcp_config: { shttp_servers: ['https://a.example'] } },

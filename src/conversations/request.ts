@@ -4,7 +4,7 @@ import { loading, type NewEvent, userMessage } from '../events/shapes.ts';
 import { type McpConfig, normaliseMcp } from '../mcp/schema.ts';
 import type { GitProvider } from '../providers.ts';
 import { microagentPrompt, taskPrompt } from './prompts.ts';
-import { readReplay } from './replay.ts';
+import { isEmptyReplay, readReplay } from './replay.ts';
 import type { CreateConversation, CreateMicroagent, SuggestedTask } from './schema.ts';
 
 const titleCharsMax = 30;
@@ -53,10 +53,15 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   return request;
 }
 
+/** The events to start the log with, as they were sent; undefined where there are none. */
+export function replayOf({ replay_json }: CreateConversation): string | undefined {
+  return replay_json == null || isEmptyReplay(replay_json) ? undefined : replay_json;
+}
+
 /** What the keyed fingerprint is taken of. Equal exactly where two requests ask for the same. */
-export function fingerprintText(request: NormalRequest, replayJson: string | null | undefined): string {
+export function fingerprintText(request: NormalRequest, replay: string | undefined): string {
   const text = JSON.stringify(request);
-  return replayJson == null ? text : `${text}\n${replayJson}`;
+  return replay === undefined ? text : `${text}\n${replay}`;
 }
 
 /** What the request is about, where a task or a microagent says it. */
@@ -89,13 +94,9 @@ export function firstMessage({ suggested_task, create_microagent, initial_user_m
   return prompt === '' ? initial_user_msg : `${prompt}\n\n${initial_user_msg}`;
 }
 
-export function firstEvents(
-  message: string,
-  request: NormalRequest,
-  replayJson: string | null | undefined,
-): NewEvent[] {
+export function firstEvents(message: string, request: NormalRequest, replay: string | undefined): NewEvent[] {
   const images = request.image_urls ?? [];
-  const events = replayJson == null ? [] : readReplay(replayJson);
+  const events = replay === undefined ? [] : readReplay(replay);
   if (message !== '' || images.length > 0) events.push(userMessage(message, images));
   events.push(loading);
   return events;

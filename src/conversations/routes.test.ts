@@ -232,6 +232,18 @@ for (const kind of databaseKinds) {
       assert.equal((await replay({ action: 'run', args: null, content: null })).status, 200);
     });
 
+    it('takes an empty string, list or object as no replay at all, 200', async () => {
+      for (const replay_json of ['', '[]', '{}']) {
+        const { status, body } = await create({ replay_json });
+        assert.equal(status, 200);
+        const events = await storedEvents(body.conversation_id);
+        assert.deepEqual(
+          events.map(({ observation }) => observation),
+          ['agent_state_changed'],
+        );
+      }
+    });
+
     it('stores a replay of many events whole', async () => {
       const events = Array.from({ length: 345 }, (_, i) => ({
         action: 'message',

@@ -98,7 +98,7 @@ export const CreateConversation = Type.Object(
       nullableText({
         bytesMax: replayBytesMax,
         description:
-          'Events to start the log with: a JSON list, or an object with one as trajectory or events.',
+          'Events to start the log with: a JSON list, or an object with one as trajectory or events. An empty string, list or object means none.',
       }),
     ),
     suggested_task: Type.Optional(

@@ -16,6 +16,7 @@ import {
   firstMessage,
   type NormalRequest,
   normaliseRequest,
+  replayOf,
   subjectOf,
   titleOf,
 } from './request.ts';
@@ -116,7 +117,7 @@ export function createConversations(options: ConversationsOptions) {
   }
 
   function fingerprintOf(sent: CreateConversation, request: NormalRequest): string {
-    return vault.fingerprint(fingerprintText(request, sent.replay_json));
+    return vault.fingerprint(fingerprintText(request, replayOf(sent)));
   }
 
   /** The time as text, made once a millisecond. */
@@ -140,7 +141,7 @@ export function createConversations(options: ConversationsOptions) {
     // Not mapped: a list that was made with its length crosses threads at twice the price.
     const events: string[] = [];
     let replayed = 0;
-    for (const event of firstEvents(message, request, sent.replay_json)) {
+    for (const event of firstEvents(message, request, replayOf(sent))) {
       events.push(eventText(event, at));
       if (event['replayed'] === true) replayed += 1;
     }

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
+import { bytesMaxKeyword } from '../schema.ts';
 import type { Access } from './access.ts';
 import { ErrorBody, statuses } from './errors.ts';
 import type { DeclaredRoute } from './routeTable.ts';
@@ -67,6 +68,8 @@ function createComponents() {
     if (typeof value !== 'object' || value === null) return value;
     const { $id, ...rest } = value as Json & { $id?: string };
     const placed = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, place(inner)]));
+    // No string of so many bytes has more characters. Generators know this keyword, and not ours.
+    if (placed[bytesMaxKeyword] !== undefined) placed['maxLength'] = placed[bytesMaxKeyword];
     if ($id === undefined) return placed;
     schemas[$id] = placed;
     return { $ref: `#/components/schemas/${$id}` };

@@ -42,6 +42,12 @@ function envFault(value: string): string | undefined {
     : undefined;
 }
 
+const EnvName = text({
+  bytesMax: 128,
+  pattern: envName,
+  patternText: 'have a name of letters, digits and _ that does not begin with a digit',
+});
+
 const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), (value) =>
   urlFault(value),
 );
@@ -85,10 +91,11 @@ const StdioServer = Type.Object(
       Type.Union([
         Type.Unsafe<Record<string, string> | null>({
           type: ['object', 'null'],
-          patternProperties: { [envName]: text({ bytesMax: envValueBytesMax }) },
-          additionalProperties: false,
+          propertyNames: EnvName,
+          additionalProperties: text({ bytesMax: envValueBytesMax }),
           maxProperties: envEntriesMax,
-          description: 'Values are stored sealed; never shown again.',
+          description:
+            'Names consist of letters, digits and _, and do not begin with a digit. Values are stored encrypted and never shown again.',
         }),
         checked(text({ bytesMax: 64 * kib, description: 'NAME=value,OTHER=value' }), envFault),
       ]),
@@ -130,6 +137,39 @@ export const NullableMcpConfig = Type.Refine(
   (value) => (value === null ? '' : (mcpFault(value) ?? '')),
 ) as unknown as Type.TUnsafe<McpObject | null>;
 
+const ShownKey = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  description: 'A mask where a key is stored, else null.',
+});
+const shownRemote = { url: Type.String(), api_key: ShownKey };
+
+/** The configuration as settings show it: every field is there, and no secret. */
+export const ShownMcpConfig = Type.Object(
+  {
+    sse_servers: Type.Array(Type.Object(shownRemote)),
+    stdio_servers: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        command: Type.String(),
+        args: Type.Array(Type.String()),
+        env: Type.Unsafe<Record<string, string>>({
+          type: 'object',
+          additionalProperties: { type: 'string' },
+          description: 'Each value is a mask.',
+        }),
+      }),
+    ),
+    shttp_servers: Type.Array(
+      Type.Object({
+        ...shownRemote,
+        timeout: Type.Optional(Type.Integer({ description: 'Seconds, where one is set.' })),
+      }),
+    ),
+  },
+  { description: 'MCP servers; null where none were ever configured.' },
+);
+export type ShownMcpConfig = Type.Static<typeof ShownMcpConfig>;
+
 export interface RemoteServer {
   readonly url: string;
   readonly api_key?: string;
@@ -143,7 +183,7 @@ export interface StdioServer {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One form for all: three lists, no short forms, absent members left out. */
+/** One form for all: three lists, no short forms, absent and empty members left out. */
 export interface McpConfig {
   readonly sse_servers: readonly RemoteServer[];
   readonly stdio_servers: readonly StdioServer[];
@@ -168,8 +208,8 @@ function normaliseStdio({ name, command, args, env }: Type.Static<typeof StdioSe
   return {
     name,
     command,
-    ...(words == null ? {} : { args: words }),
-    ...(env == null ? {} : { env: Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) }),
+    ...(words == null || words.length === 0 ? {} : { args: words }),
+    ...(pairs.length === 0 ? {} : { env: Object.fromEntries(pairs.sort(([a], [b]) => (a < b ? -1 : 1))) }),
   };
 }
 
@@ -178,5 +218,23 @@ export function normaliseMcp(sent: McpObject): McpConfig {
     sse_servers: (sent.sse_servers ?? []).map(normaliseRemote),
     stdio_servers: (sent.stdio_servers ?? []).map(normaliseStdio),
     shttp_servers: (sent.shttp_servers ?? []).map(normaliseRemote),
+  };
+}
+
+/** Clients of the contract read these fields without asking whether they are there. */
+export function showMcp({ sse_servers, stdio_servers, shttp_servers }: McpConfig): ShownMcpConfig {
+  return {
+    sse_servers: sse_servers.map(({ url, api_key = null }) => ({ url, api_key })),
+    stdio_servers: stdio_servers.map(({ name, command, args = [], env = {} }) => ({
+      name,
+      command,
+      args: [...args],
+      env,
+    })),
+    shttp_servers: shttp_servers.map(({ url, api_key = null, timeout }) => ({
+      url,
+      api_key,
+      ...(timeout === undefined ? {} : { timeout }),
+    })),
   };
 }

@@ -1,5 +1,5 @@
 // From stored rows to the two shapes that callers see. Each shape names its members; nothing else can get out.
-import { normaliseMcp } from '../mcp/schema.ts';
+import { normaliseMcp, showMcp } from '../mcp/schema.ts';
 import { splitMcp } from '../mcp/secrets.ts';
 import { FullSettings, type ReducedSettings, reducedMembers } from './schema.ts';
 import type { SettingsRows } from './store.ts';
@@ -31,7 +31,7 @@ function derived(rows: SettingsRows): Partial<FullSettings> {
 /** It is stored masked; whatever is stored, nothing else gets out. */
 function maskDocument(document: Document): Document {
   const mcp = document['mcp_config'];
-  return mcp == null ? document : { ...document, mcp_config: splitMcp(normaliseMcp(mcp)).masked };
+  return mcp == null ? document : { ...document, mcp_config: showMcp(splitMcp(normaliseMcp(mcp)).masked) };
 }
 
 function defaultOf(name: keyof FullSettings): unknown {

@@ -87,7 +87,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
         operationId: 'storeSettings',
         summary: 'Store settings',
         description:
-          'Merges into your record: an absent member keeps its value, and so does null for `llm_model`, `llm_base_url`, `user_consents_to_analytics` and the three keys, for which an empty string and the mask keep it too. Otherwise null and an empty string clear. Unknown and derived members are ignored.',
+          'Merges into your record: an absent member keeps its value, and so does null for `llm_model`, `llm_base_url`, `user_consents_to_analytics` and the three keys, for which an empty string and the mask keep it too. Otherwise null and an empty string clear. Unknown and derived fields are ignored, but a `secrets_store` with values is refused: they are stored with POST /api/secrets and POST /api/add-git-providers.',
         headers: IfMatch,
         body: PostSettings,
         response: { 200: Message },

@@ -1,6 +1,6 @@
 // The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
-import { NullableMcpConfig } from '../mcp/schema.ts';
+import { NullableMcpConfig, ShownMcpConfig } from '../mcp/schema.ts';
 import { urlFault } from '../mcp/url.ts';
 import { checked, kib, nullableText, orNull } from '../schema.ts';
 
@@ -60,7 +60,7 @@ const members = {
   user_consents_to_analytics: maybe(),
   sandbox_base_container_image: text(),
   sandbox_runtime_container_image: text(),
-  mcp_config: NullableMcpConfig,
+  mcp_config: orNull(ShownMcpConfig),
   search_api_key: secret('The key of the web search.'),
   sandbox_api_key: secret('The key of the sandbox.'),
   max_budget_per_task: orNull(Type.Number({ minimum: 0, description: 'US dollars.' })),
@@ -130,18 +130,21 @@ export const keptOnNull: ReadonlySet<string> = new Set([
 
 const secretText = nullableText({ bytesMax: textBytesMax, description: 'Stored sealed; never shown again.' });
 
-type PlainMember = Exclude<MemberName, (typeof derivedMembers)[number] | SecretMember>;
+type PlainMember = Exclude<MemberName, (typeof derivedMembers)[number] | SecretMember | 'mcp_config'>;
 type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {
   [Name in SecretMember]?: string | null;
+} & { mcp_config?: Type.Static<typeof NullableMcpConfig> };
+
+/** What is written in another form than it is shown. */
+const writtenSchemas: Readonly<Record<string, TSchema>> = {
+  ...Object.fromEntries(secretMembers.map((name) => [name, secretText])),
+  mcp_config: NullableMcpConfig,
 };
 
 function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
   const names = Object.keys(members).filter((name) => !isDerived(name));
   return Object.fromEntries(
-    names.map((name) => {
-      const isSecret = (secretMembers as readonly string[]).includes(name);
-      return [name, Type.Optional(isSecret ? secretText : change(members[name as MemberName]))];
-    }),
+    names.map((name) => [name, Type.Optional(writtenSchemas[name] ?? change(members[name as MemberName]))]),
   );
 }
 

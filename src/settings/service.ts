@@ -14,6 +14,7 @@ import type { Vault } from '../secrets/vault.ts';
 import { type ChangeMode, type Document, type Plan, planChange } from './change.ts';
 import { toFullSettings, toReducedSettings } from './record.ts';
 import { type FullSettings, PatchSettings, type SettingsChange } from './schema.ts';
+import { sentSecretsFaults } from './sentSecrets.ts';
 import {
   findMcp,
   findSealed,
@@ -188,6 +189,8 @@ export function createSettings({ database, vault }: { database: Database; vault:
     ifMatch?: string,
   ): Promise<void> {
     const { userId } = writer;
+    const faults = mode === 'post' ? sentSecretsFaults((sent as Document)['secrets_store']) : [];
+    if (faults.length > 0) throw invalid(faults);
     await change(
       writer,
       async (rows) => {

@@ -27,6 +27,7 @@ for (const kind of databaseKinds) {
         patch: (json: unknown, headers?: Record<string, string>) => ask('PATCH', json, headers),
         get: async () => (await service.ask(path, { key: body.key })).body,
         read: () => service.ask(path, { key: body.key }),
+        ask: (to: string, json: unknown) => service.ask(to, { json, key: body.key }),
       };
     }
 
@@ -88,6 +89,86 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await user.get(), before);
     });
 
+    it('shows every field of an MCP server, whether it was sent, and takes that back unchanged', async () => {
+      const user = await newUser();
+      await user.post({
+        mcp_config: {
+          sse_servers: ['https://a.example'],
+          stdio_servers: [
+            { name: 'bare', command: 'c' },
+            { name: 'null', command: 'c', args: null, env: null },
+            { name: 'empty', command: 'c', args: '', env: '' },
+            { name: 'full', command: 'c', args: '-y x', env: 'A=1' },
+          ],
+          shttp_servers: [
+            { url: 'https://b.example', api_key: '' },
+            { url: 'https://c.example', timeout: 5 },
+          ],
+        },
+      });
+      const { mcp_config: shown } = await user.get();
+      assert.deepEqual(shown, {
+        sse_servers: [{ url: 'https://a.example', api_key: null }],
+        stdio_servers: [
+          ...['bare', 'null', 'empty'].map((name) => ({ name, command: 'c', args: [], env: {} })),
+          { name: 'full', command: 'c', args: ['-y', 'x'], env: { A: mask } },
+        ],
+        shttp_servers: [
+          { url: 'https://b.example', api_key: null },
+          { url: 'https://c.example', api_key: null, timeout: 5 },
+        ],
+      });
+      assert.equal((await user.post({ mcp_config: shown })).status, 200);
+      assert.deepEqual((await user.get()).mcp_config, shown);
+      await user.post({ mcp_config: {} });
+      const empty = { sse_servers: [], stdio_servers: [], shttp_servers: [] };
+      assert.deepEqual((await user.get()).mcp_config, empty);
+    });
+
+    it('refuses a secrets_store with values by POST, 422, says where they belong, and stores nothing', async () => {
+      const user = await newUser();
+      const withValues: readonly [object, string, RegExp][] = [
+        [{ provider_tokens: { github: { token: 't0p' } } }, '.provider_tokens', /add-git-providers/],
+        [{ provider_tokens: { github: 't0p', gitlab: { host: null } } }, '.provider_tokens', /git-providers/],
+        [{ custom_secrets: { A: { secret: 't0p', description: 'd' } } }, '.custom_secrets', /api\/secrets/],
+        [{ custom_secrets: { A: { value: ['t0p'] } } }, '.custom_secrets', /api\/secrets/],
+        [{ custom_secrets: ['t0p'] }, '.custom_secrets', /must be an object/],
+        [['t0p'], '', /must be an object/],
+      ];
+      for (const [secrets_store, place, message] of withValues) {
+        const { status, body, text } = await user.post({ agent: 'must not be stored', secrets_store });
+        assert.deepEqual([status, body.details[0].path], [422, `secrets_store${place}`]);
+        assert.match(body.error, message);
+        assert.ok(!text.includes('t0p'));
+      }
+      assert.equal((await user.get()).agent, null);
+    });
+
+    it('accepts a secrets_store without values by POST, as clients send it back, 200', async () => {
+      const user = await newUser();
+      await user.ask('/api/secrets', { name: 'A', value: 'v', description: 'what it is for' });
+      await user.ask('/api/add-git-providers', {
+        provider_tokens: { github: { token: 't', host: 'git.example.com' } },
+      });
+      const before = await user.get();
+      assert.deepEqual(before.secrets_store, {
+        provider_tokens: { github: { host: 'git.example.com' } },
+        custom_secrets: { A: { description: 'what it is for' } },
+      });
+      const empties = [
+        before.secrets_store,
+        { provider_tokens: {}, custom_secrets: {} },
+        { provider_tokens: { github: { token: null, host: 'x', user_id: 'u' } } },
+        { provider_tokens: { github: { token: '' }, gitlab: null }, custom_secrets: { A: { secret: mask } } },
+        { provider_tokens: null },
+        {},
+        null,
+      ];
+      for (const secrets_store of empties)
+        assert.equal((await user.post({ ...before, secrets_store })).status, 200);
+      assert.deepEqual(await user.get(), before);
+    });
+
     it('clears by null in a PATCH, puts booleans back to their defaults, and answers the record, 200', async () => {
       const user = await newUser();
       await user.post({
@@ -133,10 +214,13 @@ for (const kind of databaseKinds) {
       });
       const { mcp_config } = await user.get();
       assert.deepEqual(mcp_config, {
-        sse_servers: [{ url: 'https://a.example', api_key: mask }, { url: 'https://b.example' }],
+        sse_servers: [
+          { url: 'https://a.example', api_key: mask },
+          { url: 'https://b.example', api_key: null },
+        ],
         stdio_servers: [
-          { name: 'one', command: 'c', env: { A: mask, B: mask } },
-          { name: 'two', command: 'c', env: { A: mask } },
+          { name: 'one', command: 'c', args: [], env: { A: mask, B: mask } },
+          { name: 'two', command: 'c', args: [], env: { A: mask } },
         ],
         shttp_servers: [],
       });
@@ -207,7 +291,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(patched.body.mcp_config, {
         sse_servers: [],
         stdio_servers: [],
-        shttp_servers: [{ url: 'https://b.example' }],
+        shttp_servers: [{ url: 'https://b.example', api_key: null }],
       });
       await user.post({ mcp_config: { sse_servers: ['https://c.example'] } });
       assert.deepEqual((await user.get()).mcp_config.shttp_servers, []);

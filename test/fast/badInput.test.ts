@@ -11,6 +11,8 @@ interface Bad {
   readonly status: number;
   readonly code: string;
   readonly path?: string;
+  /** The end of the error's sentence. */
+  readonly message?: RegExp;
 }
 
 const task = { git_provider: 'github', task_type: 'OPEN_PR', repo: 'a/b', issue_number: 1, title: 't' };
@@ -84,7 +86,14 @@ const bad: readonly Bad[] = [
     ask: { raw: '{"repository":"\\ud800"}', headers: json },
   },
   invalidBody('a message over 256 KiB', { initial_user_msg: 'é'.repeat(131_073) }, 'initial_user_msg'),
-  invalidBody('a repository over 1 KiB', { repository: 'x'.repeat(1_025) }, 'repository'),
+  {
+    ...invalidBody('a repository over 1 KiB', { repository: 'x'.repeat(1_025) }, 'repository'),
+    message: /must be at most 1024 bytes\.$/,
+  },
+  {
+    ...invalidBody('a repository over 1 KiB of umlauts', { repository: 'é'.repeat(513) }, 'repository'),
+    message: /must be at most 1024 bytes\.$/,
+  },
   invalidBody('101 images', { image_urls: Array(101).fill('https://a.example/x.png') }, 'image_urls'),
   invalidBody('an image by file URL', { image_urls: ['file:///etc/passwd'] }, 'image_urls[0]'),
   invalidBody('a data URL that is no image', { image_urls: ['data:text/html,x'] }, 'image_urls[0]'),
@@ -163,11 +172,14 @@ const bad: readonly Bad[] = [
     { stdio_servers: [{ name: 'a', command: 'a', env: { A: 1 } }] },
     '.stdio_servers[0].env.A',
   ),
-  invalidMcp(
-    'a space in an env name',
-    { stdio_servers: [{ name: 'a', command: 'a', env: { 'A B': '1' } }] },
-    '.stdio_servers[0].env.A B',
-  ),
+  {
+    ...invalidMcp(
+      'a space in an env name',
+      { stdio_servers: [{ name: 'a', command: 'a', env: { 'A B=': '1' } }] },
+      '.stdio_servers[0].env.A B=',
+    ),
+    message: /must have a name of letters, digits and _ that does not begin with a digit\.$/,
+  },
   invalidMcp(
     'an env value of 5 KiB as text',
     { stdio_servers: [{ name: 'a', command: 'a', env: `A=${'x'.repeat(5_000)}` }] },
@@ -297,7 +309,7 @@ for (const kind of databaseKinds) {
       assert.equal(stored, 0, 'nothing is stored by any of these');
     });
 
-    for (const { name, ask, status, code, path } of bad) {
+    for (const { name, ask, status, code, path, message } of bad) {
       it(`answers ${name} with ${status} ${code}`, async () => {
         const answer = await service.ask('/api/conversations', { method: 'POST', ...ask });
         assert.deepEqual([answer.status, answer.body.code], [status, code]);
@@ -308,6 +320,7 @@ for (const kind of databaseKinds) {
           assert.equal(answer.body.details[0].path, path);
           assert.ok(answer.body.error.startsWith(path), answer.body.error);
           assert.ok(answer.body.details.length <= 20);
+          if (message !== undefined) assert.match(answer.body.error, message);
         }
       });
     }

@@ -1,4 +1,5 @@
 // A JSON schema as a reader wants it: the bounds in words, the members in a table.
+import { bytesMaxKeyword } from '../../schema.ts';
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs } from './html.ts';
 import {
   depthMax,
@@ -40,6 +41,7 @@ const ranges = [
 ] as const;
 
 const remarks: Readonly<Record<string, (value: unknown) => Part>> = {
+  [bytesMaxKeyword]: (value) => `at most ${amount(value)} bytes`,
   exclusiveMinimum: (value) => `more than ${amount(value)}`,
   exclusiveMaximum: (value) => `less than ${amount(value)}`,
   multipleOf: (value) => `a multiple of ${amount(value)}`,
@@ -62,7 +64,9 @@ function codeOf(value: unknown): Html {
 }
 
 function rangeOf(schema: Json, [min, max, unit]: (typeof ranges)[number]): string {
-  const [least, most] = [schema[min], schema[max]];
+  // A bound in bytes says it all: the one in characters follows from it.
+  const inBytes = max === 'maxLength' && schema[bytesMaxKeyword] !== undefined;
+  const [least, most] = [schema[min], inBytes ? undefined : schema[max]];
   if (least === undefined && most === undefined) return '';
   if (most === undefined) return `at least ${amount(least)}${unit}`;
   if (least === undefined) return `at most ${amount(most)}${unit}`;
