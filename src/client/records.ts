@@ -12,6 +12,7 @@ import type {
   KeyList,
   KeyRecord,
   McpConfig,
+  Me,
   NewKey,
   NewSecret,
   NewWebhook,
@@ -102,6 +103,8 @@ export function optionCalls(connection: Connection) {
 
 export function keyCalls(connection: Connection) {
   return {
+    /** Whose key the client sends, and what it may do. */
+    me: ({ signal }: CallOptions = {}): Promise<Me> => requestJson<Me>(connection, '/api/me', { signal }),
     list: ({ signal }: CallOptions = {}): Promise<KeyList> =>
       requestJson<KeyList>(connection, '/api/keys', { signal }),
     /** The answer holds the key, this once. */

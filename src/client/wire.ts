@@ -19,6 +19,7 @@ import type {
   CreatedKey as CreatedKeySchema,
   KeyList as KeyListSchema,
   KeyRecord as KeyRecordSchema,
+  Me as MeSchema,
   NewKey as NewKeySchema,
 } from '../keys/schema.ts';
 import type { NewMessage as NewMessageSchema } from '../lifecycle/schema.ts';
@@ -75,6 +76,7 @@ export type GitChange = Type.Static<typeof GitChangeSchema>;
 export type GitDiff = Type.Static<typeof GitDiffSchema>;
 export type KeyList = Type.Static<typeof KeyListSchema>;
 export type KeyRecord = Type.Static<typeof KeyRecordSchema>;
+export type Me = Type.Static<typeof MeSchema>;
 export type ListQuery = Type.Static<typeof ListQuerySchema>;
 export type NewKey = Type.Static<typeof NewKeySchema>;
 export type NewMessage = Type.Static<typeof NewMessageSchema>;

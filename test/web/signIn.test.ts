@@ -77,6 +77,8 @@ describe('signing in', { skip: noBrowser }, () => {
     await enter(page, service);
     await box.fill('for my eyes');
     await page.evaluate(`location.hash = 'key=${other.body.key}'`);
+    await asked.getByText('You are signed in as owner, with the key “owner”.').waitFor();
+    await asked.getByText('This link signs you in as bob, with the key “other”.').waitFor();
     await asked.getByRole('button', { name: 'Stay signed in' }).click();
     assert.equal(await box.inputValue(), 'for my eyes');
     assert.equal(await page.evaluate('sessionStorage["parley.key"]'), service.key);
@@ -84,6 +86,31 @@ describe('signing in', { skip: noBrowser }, () => {
     await asked.getByRole('button', { name: 'Use the other key' }).click();
     await page.waitForFunction(`sessionStorage['parley.key'] === '${other.body.key}'`);
     assert.equal(await box.inputValue(), '');
+  });
+
+  it('asks in a new tab before the key of a link signs somebody else in', async (t) => {
+    const service = await startService({}, t);
+    const other = await service.ask('/api/keys', { json: { name: 'other', user: 'bob' } });
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    const tab = await page.context().newPage();
+    const asked = tab.getByRole('dialog', { name: 'Sign in with another key?' });
+    const kept = () => tab.evaluate('sessionStorage["parley.key"]');
+    await tab.goto(`${service.url}/#key=${other.body.key}`);
+    await asked.getByText('You are signed in as owner, with the key “owner”.').waitFor();
+    await asked.getByText('This link signs you in as bob, with the key “other”.').waitFor();
+    assert.equal(await kept(), undefined);
+    await asked.getByRole('button', { name: 'Stay signed in' }).click();
+    await tab.locator('.bar').getByText('owner', { exact: true }).waitFor();
+    assert.equal(await kept(), service.key);
+    const third = await page.context().newPage();
+    await third.goto(`${service.url}/#key=${other.body.key}`);
+    await third.getByRole('button', { name: 'Use the other key' }).click();
+    await third.locator('.bar').getByText('bob', { exact: true }).waitFor();
+    const fourth = await page.context().newPage();
+    await fourth.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
+    await fourth.getByText('The key in this link is not valid.').waitFor();
+    assert.ok(await fourth.getByRole('button', { name: 'Use the other key' }).isDisabled());
   });
 
   it('forgets the key and what was typed when one signs out, and asks first', async (t) => {

@@ -71,8 +71,9 @@ function CaughtScreens() {
 }
 
 function Inside({ children }: { readonly children: ReactNode }) {
-  const { key } = useDoor();
-  if (key === undefined) return <SignIn />;
+  const { key, checking, offered } = useDoor();
+  if (key === undefined && checking !== undefined) return null;
+  if (key === undefined) return offered === undefined ? <SignIn /> : <OtherKey />;
   return (
     <>
       <SessionProvider key={key} sessionKey={key}>

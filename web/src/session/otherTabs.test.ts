@@ -1,24 +1,25 @@
-// How a key comes from one tab to another.
+// How one tab learns the keys of the others.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { borrowKey, lendKey } from './otherTabs.ts';
+import { askOtherTabs, lendKey } from './otherTabs.ts';
 
-/** What a new tab gets while these are open; undefined where it gets nothing. */
-async function borrowedFrom(...keys: readonly string[]): Promise<string | undefined> {
+/** The keys that a new tab hears of while tabs with these are open. */
+async function heardFrom(...keys: readonly string[]): Promise<readonly string[]> {
   const ends = keys.map(lendKey);
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const end = borrowKey(resolve);
-  const key = await Promise.race([promise, new Promise<undefined>((late) => setTimeout(late, 500))]);
+  const { promise, resolve } = Promise.withResolvers<ReadonlySet<string>>();
+  const end = askOtherTabs(resolve);
+  const heard = await promise;
   for (const stop of [...ends, end]) stop();
-  return key;
+  return [...heard].sort();
 }
 
 describe('a new tab', () => {
-  it('gets the key of those that are open, where they have the same', async () => {
-    assert.equal(await borrowedFrom('pk_a', 'pk_a'), 'pk_a');
+  it('hears of the key of every open tab', async () => {
+    assert.deepEqual(await heardFrom('pk_a', 'pk_a'), ['pk_a']);
+    assert.deepEqual(await heardFrom('pk_a', 'pk_b'), ['pk_a', 'pk_b']);
   });
 
-  it('gets none where they have different ones', async () => {
-    assert.equal(await borrowedFrom('pk_a', 'pk_b'), undefined);
+  it('hears of none where no other tab is open', async () => {
+    assert.deepEqual(await heardFrom(), []);
   });
 });

@@ -1,5 +1,5 @@
-// A link that is opened in a new tab comes without a key: the new tab asks the others of this page, which lend it theirs.
-// Browsers let only pages of the same origin hear that, and it is stored nowhere but in the new tab.
+// A new tab asks the other tabs of this page for their key: to sign in with it, or to find out that the key of a link
+// would sign somebody else in. Only pages of the same origin hear that, and only the new tab stores the key.
 import { useEffect } from 'react';
 import type { DoorState } from './door.ts';
 import { tabStorage } from './tabStorage.ts';
@@ -30,19 +30,21 @@ export function lendKey(key: string): () => void {
   return () => channel.close();
 }
 
-/** Asks the others. Where they have different keys nobody knows which is meant, and none is taken. */
-export function borrowKey(onKey: (key: string) => void): () => void {
+/** Asks the other tabs for their keys, and calls back once, after they had time to answer. */
+export function askOtherTabs(onKeys: (keys: ReadonlySet<string>) => void): () => void {
   const channel = openChannel();
-  if (channel === undefined) return () => undefined;
   const keys = new Set<string>();
+  if (channel === undefined) {
+    onKeys(keys);
+    return () => undefined;
+  }
   channel.onmessage = ({ data }: MessageEvent<Word>) => {
     if ('key' in data) keys.add(data.key);
   };
   channel.postMessage({ asks: true } satisfies Word);
   const timer = setTimeout(() => {
     channel.close();
-    const [key] = keys;
-    if (key !== undefined && keys.size === 1) onKey(key);
+    onKeys(keys);
   }, answersMs);
   return () => {
     clearTimeout(timer);
@@ -55,12 +57,23 @@ export function stayOut(): void {
   tabStorage.set(stored, '1');
 }
 
-export function useOtherTabs({ key, why }: DoorState, enter: (key: string) => void): void {
+interface Ways {
+  readonly enter: (key: string) => void;
+  readonly heard: (keys: ReadonlySet<string>) => void;
+}
+
+export function useOtherTabs({ key, why, checking, offered }: DoorState, { enter, heard }: Ways): void {
   useEffect(() => {
     if (key !== undefined) {
       tabStorage.remove(stored);
       return lendKey(key);
     }
-    return why === 'none' && tabStorage.get(stored) === undefined ? borrowKey(enter) : undefined;
-  }, [key, why, enter]);
+    if (checking !== undefined) return askOtherTabs(heard);
+    if (why !== 'none' || offered !== undefined || tabStorage.get(stored) !== undefined) return undefined;
+    return askOtherTabs((keys) => {
+      const [borrowed] = keys;
+      // Where they have different keys nobody knows which one is meant.
+      if (borrowed !== undefined && keys.size === 1) enter(borrowed);
+    });
+  }, [key, why, checking, offered, enter, heard]);
 }

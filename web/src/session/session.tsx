@@ -3,7 +3,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { createParley, type Parley, ParleyError } from '../../../src/client/parley.ts';
 import { type Connection, createConnection } from '../live/connection.ts';
-import { answered, type DoorState, entered, left, offered } from './door.ts';
+import { answered, type DoorState, entered, heard, left, offered } from './door.ts';
 import { typist } from './drafts.ts';
 import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
 import { stayOut, useOtherTabs } from './otherTabs.ts';
@@ -24,7 +24,7 @@ interface Session {
 
 interface Door extends DoorState {
   /** `isBack`: they are the one who was led out before. */
-  readonly enter: (key: string, isBack: boolean) => void;
+  readonly enter: (key: string, isBack?: boolean) => void;
   /** Whether the key that is offered takes the place of this one. */
   readonly answer: (wanted: boolean) => void;
   readonly leave: (by: { readonly key: string; readonly why: DoorState['why'] }) => void;
@@ -68,8 +68,9 @@ function useDoorState() {
       setState(after);
     }
     return {
-      enter: (key: string, isBack: boolean) => change(entered(key), isBack),
+      enter: (key: string, isBack?: boolean) => change(entered(key), isBack),
       offer: (key: string) => change(offered(newest.current, key)),
+      heard: (keys: ReadonlySet<string>) => change(heard(newest.current, keys)),
       answer: (wanted: boolean) => change(answered(newest.current, wanted)),
       leave: (by: Parameters<Door['leave']>[0]) => {
         if (newest.current.key === by.key && by.why === 'refused') typist.ledOut(by.key);
@@ -94,7 +95,7 @@ export function DoorProvider({ children }: { readonly children: ReactNode }) {
     return () => removeEventListener('hashchange', look);
   }, [ways]);
 
-  useOtherTabs(state, ways.offer);
+  useOtherTabs(state, ways);
   const door = useMemo<Door>(() => ({ ...state, ...ways }), [state, ways]);
   return <DoorContext value={door}>{children}</DoorContext>;
 }

@@ -1,9 +1,19 @@
-// The settings record of who is signed in, read once for all parts of the page that follow it.
+// Who is signed in, and their settings record, read once for all parts of the page that follow it.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { SettingsChange } from '../../../src/client/parley.ts';
 import { useParley } from './session.tsx';
 
 const settingsKey = ['settings'];
+
+/** Whose key this tab has. */
+export function useMe() {
+  const parley = useParley();
+  return useQuery({
+    queryKey: ['me'],
+    queryFn: ({ signal }) => parley.keys.me({ signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
 
 export function useSettings() {
   const parley = useParley();

@@ -2,7 +2,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ServerInfo } from '../../../src/client/parley.ts';
 import { ErrorCallout, Loading } from '../parts/Callout.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
 import { useParley, useSession } from '../session/session.tsx';
+import { useMe } from '../session/settings.ts';
 import type { SettingsTexts } from '../texts/settings/en.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useWords } from '../texts/texts.tsx';
@@ -50,6 +52,7 @@ export function AboutSection() {
   const { texts } = useWords();
   const parley = useParley();
   const { signOut } = useSession();
+  const { data: me } = useMe();
   const { data, dataUpdatedAt, error, refetch } = useQuery({
     queryKey: ['server'],
     queryFn: ({ signal }) => parley.server.info({ signal }),
@@ -70,6 +73,9 @@ export function AboutSection() {
         </ul>
       </Panel>
       <Panel title={about.session} lead={about.sessionText} part>
+        {me === undefined ? null : (
+          <p>{texts.signIn.signedInAs(visibleLine(me.user), visibleLine(me.key_name))}</p>
+        )}
         <div className="row">
           <button type="button" className="button" onClick={signOut}>
             {texts.shell.signOut}

@@ -8,9 +8,10 @@ import { playSound } from '../live/sound.ts';
 import { Dialog } from '../parts/Dialog.tsx';
 import { Icon, type IconName } from '../parts/Icon.tsx';
 import { IconButton } from '../parts/IconButton.tsx';
+import { visibleLine } from '../parts/visibleText.ts';
 import { someDraft } from '../session/drafts.ts';
 import { useSession } from '../session/session.tsx';
-import { useSettings } from '../session/settings.ts';
+import { useMe, useSettings } from '../session/settings.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { ConnectionNote } from './ConnectionNote.tsx';
 import { HelpDialog } from './HelpDialog.tsx';
@@ -82,6 +83,19 @@ function SignOutButton() {
   );
 }
 
+/** The user whose key this tab has, so that a link cannot sign somebody else in unnoticed. */
+function SignedInUser() {
+  const { signIn } = useTexts();
+  const { data: me } = useMe();
+  if (me === undefined) return null;
+  const user = visibleLine(me.user);
+  return (
+    <span className="signed-in-user wide-only" title={signIn.signedInAs(user, visibleLine(me.key_name))}>
+      {user}
+    </span>
+  );
+}
+
 function Places() {
   const { shell } = useTexts();
   const [path] = useLocation();
@@ -127,6 +141,7 @@ function Bar({ onHelp }: { readonly onHelp: () => void }) {
       <Places />
       <IconButton icon={themeIcons[theme]} label={shell.theme[theme]} onClick={nextTheme} />
       <IconButton icon="help" label={shell.help} className="plain wide-only" onClick={onHelp} />
+      <SignedInUser />
       <SignOutButton />
     </header>
   );

@@ -39,8 +39,14 @@ export const de: Texts = {
     refused: 'Dieser Schlüssel gilt nicht, oder nicht mehr.',
     empty: 'Füge zuerst einen Schlüssel ein.',
     otherTitle: 'Mit einem anderen Schlüssel anmelden?',
+    signedIn: 'Du bist bereits angemeldet.',
+    signedInAs: (user: string, key: string) => `Du bist als ${user} angemeldet, mit dem Schlüssel „${key}“.`,
+    otherIs: (user: string, key: string) =>
+      `Dieser Link meldet dich als ${user} an, mit dem Schlüssel „${key}“.`,
+    otherUnknown: 'Dieser Link meldet dich mit einem anderen Schlüssel an.',
+    otherInvalid: 'Der Schlüssel in diesem Link ist ungültig.',
     otherText:
-      'Du bist schon angemeldet und hast einen Link mit einem anderen Schlüssel geöffnet. Wer ihn gemacht hat, sieht vielleicht, was du damit tust. Was du geschrieben und nicht gesendet oder gespeichert hast, geht verloren.',
+      'Andere, die diesen Schlüssel haben, sehen alles, was du damit tust. Nicht gesendete Nachrichten und nicht gespeicherte Änderungen in diesem Tab gehen verloren.',
     keepOwn: 'Angemeldet bleiben',
     takeOther: 'Den anderen verwenden',
   },
