@@ -6,6 +6,7 @@ import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import { type Output, outputOptions } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { showProgress } from './progress.ts';
+import { shellWord } from './shellWord.ts';
 import { createTimeline, linesMaxOf, tellQuestion } from './timeline.ts';
 
 /** Of commands that may follow what comes of them. */
@@ -83,7 +84,7 @@ function explain(
     return exits.asks;
   }
   if (state.name !== 'stopped') {
-    say(style('dim', `\nThe agent waits for you: parley send ${id} "…"\n`));
+    say(style('dim', `\nThe agent waits for you: parley send ${shellWord(id)} "…"\n`));
     return exits.done;
   }
   say(style('dim', `\nIt has stopped: ${plainLine(reason?.message ?? 'for no known reason')}\n`));
@@ -95,6 +96,8 @@ export async function followConversation(following: Following): Promise<number> 
   const { parley, output, id } = following;
   const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(following, signal));
   if (typeof end !== 'string') return explain(following, end, await parley.conversations.get(id));
-  output.note(`\nLeft. The conversation goes on: parley follow ${id}, or parley stop ${id}\n`);
+  output.note(
+    `\nLeft. The conversation goes on: parley follow ${shellWord(id)}, or parley stop ${shellWord(id)}\n`,
+  );
   return exitOfSignal(end);
 }

@@ -10,6 +10,7 @@ import { followConversation, followOptions } from './following.ts';
 import { readImage, readMcpFile, readMessage } from './inputs.ts';
 import { createOutput, type Output } from './output.ts';
 import { plainLine } from './plainText.ts';
+import { shellWord } from './shellWord.ts';
 
 const help = `Usage: parley new "MESSAGE" [options]
        parley new [options] [-] < FILE
@@ -97,7 +98,7 @@ async function run(argv: readonly string[]): Promise<number> {
   else {
     output.text(`${output.style('bold', plainLine(id))}\n`);
     if (made.message !== null) output.note(`${plainLine(made.message)}\n`);
-    if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${id}\n`));
+    if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${shellWord(id)}\n`));
   }
   if (!follow) return exits.done;
   return followConversation({ parley, output, id, from: 0, stay: false, full });

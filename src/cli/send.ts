@@ -9,6 +9,7 @@ import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './e
 import { followConversation, followOptions } from './following.ts';
 import { readImage, readMessage } from './inputs.ts';
 import { createOutput, type Output } from './output.ts';
+import { shellWord } from './shellWord.ts';
 
 interface Told {
   readonly parley: Parley;
@@ -28,7 +29,7 @@ async function tell(told: Told, act: () => Promise<void>): Promise<number> {
   const from = (events[0]?.id ?? -1) + 1;
   if (follow) return followConversation({ parley, output, id, from, stay: false, full });
   if (output.isJson) output.json({ conversation_id: id, success: true });
-  else output.text(`${done} ${output.style('dim', `parley follow ${id}`)}\n`);
+  else output.text(`${done} ${output.style('dim', `parley follow ${shellWord(id)}`)}\n`);
   return exits.done;
 }
 

@@ -43,7 +43,9 @@ export function randomText(): string {
 }
 
 export function pathOf(id: string, rest = ''): string {
-  return `/api/conversations/${encodeURIComponent(id)}${rest}`;
+  // URLs with these lead elsewhere. No id may be like this, so the service answers that there is none.
+  const named = id === '' || id === '.' || id === '..' ? '%' : id;
+  return `/api/conversations/${encodeURIComponent(named)}${rest}`;
 }
 
 interface Persistence extends Pick<CreateOptions, 'signal' | 'onRetry'> {

@@ -1,9 +1,7 @@
 // A conversation as its owner names it.
 import { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
-import { conversationIdPattern } from './schema.ts';
-
-const possible = new RegExp(conversationIdPattern);
+import { isConversationId } from './schema.ts';
 
 export interface ConversationName {
   readonly userId: number;
@@ -12,7 +10,7 @@ export interface ConversationName {
 
 /** What cannot be an id names nothing, whatever a database would make of its characters. */
 export function conversationName({ userId }: Pick<Principal, 'userId'>, id: string): ConversationName {
-  return { userId, id: possible.test(id) ? id : '' };
+  return { userId, id: isConversationId(id) ? id : '' };
 }
 
 export function noConversation(): AppError {

@@ -3,6 +3,7 @@
 import { loading, type NewEvent, userMessage } from '../events/shapes.ts';
 import { type McpConfig, normaliseMcp } from '../mcp/schema.ts';
 import type { GitProvider } from '../providers.ts';
+import { unsentImages } from './images.ts';
 import { microagentPrompt, taskPrompt } from './prompts.ts';
 import { isEmptyReplay, readReplay } from './replay.ts';
 import type { CreateConversation, CreateMicroagent, SuggestedTask } from './schema.ts';
@@ -97,7 +98,7 @@ export function firstMessage({ suggested_task, create_microagent, initial_user_m
 export function firstEvents(message: string, request: NormalRequest, replay: string | undefined): NewEvent[] {
   const images = request.image_urls ?? [];
   const events = replay === undefined ? [] : readReplay(replay);
-  if (message !== '' || images.length > 0) events.push(userMessage(message, images));
+  if (message !== '' || images.length > 0) events.push(userMessage(message, images), ...unsentImages(images));
   events.push(loading);
   return events;
 }
@@ -108,7 +109,7 @@ export function titleOf(message: string, id: string): string {
   if (plainWords.test(start))
     return start.length <= titleCharsMax ? start : `${start.slice(0, titleCharsMax)}...`;
   const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
-  if (line === '') return `Conversation ${id.slice(0, titleIdChars)}`;
+  if (line === '') return `Conversation ${Array.from(id).slice(0, titleIdChars).join('')}`;
   if (line.length <= titleCharsMax) return line;
   const chars = Array.from(line);
   return chars.length > titleCharsMax ? `${chars.slice(0, titleCharsMax).join('')}...` : line;

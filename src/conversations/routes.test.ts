@@ -195,6 +195,33 @@ for (const kind of databaseKinds) {
       assert.deepEqual({ ...won }, { trigger: 'suggested_task', repository: 'a/b' });
     });
 
+    it('takes any string as an image, and names in the log what the agent does not get, 200', async () => {
+      const image_urls = ['<string>', 'https://a.example/x.png', '', 'data:image/png;base64,AA==', 'http://'];
+      const { status, body } = await create({ image_urls, initial_user_msg: 'look' });
+      assert.equal(status, 200);
+      const [said, named, loading] = await storedEvents(body.conversation_id);
+      assert.deepEqual((said?.['args'] as { image_urls?: string[] } | undefined)?.image_urls, image_urls);
+      assert.deepEqual(
+        [named?.['observation'], named?.['content']],
+        [
+          'notice',
+          'Not sent to the agent as an image, because they are not URLs: "<string>", "", "http://".',
+        ],
+      );
+      assert.equal(loading?.['observation'], 'agent_state_changed');
+      const fine = await create({ image_urls: ['https://a.example/x.png'] });
+      assert.equal((await storedEvents(fine.body.conversation_id)).length, 2);
+    });
+
+    it('names at most five images and cuts long ones short', async () => {
+      const image_urls = ['🙂'.repeat(500), ...Array<string>(6).fill('x')];
+      const { body } = await create({ image_urls });
+      const [, named] = await storedEvents(body.conversation_id);
+      const content = String(named?.['content']);
+      assert.ok(content.isWellFormed());
+      assert.ok(content.endsWith(`"${'🙂'.repeat(80)}…", "x", "x", "x", "x" and 2 more.`), content);
+    });
+
     it('numbers replayed events anew and puts them before the first message', async () => {
       const trajectory = [
         { id: 7, action: 'message', args: { content: 'old' }, source: 'user', message: 'old' },

@@ -14,6 +14,7 @@ import {
   orNull,
   text,
 } from '../schema.ts';
+import { imageKind } from './images.ts';
 
 const imageUrlsMax = 100;
 const imageLinkBytesMax = 4 * kib;
@@ -32,26 +33,32 @@ export const taskTypes = [
 export type TaskType = (typeof taskTypes)[number];
 
 function imageUrlFault(value: string): string | undefined {
-  if (/^data:image\/[a-z0-9.+-]+[;,]/i.test(value)) return undefined;
-  if (Buffer.byteLength(value) > imageLinkBytesMax) return `must be at most ${imageLinkBytesMax} bytes`;
-  const url = /^https?:\/\//i.test(value) && !/\s/.test(value) ? URL.parse(value) : null;
-  return url === null ? 'must be an http or https URL, or a data URL of an image' : undefined;
+  const isLong = value.length > imageLinkBytesMax || Buffer.byteLength(value) > imageLinkBytesMax;
+  if (isLong && !/^data:/i.test(value)) return `must be at most ${imageLinkBytesMax} bytes`;
+  return imageKind(value) === 'refused'
+    ? 'must not be a URL other than http, https or the data of an image'
+    : undefined;
 }
 
-function conversationIdFault(value: string): string | undefined {
-  return value === '.' || value === '..' ? 'must not be made of dots alone' : undefined;
-}
+const idRule =
+  'be 1 to 128 printable characters without spaces and without / \\ ? # %, and not . or .. alone';
+/** Every character can be seen, so that no two ids look the same, and none has a meaning in a path or URL. */
+const conversationId = /^(?!\.{1,2}$)[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}/\\?#%]{1,128}$/u;
 
-export const conversationIdPattern = '^[A-Za-z0-9._:-]{1,128}$';
+export function isConversationId(value: string): boolean {
+  return conversationId.test(value);
+}
 
 export const ConversationId = checked(
   text({
-    bytesMax: 128,
-    pattern: conversationIdPattern,
-    patternText: 'be 1 to 128 letters, digits and ._:-',
-    description: 'An id of your choice. Sending the same request twice with it creates one conversation.',
+    // Four bytes are the longest character.
+    bytesMax: 4 * 128,
+    // Less than is checked, for not every validator knows classes of Unicode.
+    pattern: '^[^\\s/\\\\?#%]{1,128}$',
+    patternText: idRule,
+    description: `An id of your choice. Sending the same request twice with it creates one conversation. It must ${idRule}.`,
   }),
-  conversationIdFault,
+  (value) => (isConversationId(value) ? undefined : `must ${idRule}`),
 );
 
 export const ConversationParams = Type.Object({
@@ -82,7 +89,10 @@ export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
 
 export const NullableImageUrls = orNull(
   Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
-  { description: 'http or https URLs, or data URLs of images.' },
+  {
+    description:
+      'http or https URLs, or data URLs of images; other schemes are refused. What is no URL is kept in the log and not sent to the agent.',
+  },
 );
 
 export const CreateConversation = Type.Object(

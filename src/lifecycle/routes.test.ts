@@ -172,6 +172,21 @@ for (const kind of databaseKinds) {
         );
       });
 
+      it('names in the log what is no URL among its images, whether it runs or starts again, 200', async () => {
+        const id = await create();
+        for (let i = 0; i < 2; i++) {
+          const sent = await post(id, 'message', { message: 'look', image_urls: ['<string>'] });
+          assert.equal(sent.status, 200);
+          const events = await eventsOf(id);
+          const at = events.findLastIndex(({ action }) => action === 'message');
+          assert.deepEqual(events[at]?.args?.['image_urls'], ['<string>']);
+          assert.deepEqual((events[at + 1] as { observation?: string }).observation, 'notice');
+          await post(id, 'stop');
+        }
+        const act = { action: 'message', args: { content: 'x', image_urls: ['file:///etc/passwd'] } };
+        assert.equal((await post(id, 'events', act)).status, 422);
+      });
+
       it('takes an image without words, and refuses neither words nor image, 422', async () => {
         const id = await create();
         const image = 'data:image/png;base64,AAAA';

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { Confirmations } from '../confirmations/service.ts';
 import { answerStatus } from '../conversations/answer.ts';
+import { unsentImages } from '../conversations/images.ts';
 import { conversationName, noConversation } from '../conversations/name.ts';
 import type { ConversationResponse } from '../conversations/schema.ts';
 import { tooManyWaiting } from '../conversations/waiting.ts';
@@ -85,8 +86,9 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     if (message.trim() === '' && images.length + files.length === 0)
       throw invalid([{ path, message: 'must not be empty where there is no image' }]);
     const at = now();
-    const outcome = await wake(principal, id, [eventText(userMessage(message, images, files), at)], at);
-    settle(principal, outcome);
+    const events = [userMessage(message, images, files), ...unsentImages(images)];
+    const texts = events.map((event) => eventText(event, at));
+    settle(principal, await wake(principal, id, texts, at));
   }
 
   /** What old clients send as an event. */

@@ -68,6 +68,15 @@ describe('a prompt', () => {
     }
   });
 
+  it('says of what is no URL that it cannot be read, without repeating it, whatever the agent can see', async () => {
+    const fetchImage = () => assert.fail('it is not fetched');
+    for (const url of ['<string>', '', 'https://a.example/ b', 'javascript:alert(1)', '//a.example/b.png'])
+      for (const able of [capabilities, {}, undefined])
+        assert.deepEqual(await toPrompt([message('', url)], { capabilities: able, fetchImage }), [
+          text('[The user sent an image that cannot be read, or is too large.]'),
+        ]);
+  });
+
   it('leaves out images past the bound and says so', async () => {
     const blocks = await toPrompt([message('', ...Array.from({ length: 25 }, () => png))], { capabilities });
     assert.equal(blocks.length, 21);

@@ -1,5 +1,6 @@
 // From what a user says to what an agent is sent.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
+import { imageKind } from '../../conversations/images.ts';
 import { mib } from '../../schema.ts';
 
 /** Of one image, before it is encoded. */
@@ -25,6 +26,9 @@ interface PromptOptions {
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 
+/** Also for what is no URL: the log has named it to the user. */
+const unreadable = text('[The user sent an image that cannot be read, or is too large.]');
+
 /** What a data URL holds, where it is an image in base64. */
 function decode(url: string): FetchedImage | undefined {
   const [, mimeType, base64] = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/.exec(url) ?? [];
@@ -46,13 +50,13 @@ function decodeURIComponentSafely(encoded: string): string {
 
 async function imageBlock(url: string, options: PromptOptions): Promise<ContentBlock> {
   const isData = /^data:/i.test(url);
+  if (!isData && imageKind(url) !== 'link') return unreadable;
   if (options.capabilities?.image !== true)
     return text(`[The user sent an image${isData ? '' : `, ${url}`}. You cannot see images here.]`);
   const image = isData ? decode(url) : await options.fetchImage?.(url).catch(() => undefined);
   const fits = image !== undefined && image.data.length > 0 && image.data.length <= imageBytesMax;
   if (fits) return { type: 'image', data: image.data.toString('base64'), mimeType: image.mimeType };
-  if (isData || !/^https?:/i.test(url))
-    return text('[The user sent an image that cannot be read, or is too large.]');
+  if (isData) return unreadable;
   return {
     type: 'resource_link',
     name: nameOf(url),
