@@ -2,11 +2,13 @@
 // of the prompt, see script.ts; what it offers, by flags, see flags.ts. A prompt without any such line is said back.
 import { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { startActivity } from './activity.ts';
 import { readFlags } from './flags.ts';
 import { noteStart } from './starts.ts';
 
 const flags = readFlags(process.argv.slice(2));
 noteStart();
+if (flags.activity) startActivity();
 if (flags.crashOnStart) {
   process.stderr.write('fake agent: told to crash at the start\n');
   process.exit(1);

@@ -15,6 +15,7 @@ export function readFlags(args: readonly string[]) {
       protocol: { type: 'string', default: '1' },
       auth: { type: 'string' },
       modes: { type: 'string', default: '' },
+      activity: { type: 'boolean', default: false },
     },
   });
   return {
@@ -27,6 +28,8 @@ export function readFlags(args: readonly string[]) {
     images: !values['no-images'],
     protocol: Number(values.protocol),
     auth: values.auth,
+    /** Writes down when it lives and what it is given: see activity.ts. */
+    activity: values.activity,
     modes: values.modes === '' ? [] : values.modes.split(','),
   };
 }

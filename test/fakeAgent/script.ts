@@ -1,5 +1,6 @@
 // What each line of a prompt makes the fake agent do. A line is a word and its rest; other lines are passed over.
 import { type AgentContext, type ContentBlock, methods, type StopReason } from '@agentclientprotocol/sdk';
+import { notePrompt } from './activity.ts';
 import { failures } from './failures.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
@@ -47,6 +48,7 @@ export async function runScript(turn: Turn): Promise<StopReason> {
   keep(session.id, {
     history: [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } }],
   });
+  notePrompt(text);
   let known = false;
   for (const line of text.split('\n')) {
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*)$/.exec(line) ?? [];

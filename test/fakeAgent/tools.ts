@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { methods, type RequestPermissionRequest, type ToolKind } from '@agentclientprotocol/sdk';
+import { agentId } from './activity.ts';
 import type { Command, Script } from './script.ts';
 
 const kinds: readonly string[] = ['read', 'edit', 'delete', 'move', 'search', 'execute', 'fetch'];
@@ -53,6 +54,9 @@ function runShell(command: string, { session, signal }: Script): Promise<Record<
   });
 }
 
+/** Calls of `work` so far. */
+let worked = 0;
+
 export const tools = {
   /** `run echo hi`: pretends. */
   run: (script, rest) => {
@@ -68,6 +72,16 @@ export const tools = {
     const [count = 0, ms = 0] = rest.split(' ').map(Number);
     for (let i = 0; i < count && !script.signal.aborted; i++) {
       await tools.run(script, 'echo tick');
+      await wait(ms);
+    }
+  },
+
+  /** `work 10 50`: the same, and each call names the agent and counts on through its life. */
+  work: async (script, rest) => {
+    const [count = 0, ms = 0] = rest.split(' ').map(Number);
+    for (let i = 0; i < count && !script.signal.aborted; i++) {
+      worked += 1;
+      await tools.run(script, `echo agent-${agentId}#${worked}`);
       await wait(ms);
     }
   },

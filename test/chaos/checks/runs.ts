@@ -1,0 +1,168 @@
+// One agent at a time on a workspace, nothing recorded by a run that has lost its conversation, every acknowledged
+// message given to the agent, and nothing stuck once the faults are over.
+import type { AgentLine, FinalConversation, History, Workspace } from '../history.ts';
+import type { Findings } from './violation.ts';
+
+const markPattern = /\bagent-([0-9a-f]+)#(\d+)\b/;
+const tokenPattern = /\btoken-[a-z]+-\d+\b/g;
+/** A message that comes while a turn begins may belong to the next one. */
+const turnsThatSettle = 2;
+/** A conversation may end so; any other reason is a failure that nobody asked for. */
+const peacefulEnds = ['user', 'idle', 'finished'];
+
+function checkOverlaps(findings: Findings, { user, conversation, lines }: Workspace): void {
+  const agents = [...Map.groupBy(lines, ({ agent }) => agent).values()].map((own) => ({
+    agent: own[0]?.agent,
+    from: BigInt(own[0]?.atNs ?? 0),
+    to: BigInt(own.at(-1)?.atNs ?? 0),
+  }));
+  const inOrder = agents.toSorted((a, b) => (a.from < b.from ? -1 : 1));
+  for (const [i, next] of inOrder.entries()) {
+    const before = inOrder.slice(0, i).find(({ to }) => to > next.from);
+    findings.expect(
+      before === undefined,
+      'overlapping-runs',
+      () =>
+        `agent ${next.agent} began in the workspace of ${conversation} of ${user} ${Number((before?.to ?? 0n) - next.from) / 1e6} ms before agent ${before?.agent} had ended`,
+    );
+  }
+}
+
+/** The marks that agents left in the log by their tool calls, in the order of the log. */
+function marksOf({ events }: FinalConversation): { agent: string; number: number; event: number }[] {
+  return events.flatMap(({ id, text }) => {
+    const event = JSON.parse(text);
+    if (event.observation !== 'run' || event.source !== 'agent') return [];
+    const [, agent, number] = markPattern.exec(String(event.content)) ?? [];
+    return agent === undefined ? [] : [{ agent, number: Number(number), event: id }];
+  });
+}
+
+function checkMarks(findings: Findings, conversation: FinalConversation): void {
+  const { user, id } = conversation;
+  const ended = new Set<string>();
+  let current: string | undefined;
+  let last = 0;
+  for (const { agent, number, event } of marksOf(conversation)) {
+    if (agent !== current) {
+      if (current !== undefined) ended.add(current);
+      current = agent;
+      last = 0;
+    }
+    findings.expect(
+      !ended.has(agent),
+      'lost-run-wrote',
+      () => `event ${event} of ${id} of ${user} is of agent ${agent}, which another had replaced already`,
+    );
+    if (!ended.has(agent))
+      findings.expect(
+        number === last + 1,
+        number > last ? 'agent-event-lost' : 'agent-event-doubled',
+        () => `event ${event} of ${id} of ${user}: step ${number} of agent ${agent} follows step ${last}`,
+      );
+    last = number;
+  }
+}
+
+/**
+ * Messages of the user that the agent must have got. Where its user stopped the conversation, only those that two whole
+ * turns followed: the stop may have come before the agent got the last ones.
+ */
+function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
+  const tokens: { readonly token: string; readonly turnsBefore: number }[] = [];
+  let turns = 0;
+  let running = false;
+  for (const { text } of events) {
+    const event = JSON.parse(text);
+    const state = event.extras?.agent_state;
+    if (event.source === 'user' && event.action === 'message')
+      for (const [token] of String(event.args?.content).matchAll(tokenPattern))
+        tokens.push({ token, turnsBefore: turns });
+    if (state === 'running') running = true;
+    if (state === 'awaiting_user_input' && running) {
+      running = false;
+      turns += 1;
+    }
+  }
+  const wasStopped = status === 'STOPPED' && stopCode === 'user';
+  return tokens
+    .filter(({ turnsBefore }) => !wasStopped || turns - turnsBefore >= turnsThatSettle)
+    .map(({ token }) => token);
+}
+
+/** How often a token was given without a word that it had been given before. */
+function countPlain(prompts: readonly string[], token: string): number {
+  return prompts.filter((prompt) => {
+    if (prompt.includes('You were interrupted')) return false;
+    const said = prompt.replaceAll(/<history>[\s\S]*?<\/history>/g, '').replaceAll(/^>.*$/gm, '');
+    return said.includes(token);
+  }).length;
+}
+
+export interface Deliveries {
+  readonly messages: number;
+  /** Given more than once without being marked as a repetition. */
+  readonly doubled: readonly string[];
+}
+
+function checkDelivery(
+  findings: Findings,
+  conversation: FinalConversation,
+  lines: readonly AgentLine[],
+  doubled: string[],
+): number {
+  const prompts = lines.filter(({ kind }) => kind === 'prompt').map(({ text = '' }) => text);
+  const tokens = dueTokens(conversation);
+  for (const token of tokens) {
+    findings.expect(
+      prompts.some((prompt) => prompt.includes(token)),
+      'undelivered-message',
+      () => `the agent of ${conversation.id} of ${conversation.user} never got the message ${token}`,
+    );
+    if (countPlain(prompts, token) > 1) doubled.push(`${conversation.user} ${conversation.id} ${token}`);
+  }
+  return tokens.length;
+}
+
+export function isSettled({ status, runId, turnOpen, heard, events }: FinalConversation): boolean {
+  if (status === 'STOPPED') return runId === null;
+  const unheard = events.some(({ id, text }) => {
+    if (id < heard) return false;
+    const event = JSON.parse(text);
+    return event.source === 'user' && event.action === 'message';
+  });
+  return status === 'RUNNING' && !turnOpen && !unheard;
+}
+
+function checkEnd(findings: Findings, conversation: FinalConversation, hasAgent: boolean): void {
+  const { user, id, status, stopCode } = conversation;
+  findings.expect(
+    isSettled(conversation),
+    'stuck-conversation',
+    () =>
+      `${id} of ${user} is ${status} and does not get on: ${JSON.stringify({ ...conversation, events: undefined })}`,
+  );
+  const ends = hasAgent ? peacefulEnds : [...peacefulEnds, 'agent_missing'];
+  findings.expect(
+    stopCode === null || ends.includes(stopCode),
+    'failed-conversation',
+    () => `${id} of ${user} stopped with ${stopCode}: ${conversation.events.at(-1)?.text}`,
+  );
+}
+
+export function checkRuns(findings: Findings, history: History): Deliveries {
+  const doubled: string[] = [];
+  let messages = 0;
+  const withAgent = new Set(history.users.filter(({ hasAgent }) => hasAgent).map(({ name }) => name));
+  const workspaces = new Map(history.workspaces.map((one) => [`${one.user} ${one.conversation}`, one]));
+  for (const workspace of history.workspaces) checkOverlaps(findings, workspace);
+  for (const conversation of history.conversations) {
+    const hasAgent = withAgent.has(conversation.user);
+    checkEnd(findings, conversation, hasAgent);
+    if (!hasAgent) continue;
+    checkMarks(findings, conversation);
+    const lines = workspaces.get(`${conversation.user} ${conversation.id}`)?.lines ?? [];
+    messages += checkDelivery(findings, conversation, lines, doubled);
+  }
+  return { messages, doubled };
+}

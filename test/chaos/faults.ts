@@ -1,0 +1,244 @@
+// Everything that is done to the processes and their database, one fault after the other, chosen by the seed.
+import { setTimeout as wait } from 'node:timers/promises';
+import { withPostgres } from '../support/databases.ts';
+import type { PostgresServer } from '../support/postgresServer.ts';
+import type { Cluster, Member } from './cluster.ts';
+import type { Fault } from './history.ts';
+import type { PgProxy } from './pgProxy.ts';
+import type { Random } from './random.ts';
+
+/** A lease lasts 8 seconds: who sleeps longer has lost its conversations. */
+const pastLeaseMs = { min: 9_000, max: 12_000 };
+const hourS = 3_600;
+
+interface Scene {
+  readonly cluster: Cluster;
+  readonly postgres: PostgresServer | undefined;
+  readonly random: Random;
+  /** Waits, but not beyond the end of the faults. */
+  pause(ms: number): Promise<void>;
+}
+
+interface FaultKind {
+  readonly name: string;
+  readonly weight: number;
+  /** How long it takes at least: it is not begun where less time is left. */
+  readonly needsMs: number;
+  /** Undefined: it cannot be done here. */
+  aim(scene: Scene): { readonly target: string; run(): Promise<void> } | undefined;
+}
+
+function ofMember(
+  choose: (member: Member) => boolean,
+  run: (member: Member, scene: Scene) => Promise<void>,
+): FaultKind['aim'] {
+  return (scene) => {
+    const able = scene.cluster.members.filter(choose);
+    if (able.length === 0) return undefined;
+    const member = scene.random.pick(able);
+    return { target: member.name, run: () => run(member, scene) };
+  };
+}
+
+const isUp = (member: Member) => member.url() !== undefined;
+const hasProxy = (member: Member): member is Member & { proxy: PgProxy } => member.proxy !== undefined;
+
+function ofDatabase(run: (server: PostgresServer, scene: Scene) => Promise<void>): FaultKind['aim'] {
+  return (scene) => {
+    const { postgres, cluster } = scene;
+    if (postgres === undefined) return undefined;
+    return {
+      target: 'postgres',
+      run: async () => {
+        cluster.databaseIsAway(true);
+        try {
+          await run(postgres, scene);
+        } finally {
+          cluster.databaseIsAway(false);
+        }
+      },
+    };
+  };
+}
+
+/** As its administrator, who may write whatever the default says. */
+function administer({ url }: PostgresServer, sql: string): Promise<unknown> {
+  const options = encodeURIComponent('-c default_transaction_read_only=off');
+  return withPostgres(`${url}/postgres?options=${options}`, (client) => client.query(sql));
+}
+
+async function holdBytes(member: Member & { proxy: PgProxy }, ms: number, { pause }: Scene): Promise<void> {
+  member.proxy.hold(true);
+  await pause(ms);
+  member.proxy.hold(false);
+}
+
+const processFaults: readonly FaultKind[] = [
+  {
+    name: 'kill',
+    weight: 5,
+    needsMs: 0,
+    aim: ofMember(isUp, (member) => member.end('SIGKILL')),
+  },
+  {
+    name: 'stop',
+    weight: 3,
+    needsMs: 0,
+    aim: ofMember(isUp, (member) => member.end('SIGTERM')),
+  },
+  {
+    name: 'pause',
+    weight: 2,
+    needsMs: pastLeaseMs.min,
+    aim: ofMember(isUp, async (member, { random, pause }) => {
+      member.pause();
+      await pause(random.between(pastLeaseMs.min, pastLeaseMs.max));
+      member.resume();
+    }),
+  },
+  {
+    name: 'clock-step',
+    weight: 2,
+    needsMs: 3_000,
+    aim: ofMember(
+      ({ clock }) => clock !== undefined,
+      async ({ clock }, { random, pause }) => {
+        clock?.set(random.pick([-3, -2, -1, 1, 2, 3]) * hourS);
+        await pause(random.between(3_000, 6_000));
+        clock?.set(0);
+      },
+    ),
+  },
+];
+
+const databaseFaults: readonly FaultKind[] = [
+  {
+    name: 'database-kill',
+    weight: 1,
+    needsMs: 2_000,
+    aim: ofDatabase(async (server, { random, pause }) => {
+      await server.kill();
+      await pause(random.between(0, 2_000));
+      await server.restart();
+    }),
+  },
+  {
+    name: 'terminate-sessions',
+    weight: 3,
+    needsMs: 0,
+    aim: ofDatabase(async (server, { random, pause }) => {
+      for (let time = random.between(1, 4); time > 0; time--) {
+        await administer(
+          server,
+          "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parley'",
+        );
+        await pause(random.between(0, 300));
+      }
+    }),
+  },
+  {
+    name: 'read-only',
+    weight: 2,
+    needsMs: 1_000,
+    aim: ofDatabase(async (server, { random, pause }) => {
+      const set = async (value: string) => {
+        await administer(server, `alter system set default_transaction_read_only = ${value}`);
+        await administer(server, 'select pg_reload_conf()');
+      };
+      await set('on');
+      await pause(random.between(500, 3_000));
+      await set('off');
+    }),
+  },
+  {
+    name: 'unreachable',
+    weight: 2,
+    needsMs: 1_000,
+    aim: ofMember(hasProxy, async (member, scene) => {
+      const { proxy } = member as Member & { proxy: PgProxy };
+      scene.cluster.databaseIsAway(true);
+      proxy.refuse(true);
+      await scene.pause(scene.random.between(500, 4_000));
+      proxy.refuse(false);
+      scene.cluster.databaseIsAway(false);
+    }),
+  },
+  {
+    name: 'late-packets',
+    weight: 2,
+    needsMs: pastLeaseMs.min,
+    aim: ofMember(hasProxy, async (member, scene) => {
+      scene.cluster.databaseIsAway(true);
+      await holdBytes(
+        member as Member & { proxy: PgProxy },
+        scene.random.between(pastLeaseMs.min, pastLeaseMs.max),
+        scene,
+      );
+      scene.cluster.databaseIsAway(false);
+    }),
+  },
+  {
+    name: 'lost-commit-answer',
+    weight: 4,
+    needsMs: 0,
+    aim: ofMember(hasProxy, async (member, { cluster, random, pause }) => {
+      const { proxy } = member as Member & { proxy: PgProxy };
+      cluster.databaseIsAway(true);
+      proxy.cutAfterCommits(random.between(1, 5));
+      await pause(random.between(300, 1_000));
+      proxy.cutAfterCommits(0);
+      cluster.databaseIsAway(false);
+    }),
+  },
+];
+
+export const faultNames = [...processFaults, ...databaseFaults].map(({ name }) => name);
+
+export interface FaultOptions extends Omit<Scene, 'pause'> {
+  readonly seconds: number;
+  readonly now: () => number;
+  /** Only these, where they are given. */
+  readonly only?: readonly string[] | undefined;
+}
+
+function chooseKind(kinds: readonly FaultKind[], random: Random): FaultKind {
+  const whole = kinds.reduce((sum, { weight }) => sum + weight, 0);
+  let left = random.next() * whole;
+  for (const kind of kinds) {
+    left -= kind.weight;
+    if (left < 0) return kind;
+  }
+  throw new Error('there is no fault to choose');
+}
+
+/** Does faults until the time is over, processes and database at the same time. All of them are over when it returns. */
+export async function injectFaults(options: FaultOptions): Promise<Fault[]> {
+  const { seconds, now, only } = options;
+  const endMs = now() + seconds * 1_000;
+  const done: Fault[] = [];
+  const pause = (ms: number) => wait(Math.max(0, Math.min(ms, endMs - now())));
+
+  async function lane(name: string, all: readonly FaultKind[]): Promise<void> {
+    const kinds = all.filter((kind) => only === undefined || only.includes(kind.name));
+    const random = options.random.fork(name);
+    const scene = { ...options, random, pause };
+    for (;;) {
+      await pause(random.between(200, 1_500));
+      if (now() >= endMs) return;
+      const possible = kinds.filter(({ needsMs }) => now() + needsMs < endMs);
+      if (possible.length === 0) return;
+      const kind = chooseKind(possible, random);
+      const aimed = kind.aim(scene);
+      if (aimed === undefined) continue;
+      const fromMs = now();
+      await aimed.run();
+      done.push({ name: kind.name, target: aimed.target, fromMs, toMs: now() });
+    }
+  }
+
+  await Promise.all([
+    lane('processes', processFaults),
+    ...(options.postgres === undefined ? [] : [lane('database', databaseFaults)]),
+  ]);
+  return done;
+}

@@ -1,0 +1,77 @@
+// After the faults: everything that was begun must come to its end, within a deadline.
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Place } from '../support/databases.ts';
+import { inspect } from '../support/inspect.ts';
+import { isSettled } from './checks/runs.ts';
+import { hastenDeliveries, readConversations } from './finalState.ts';
+import { canaryOf, type FinalConversation } from './history.ts';
+import type { Operations, User } from './operations.ts';
+import type { Subscriber } from './subscribers.ts';
+
+/** How long conversations and webhook messages may take to come to rest. */
+const settleWithinMs = 150_000;
+const streamsWithinMs = 20_000;
+const lookMs = 500;
+const hastenEveryMs = 5_000;
+/** Stopped conversations of a user that are written to once more. */
+const wokenMax = 5;
+
+/** Wakes some conversations that were stopped: whatever was said to them before must now be given to the agent. */
+export async function wakeSome(operations: Operations, place: Place, users: readonly User[]): Promise<void> {
+  const all = await readConversations(place);
+  const stopped = users
+    .filter(({ hasAgent }) => hasAgent)
+    .flatMap((user) => {
+      const own = all.filter((one) => one.user === user.name && one.status === 'STOPPED');
+      return own.slice(-wokenMax).map(({ id }) => ({ user, id }));
+    });
+  const wake = ({ user, id }: { user: User; id: string }, token: string) =>
+    operations.perform(
+      user,
+      { kind: 'message', conversation: id, token },
+      {
+        method: 'POST',
+        path: `/api/conversations/${id}/message`,
+        json: { message: `work 1 10\n${token} ${canaryOf(user.name)}` },
+      },
+    );
+  await Promise.all(stopped.map((one, i) => wake(one, `token-${one.user.name}-${1_000_000 + i}`)));
+}
+
+async function countUnsent(place: Place): Promise<number> {
+  const [row] = await inspect(place, "select count(*) as count from deliveries where state = 'waiting'");
+  return Number(row?.['count']);
+}
+
+/** Waits until nothing moves any more. Returns webhook messages that are due too late. */
+export async function settle(place: Place): Promise<string[]> {
+  const endMs = performance.now() + settleWithinMs;
+  let late: string[] = [];
+  let hastenedMs = Number.NEGATIVE_INFINITY;
+  while (performance.now() < endMs) {
+    if (performance.now() - hastenedMs > hastenEveryMs) {
+      late = await hastenDeliveries(place);
+      hastenedMs = performance.now();
+    }
+    const moving = (await readConversations(place)).filter((one) => !isSettled(one));
+    if (moving.length === 0 && (await countUnsent(place)) <= late.length) break;
+    await wait(lookMs);
+  }
+  return late;
+}
+
+/** Gives streams the time to show what is there. */
+export async function catchUp(
+  subscribers: readonly Subscriber[],
+  conversations: readonly FinalConversation[],
+): Promise<void> {
+  const lengths = new Map(conversations.map(({ user, id, nextEvent }) => [`${user} ${id}`, nextEvent]));
+  const endMs = performance.now() + streamsWithinMs;
+  const isBehind = (subscriber: Subscriber) => {
+    const { user, conversation } = subscriber.view();
+    return !subscriber.hasSeen(lengths.get(`${user} ${conversation}`) ?? 0);
+  };
+  while (performance.now() < endMs && subscribers.some(isBehind)) await wait(lookMs);
+  // Streams of changes have no number to wait for.
+  await wait(2 * lookMs);
+}
