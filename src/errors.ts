@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'no_sandbox'
   | 'database_unavailable'
+  | 'outcome_unknown'
   | 'sealing_key_missing'
   | 'shutting_down';
 

@@ -1,6 +1,15 @@
 // What happened to the conversations of a user, in the order of the commits, for those who follow. Kept for a while.
 import { sql } from 'kysely';
-import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import {
+  one,
+  prepared,
+  type Queries,
+  type Query,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+} from '../db/transaction.ts';
 
 /** A place in the changes of a user. `at` tells whether what follows it is still kept. */
 export interface ChangePlace {
@@ -115,9 +124,12 @@ function deleteOld(q: Queries, { userId, ageMs, max }: ChangePurge): Query<{ id:
 }
 
 /** Forgets old changes of a user, oldest first, a bounded number at a time. Returns how many. */
-export const purgeChanges = write('changes.purge', function* (q, purge: ChangePurge): Steps<number> {
-  return (yield* rows(deleteOld(q, purge))).length;
-});
+export const purgeChanges = repeatableWrite(
+  'changes.purge',
+  function* (q, purge: ChangePurge): Steps<number> {
+    return (yield* rows(deleteOld(q, purge))).length;
+  },
+);
 
 interface NewestChange {
   readonly userId: number;

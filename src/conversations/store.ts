@@ -9,9 +9,9 @@ import {
   prepared,
   type Queries,
   read,
+  repeatableWrite,
   rows,
   type Steps,
-  write,
 } from '../db/transaction.ts';
 import { type EventText, insertEvents } from '../events/store.ts';
 import type { ConversationStatus } from '../lifecycle/states.ts';
@@ -174,7 +174,7 @@ function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<voi
  * Creates the conversation, or finds the one that the same request made before. In this order: the idempotency
  * key, which also makes concurrent repeats wait for each other, the row, its events, who is told.
  */
-export const createConversation = write(
+export const createConversation = repeatableWrite(
   'conversations.create',
   function* (q, c: NewConversation): Steps<CreateOutcome> {
     if (c.sealed !== null && !(yield* sealedWithActiveKey(q, [c.sealed]))) return { outcome: 'stale_seal' };
@@ -208,7 +208,7 @@ export const findCreated = read('conversations.findCreated', function* (q, l: Lo
 });
 
 /** Forgets idempotency keys whose time is over, a bounded number at a time. Returns how many. */
-export const purgeIdempotency = write(
+export const purgeIdempotency = repeatableWrite(
   'conversations.purgeIdempotency',
   function* (q, max: number): Steps<number> {
     const purged = yield* rows(

@@ -1,13 +1,13 @@
 // Whether the database answers, and whether it can be written to.
 import { sql } from 'kysely';
-import { read, rows, write } from './transaction.ts';
+import { read, repeatableWrite, rows } from './transaction.ts';
 
 export const ping = read('db.ping', function* (q, _: null) {
   yield* rows(q.build.selectNoFrom(sql<number>`1`.as('one')));
 });
 
 /** Commits something small: it fails where the disk is full or the file read-only. */
-export const touch = write('db.touch', function* (q, _: null) {
+export const touch = repeatableWrite('db.touch', function* (q, _: null) {
   const value = { value: 'x' };
   yield* rows(
     q.build

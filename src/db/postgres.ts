@@ -1,82 +1,68 @@
-// PostgreSQL: each transaction on a pooled client, driven again when it lost a race with another one.
+// PostgreSQL: each transaction on a pooled client, up to a deadline, and driven again where that is safe.
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { AppError, RefusalError } from '../errors.ts';
-import { migrate, newerDatabaseMessage } from './migrate.ts';
+import { AppError } from '../errors.ts';
 import { openPostgresBell } from './postgresBell.ts';
+import { endWithin, GuardedClient } from './postgresClient.ts';
+import { ConnectFailed, DeadlinePassed, describeFault, type Fault, faultOf } from './postgresFaults.ts';
+import { migratePostgres } from './postgresMigration.ts';
+import { type Attempt, beforeDeadline, drive, driveWrite } from './postgresTransaction.ts';
 import { createPostgresQueries } from './queries.ts';
-import type { Database, Steps, Transaction } from './transaction.ts';
+import type { AnyTransaction, Database, RunOptions, Transaction } from './transaction.ts';
 
 const poolMax = 10;
 /** Callers that may wait for a client; above it they are told to come back. */
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
+/** For a dead network: a connection that is idle for so long is probed. */
+const keepAliveMs = 10_000;
 const statementTimeoutMs = 15_000;
 /** A process that sleeps in the middle of a transaction must not hold its locks against all others. */
 const idleInTransactionMs = 3_000;
-/** A little more than the server takes, so that its own answer comes first; this one is for a dead network. */
-const queryTimeoutMs = 20_000;
-const endTimeoutMs = 5_000;
+/** Longer than such a process can hold a lock. */
+const lockTimeoutMs = 5_000;
+const writeMs = 10_000;
+/** A little more than a statement gets, so that the server's own answer comes first; this one is for a dead network. */
+const readMs = 20_000;
+const notifyMs = 5_000;
 const attemptsMax = 5;
+const readOnlyAttemptsMax = 2;
+const pauseFirstMs = 10;
+const pauseMaxMs = 500;
 /** Others write without telling us, so caches are told to forget this often. */
 const foreignChangeMs = 800;
 const int8Oid = 20;
-
-const conflictCodes = new Set(['40001', '40P01']);
-// Connection failures, shutdown, too many connections, out of disk, read-only after a failover: see the manual's
-// appendix of error codes; then what the operating system and the client itself say.
-const unavailable = /^(08|57P|53|25006|E(?!RR_)[A-Z_]+$)/;
-const unavailableText = /timeout|terminated|not queryable|connection error/i;
 
 export interface PostgresOptions {
   readonly url: string;
   readonly onIdleError: (error: Error) => void;
 }
 
-function errorCode(error: unknown): string {
-  return String((error as { code?: unknown }).code ?? '');
-}
+const keptFaults: ReadonlySet<Fault> = new Set<Fault>(['conflict', 'locked', 'late', 'other']);
 
-function failure(error: unknown): unknown {
-  const code = errorCode(error);
-  if (error instanceof AppError) return error;
-  if (conflictCodes.has(code))
-    return new AppError('overloaded', 'Too many requests change the same thing; try again.', {
-      retryAfterS: 1,
-      cause: error,
-    });
-  if (!unavailable.test(code) && !unavailableText.test(String(error))) return error;
-  return unreachable(error);
-}
+/** How often a transaction that certainly did not happen is tried. */
+const attemptsOf: Partial<Record<Fault, number>> = {
+  conflict: attemptsMax,
+  lost: attemptsMax,
+  readOnly: readOnlyAttemptsMax,
+};
 
-function unreachable(cause: unknown): AppError {
-  return new AppError('database_unavailable', 'The database cannot be reached right now.', {
-    retryAfterS: 2,
-    cause,
+/** What the pool says where all clients are in use for too long. */
+const poolTimeoutText = 'timeout exceeded when trying to connect';
+
+function tooManyWait(): AppError {
+  return new AppError('overloaded', 'Too many requests wait for the database; try again in a moment.', {
+    retryAfterS: 1,
   });
 }
 
-function ignore(): void {}
-
-async function drive<Out>(client: pg.ClientBase, steps: Steps<Out>): Promise<Out> {
-  let step = steps.next();
-  while (!step.done) {
-    const { sql, parameters } = step.value.compile();
-    const result = await client.query({ text: sql, values: parameters as unknown[] });
-    step = steps.next(result.rows);
-  }
-  return step.value;
+function mayRepeat({ repeatable }: AnyTransaction, fault: Fault, isUnknown: boolean, attempt: number) {
+  if (isUnknown) return repeatable && fault !== 'other';
+  return attempt < (attemptsOf[fault] ?? 0);
 }
 
-async function driveWrite<Out>(client: pg.ClientBase, steps: Steps<Out>): Promise<Out> {
-  await client.query('begin');
-  try {
-    const out = await drive(client, steps);
-    await client.query('commit');
-    return out;
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+function pauseBefore(attempt: number, fault: Fault): number {
+  return fault === 'conflict' ? 0 : Math.min(pauseMaxMs, pauseFirstMs * 2 ** attempt);
 }
 
 /** Connects and migrates. Refuses where a newer version wrote the database or nobody answers. */
@@ -85,14 +71,31 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     connectionString: options.url,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
     application_name: 'parley',
   };
+  const queries = createPostgresQueries();
+  await migratePostgres(() => new GuardedClient(connection), queries);
+  const clients = new Set<GuardedClient>();
+  /** Moves when connections turn out to lead to a database that is no longer the primary one. */
+  let generation = 0;
+
+  class PooledClient extends GuardedClient {
+    readonly generation = generation;
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      clients.add(this);
+      this.socket.once('close', () => clients.delete(this));
+    }
+  }
+
   const pool = new pg.Pool({
     ...connection,
+    Client: PooledClient,
     max: poolMax,
     statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    query_timeout: queryTimeoutMs,
     types: {
       // Counters and times stay far below 2^53.
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -100,65 +103,64 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     } as pg.CustomTypesConfig,
   });
   pool.on('error', options.onIdleError);
-  const queries = createPostgresQueries();
 
-  async function withClient<Out>(work: (client: pg.PoolClient) => Promise<Out>): Promise<Out> {
-    if (pool.waitingCount >= waitingMax) {
-      throw new AppError('overloaded', 'Too many requests wait for the database; try again in a moment.', {
-        retryAfterS: 1,
+  async function acquire(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect().catch((error: Error) => {
+        throw error.message === poolTimeoutText ? tooManyWait() : new ConnectFailed(error);
       });
+      if ((client as unknown as PooledClient).generation === generation) return client;
+      client.release(true);
     }
-    const client = await pool.connect().catch((error: Error) => {
-      throw unreachable(error);
-    });
-    // A connection that breaks under a query rejects it, and is no reason to end the process.
-    client.on('error', ignore);
-    let broken: Error | undefined;
+  }
+
+  async function withClient<Out>(
+    attempt: Attempt,
+    work: (client: pg.PoolClient) => Promise<Out>,
+  ): Promise<Out> {
+    if (pool.waitingCount >= waitingMax) throw tooManyWait();
+    const client = await acquire();
+    let isKept = true;
     try {
-      return await work(client);
+      if (performance.now() >= attempt.deadline) throw new DeadlinePassed();
+      return await beforeDeadline(attempt, work(client));
     } catch (error) {
-      if (failure(error) !== error && !conflictCodes.has(errorCode(error))) broken = error as Error;
+      isKept = keptFaults.has(faultOf(error));
       throw error;
     } finally {
-      client.off('error', ignore);
-      client.release(broken);
+      client.release(!isKept);
     }
   }
 
-  async function run<In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out> {
-    const work = transaction.access === 'read' ? drive : driveWrite;
+  function runOnce<In, Out>({ access, steps }: Transaction<In, Out>, input: In, deadline: number) {
+    const attempt: Attempt = { deadline, committing: false };
+    return withClient(attempt, (client) =>
+      access === 'read'
+        ? drive(client, steps(queries, input))
+        : driveWrite(client, steps(queries, input), attempt),
+    );
+  }
+
+  async function run<In, Out>(
+    transaction: Transaction<In, Out>,
+    input: In,
+    { deadline = performance.now() + (transaction.access === 'read' ? readMs : writeMs) }: RunOptions = {},
+  ): Promise<Out> {
+    let unknown: unknown;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await withClient((client) => work(client, transaction.steps(queries, input)));
+        return await runOnce(transaction, input, deadline);
       } catch (error) {
-        if (conflictCodes.has(errorCode(error)) && attempt < attemptsMax) continue;
-        throw failure(error);
+        const fault = faultOf(error);
+        if (fault === 'readOnly') generation += 1;
+        if (fault === 'unknown') unknown ??= error;
+        const pauseMs = pauseBefore(attempt, fault);
+        const isInTime = performance.now() + pauseMs < deadline;
+        if (!isInTime || !mayRepeat(transaction, fault, unknown !== undefined, attempt))
+          throw describeFault(unknown ?? error);
+        if (pauseMs > 0) await pause(pauseMs);
       }
     }
-  }
-
-  /** On a connection of its own: one of the pool gives a query up after a while, and a migration may take longer. */
-  async function migrateAlone(): Promise<string[]> {
-    const client = new pg.Client(connection);
-    client.on('error', ignore);
-    try {
-      await client.connect();
-      return await driveWrite(client, migrate(queries));
-    } finally {
-      await client.end();
-    }
-  }
-
-  try {
-    const unknown = await migrateAlone();
-    if (unknown.length > 0) throw new RefusalError(newerDatabaseMessage(unknown));
-  } catch (error) {
-    await pool.end();
-    if (error instanceof RefusalError) throw error;
-    const { message, code } = ((error as Error).cause ?? error) as { message?: string; code?: string };
-    throw new RefusalError(
-      `PostgreSQL at DATABASE_URL cannot be used: ${message || code}. Check that it runs and that user, password and database name are right.`,
-    );
   }
 
   const listeners: (() => void)[] = [];
@@ -171,11 +173,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   };
   const poll = setInterval(tellForeign, foreignChangeMs);
   const bell = openPostgresBell({
-    url: options.url,
-    query: (text, values) => withClient((client) => client.query(text, values)),
+    createClient: () => new GuardedClient({ ...connection, application_name: 'parley bell' }),
+    query: (text, values) =>
+      withClient({ deadline: performance.now() + notifyMs, committing: false }, (client) =>
+        client.query(text, values),
+      ),
     onRung: tellRung,
     onMissed: tellForeign,
   });
+
+  async function close(): Promise<void> {
+    clearInterval(poll);
+    await endWithin(Promise.all([bell.close(), pool.end()]), clients);
+  }
+  let closing: Promise<void> | undefined;
 
   return {
     kind: 'postgres',
@@ -190,11 +201,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     onRing: (listener) => {
       ringListeners.push(listener);
     },
-    close: async () => {
-      clearInterval(poll);
-      // Clients on a dead network never say goodbye.
-      const ended = Promise.all([bell.close(), pool.end()]);
-      await Promise.race([ended, new Promise((done) => setTimeout(done, endTimeoutMs).unref())]);
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
 }

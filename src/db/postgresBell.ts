@@ -1,7 +1,7 @@
 // The bell between processes on one PostgreSQL. It only says that it is worth looking: a lost ring costs the time
 // until the next look that happens anyway.
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import { endWithin, type GuardedClient } from './postgresClient.ts';
 
 const channel = 'parley';
 /** PostgreSQL refuses more than 8,000. */
@@ -11,7 +11,6 @@ const gatherMs = 5;
 /** Topics that wait to travel; what is beyond them is found by looking. */
 const topicsMax = 10_000;
 const retryMs = 1_000;
-const connectTimeoutMs = 5_000;
 
 interface PostgresBell {
   ring(topics: readonly string[]): void;
@@ -19,7 +18,8 @@ interface PostgresBell {
 }
 
 interface BellOptions {
-  readonly url: string;
+  /** Makes a client that has not connected yet. */
+  readonly createClient: () => GuardedClient;
   /** Runs a query on the pool. */
   readonly query: (text: string, values: unknown[]) => Promise<unknown>;
   /** Called with the topics that another process has rung. */
@@ -28,27 +28,22 @@ interface BellOptions {
   readonly onMissed: () => void;
 }
 
-export function openPostgresBell({ url, query, onRung, onMissed }: BellOptions): PostgresBell {
+export function openPostgresBell({ createClient, query, onRung, onMissed }: BellOptions): PostgresBell {
   const self = randomBytes(6).toString('hex');
   const outgoing = new Set<string>();
-  let client: pg.Client | undefined;
+  let client: GuardedClient | undefined;
   let gather: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
   let closed = false;
 
   function listen(): void {
-    const fresh = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: connectTimeoutMs,
-      keepAlive: true,
-      application_name: 'parley bell',
-    });
+    const fresh = createClient();
     client = fresh;
     let lost = false;
     const lose = () => {
       if (lost) return;
       lost = true;
-      void fresh.end().catch(() => {});
+      void endWithin(fresh.end(), [fresh]);
       if (!closed) retry = setTimeout(listen, retryMs).unref();
     };
     fresh.on('error', lose);
@@ -93,7 +88,7 @@ export function openPostgresBell({ url, query, onRung, onMissed }: BellOptions):
       closed = true;
       clearTimeout(gather);
       clearTimeout(retry);
-      await client?.end().catch(() => {});
+      if (client !== undefined) await endWithin(client.end(), [client]);
     },
   };
 }

@@ -23,16 +23,29 @@ export interface Queries {
 export interface Transaction<In, Out> {
   readonly name: string;
   readonly access: 'read' | 'write';
+  /**
+   * Running it again with the same input, after it was committed, changes nothing more and returns what still holds. It
+   * is run again where the answer to a COMMIT was lost.
+   */
+  readonly repeatable: boolean;
   readonly steps: (q: Queries, input: In) => Steps<Out>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of transactions of unlike types needs it
 export type AnyTransaction = Transaction<any, any>;
 
+export interface RunOptions {
+  /** A write that is not committed by then, in terms of `performance.now()`, is not carried out at all. */
+  readonly deadline?: number;
+}
+
 export interface Database {
   readonly kind: DatabaseKind;
-  /** Runs to the end and, for a write, to the disk: the promise settles only after the commit. */
-  run<In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out>;
+  /**
+   * Runs to the end and, for a write, to the disk: the promise settles only after the commit. A write that fails has not
+   * happened, unless the failure is `outcome_unknown`.
+   */
+  run<In, Out>(transaction: Transaction<In, Out>, input: In, options?: RunOptions): Promise<Out>;
   /** Calls back whenever another process may have changed the data: at most a second late. */
   onForeignChange(listener: () => void): void;
   /** Says that what these topics stand for has changed and is committed: here at once, soon in other processes. */
@@ -43,12 +56,20 @@ export interface Database {
 }
 
 export function write<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
-  return { name, access: 'write', steps };
+  return { name, access: 'write', repeatable: false, steps };
+}
+
+/** A write that finds out by itself whether it was committed before: see `repeatable`. */
+export function repeatableWrite<In, Out>(
+  name: string,
+  steps: Transaction<In, Out>['steps'],
+): Transaction<In, Out> {
+  return { name, access: 'write', repeatable: true, steps };
 }
 
 /** Each query of a read sees the latest commit; a read that needs one snapshot is one query. */
 export function read<In, Out>(name: string, steps: Transaction<In, Out>['steps']): Transaction<In, Out> {
-  return { name, access: 'read', steps };
+  return { name, access: 'read', repeatable: true, steps };
 }
 
 export function* rows<Row>(query: Query<Row>): Steps<Row[]> {

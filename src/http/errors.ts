@@ -50,7 +50,14 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
     status: 503,
     when: 'there is nothing to look at a workspace in; the operator must see to it',
   },
-  database_unavailable: { status: 503, when: 'the database does not answer; see Retry-After' },
+  database_unavailable: {
+    status: 503,
+    when: 'the database does not answer, and nothing was stored; see Retry-After',
+  },
+  outcome_unknown: {
+    status: 503,
+    when: 'the database did not confirm the change, which may or may not have been stored',
+  },
   sealing_key_missing: {
     status: 503,
     when: 'the sealing key was rotated and this process does not have the new one yet',

@@ -95,6 +95,7 @@ function errorResponses(route: DeclaredRoute, error: Json): Json {
   const codes = [
     ...alwaysPossible,
     ...(route.access.public ? [] : behindKey),
+    ...(route.access.public || route.method === 'GET' ? [] : (['outcome_unknown'] as const)),
     ...(route.schema.body === undefined ? [] : withBody),
     ...(route.schema.params === undefined ? [] : (['not_found', 'invalid'] as const)),
     ...(route.schema.querystring === undefined ? [] : (['invalid'] as const)),

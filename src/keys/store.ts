@@ -1,7 +1,16 @@
 // Rows of credentials. They hold hashes; the secret itself is never stored.
 
 import { recordAudit } from '../audit/store.ts';
-import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import {
+  one,
+  prepared,
+  type Queries,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+  write,
+} from '../db/transaction.ts';
 import { ensureUserSteps, type User } from '../users/store.ts';
 import type { KeyKind } from './schema.ts';
 
@@ -145,7 +154,9 @@ export interface Revocation {
 }
 
 /** Revokes the key; a second time changes nothing. Undefined: no such key, or not that user's. */
-export const revokeKey = write('keys.revoke', function* (q, input: Revocation): Steps<KeyRow | undefined> {
+export const revokeKey = repeatableWrite('keys.revoke', function* (q, input: Revocation): Steps<
+  KeyRow | undefined
+> {
   const before = yield* one(selectKey(q, { id: input.id }));
   if (before === undefined || before.user_id !== (input.userId ?? before.user_id)) return undefined;
   const revoked = yield* one(
@@ -178,18 +189,21 @@ const updateUse = prepared((q: Queries, use: KeyUse) =>
 );
 
 /** Records when keys were last used, many at once; the audit gets one entry per key and day. */
-export const recordUses = write('keys.recordUses', function* (q, uses: readonly KeyUse[]): Steps<void> {
-  // In one order everywhere, so that two processes never wait for each other in a circle.
-  for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const before = yield* one(selectKey(q, { id }));
-    if (before === undefined || at <= (before.last_used_at ?? 0)) continue;
-    if ((yield* one(updateUse(q, { id, at }))) === undefined) continue;
-    if (at - (before.last_used_at ?? 0) >= auditUseEveryMs)
-      yield* recordAudit(q, [
-        { userId: before.user_id, keyId: id, action: 'key.use', subject: subjectOf(before) },
-      ]);
-  }
-});
+export const recordUses = repeatableWrite(
+  'keys.recordUses',
+  function* (q, uses: readonly KeyUse[]): Steps<void> {
+    // In one order everywhere, so that two processes never wait for each other in a circle.
+    for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+      const before = yield* one(selectKey(q, { id }));
+      if (before === undefined || at <= (before.last_used_at ?? 0)) continue;
+      if ((yield* one(updateUse(q, { id, at }))) === undefined) continue;
+      if (at - (before.last_used_at ?? 0) >= auditUseEveryMs)
+        yield* recordAudit(q, [
+          { userId: before.user_id, keyId: id, action: 'key.use', subject: subjectOf(before) },
+        ]);
+    }
+  },
+);
 
 export const keyTransactions = [
   findKey,

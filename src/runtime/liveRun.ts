@@ -37,8 +37,10 @@ interface LiveRunOptions {
   readonly onBackgroundError: (error: Error) => void;
 }
 
+const databaseCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded', 'outcome_unknown']);
+
 function isOfDatabase(error: unknown): boolean {
-  return error instanceof AppError && (error.code === 'database_unavailable' || error.code === 'overloaded');
+  return error instanceof AppError && databaseCodes.has(error.code);
 }
 
 export function startRun(options: LiveRunOptions): LiveRun {

@@ -1,7 +1,17 @@
 // Runs: which process has which conversation, and until when. Whatever a run writes carries its id, so that one that
 // lost its conversation, and does not know it yet, changes nothing.
 import { type RawBuilder, sql } from 'kysely';
-import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import {
+  one,
+  prepared,
+  type Queries,
+  type Query,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+  write,
+} from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
 import {
@@ -168,7 +178,7 @@ const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
 );
 
 /** `lost`: somebody else may have it by now. `stop`: still ours, and it is to end. */
-export const renewRun = write('runtime.renew', function* (q, run: Run & { leaseMs: number }): Steps<
+export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run & { leaseMs: number }): Steps<
   'kept' | 'stop' | 'lost'
 > {
   const row = yield* one(extendLease(q, run));
@@ -249,7 +259,7 @@ function turnsAgent({ asks, progress = {} }: RunRecord): boolean {
 }
 
 /** Records what a run did, once, however often it is sent. */
-export const recordRun = write('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
+export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
   const { events, to, reason = null, step, asks, at } = record;
   const held = (yield* one(holdRun(q, record))) as Held | undefined;
   if (held === undefined) {
@@ -273,7 +283,7 @@ interface RunTitle extends Run {
 }
 
 /** Gives the conversation of a run another title. False: it no longer has it, or somebody has given it a title. */
-export const titleRun = write('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
+export const titleRun = repeatableWrite('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
   const { key, runId, title, instead, at } = input;
   const held = (yield* one(
     q.build
@@ -306,16 +316,19 @@ export const lookAtRuns = read('runtime.look', function* (q, keys: readonly numb
 });
 
 /** Gives the conversation free, once nothing of the run is alive: an end in good order, which is no failure. */
-export const releaseRun = write('runtime.release', function* (q, { key, runId }: Run): Steps<boolean> {
-  const released = yield* one(
-    q.build
-      .updateTable('conversations')
-      .set({ ...noRun, claims: 0 })
-      .where('key', '=', key)
-      .where('run_id', '=', runId)
-      .returning('key'),
-  );
-  return released !== undefined;
-});
+export const releaseRun = repeatableWrite(
+  'runtime.release',
+  function* (q, { key, runId }: Run): Steps<boolean> {
+    const released = yield* one(
+      q.build
+        .updateTable('conversations')
+        .set({ ...noRun, claims: 0 })
+        .where('key', '=', key)
+        .where('run_id', '=', runId)
+        .returning('key'),
+    );
+    return released !== undefined;
+  },
+);
 
 export const runtimeTransactions = [claimConversation, renewRun, recordRun, titleRun, lookAtRuns, releaseRun];

@@ -1,6 +1,6 @@
 // Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
 import { recordAudit } from '../audit/store.ts';
-import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 import { ownerName } from '../users/owner.ts';
 import { ensureUserSteps } from '../users/store.ts';
 import { sealedKeyId } from './sealing.ts';
@@ -15,16 +15,19 @@ export const findFact = read('secrets.findFact', function* (q, name: string) {
 });
 
 /** Keeps the first value that anybody gives, and returns it. */
-export const keepFact = write('secrets.keepFact', function* (q, fact: { name: string; value: string }) {
-  yield* rows(
-    q.build
-      .insertInto('facts')
-      .values(fact)
-      .onConflict((c) => c.column('name').doNothing()),
-  );
-  const kept = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', fact.name));
-  return kept?.value ?? fact.value;
-});
+export const keepFact = repeatableWrite(
+  'secrets.keepFact',
+  function* (q, fact: { name: string; value: string }) {
+    yield* rows(
+      q.build
+        .insertInto('facts')
+        .values(fact)
+        .onConflict((c) => c.column('name').doNothing()),
+    );
+    const kept = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', fact.name));
+    return kept?.value ?? fact.value;
+  },
+);
 
 export interface Activation {
   readonly keyId: string;
@@ -33,20 +36,23 @@ export interface Activation {
 }
 
 /** From here on nothing can be stored that another key has sealed. */
-export const activateKey = write('secrets.activateKey', function* (q, input: Activation): Steps<void> {
-  const { keyId, by } = input;
-  const changed = yield* one(
-    q.build
-      .updateTable('facts')
-      .set({ value: keyId })
-      .where('name', '=', activeKeyFact)
-      .where('value', '<>', keyId)
-      .returning('name'),
-  );
-  if (changed === undefined) return;
-  const owner = yield* ensureUserSteps(q, ownerName);
-  yield* recordAudit(q, [{ userId: owner.id, keyId: by, action: 'sealing-key.rotate', subject: keyId }]);
-});
+export const activateKey = repeatableWrite(
+  'secrets.activateKey',
+  function* (q, input: Activation): Steps<void> {
+    const { keyId, by } = input;
+    const changed = yield* one(
+      q.build
+        .updateTable('facts')
+        .set({ value: keyId })
+        .where('name', '=', activeKeyFact)
+        .where('value', '<>', keyId)
+        .returning('name'),
+    );
+    if (changed === undefined) return;
+    const owner = yield* ensureUserSteps(q, ownerName);
+    yield* recordAudit(q, [{ userId: owner.id, keyId: by, action: 'sealing-key.rotate', subject: keyId }]);
+  },
+);
 
 /**
  * Whether these texts were sealed with the active key. It is asked in the transaction that stores them, and
@@ -190,8 +196,11 @@ function resealQuery(
 }
 
 /** Replaces each text unless it has changed meanwhile. */
-export const resealAll = write('secrets.reseal', function* (q, places: readonly Reseal[]): Steps<void> {
-  for (const place of places) yield* rows(resealQuery(q, place));
-});
+export const resealAll = repeatableWrite(
+  'secrets.reseal',
+  function* (q, places: readonly Reseal[]): Steps<void> {
+    for (const place of places) yield* rows(resealQuery(q, place));
+  },
+);
 
 export const secretTransactions = [findFact, keepFact, activateKey, listStale, resealAll];

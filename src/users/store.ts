@@ -1,5 +1,5 @@
 // Users: who owns settings, keys and conversations.
-import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 
 export interface User {
   readonly id: number;
@@ -20,7 +20,7 @@ export function* ensureUserSteps(q: Queries, name: string): Steps<User> {
   return user;
 }
 
-export const ensureUser = write('users.ensure', ensureUserSteps);
+export const ensureUser = repeatableWrite('users.ensure', ensureUserSteps);
 
 export const findUser = read('users.find', function* (q, name: string): Steps<User | undefined> {
   return yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));

@@ -1,7 +1,7 @@
 // Messages as their owner sees them: what waits or failed, sent again when asked for, gone with their webhook or
 // in the end.
 import { sql } from 'kysely';
-import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
+import { one, type Queries, read, repeatableWrite, rows, type Steps, write } from '../db/transaction.ts';
 import type { DeliveryState } from './schema.ts';
 
 export interface DeliveryRow {
@@ -110,7 +110,7 @@ export const findDeliveryWebhook = read('deliveries.findWebhook', function* (q, 
 });
 
 /** Deletes messages of a webhook that is gone, a bounded number at a time. Returns how many. */
-export const dropDeliveries = write(
+export const dropDeliveries = repeatableWrite(
   'deliveries.drop',
   function* (q, { webhookId, max }: { webhookId: string; max: number }): Steps<number> {
     const some = q.build.selectFrom('deliveries').select('id').where('webhook_id', '=', webhookId).limit(max);
@@ -120,7 +120,7 @@ export const dropDeliveries = write(
 );
 
 /** Forgets messages that failed long ago, a bounded number at a time. Returns how many. */
-export const purgeFailed = write(
+export const purgeFailed = repeatableWrite(
   'deliveries.purgeFailed',
   function* (q, { keptMs, max }: { keptMs: number; max: number }): Steps<number> {
     const old = q.build

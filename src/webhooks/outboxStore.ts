@@ -1,7 +1,17 @@
 // Messages that wait: written in the transaction of what they tell, so that none is lost, then claimed by one process
 // at a time, sent, tried again, given up.
 import { sql } from 'kysely';
-import { one, prepared, type Queries, type Query, read, rows, type Steps, write } from '../db/transaction.ts';
+import {
+  one,
+  prepared,
+  type Queries,
+  type Query,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+  write,
+} from '../db/transaction.ts';
 import { placeOf } from '../events/place.ts';
 import { type DeliverySource, insertDeliveries, type NewDelivery } from './deliveryBatches.ts';
 import type { DeliveryState, WebhookEvent } from './schema.ts';
@@ -203,7 +213,7 @@ export const findDeliveredEvent = read('deliveries.findEvent', function* (q, pla
 });
 
 /** It has arrived, or there is nothing to send any more. */
-export const finishDelivery = write('deliveries.finish', function* (q, id: string): Steps<void> {
+export const finishDelivery = repeatableWrite('deliveries.finish', function* (q, id: string): Steps<void> {
   yield* rows(q.build.deleteFrom('deliveries').where('id', '=', id));
 });
 
@@ -218,7 +228,7 @@ interface FailedAttempt {
 }
 
 /** Tries again later, or gives up. Changes nothing where somebody else has claimed it meanwhile. */
-export const recordFailedAttempt = write(
+export const recordFailedAttempt = repeatableWrite(
   'deliveries.recordFailedAttempt',
   function* (q, failed: FailedAttempt): Steps<void> {
     const update = q.build

@@ -1,0 +1,123 @@
+// What a failure on PostgreSQL means: whether anything can have been stored, and what callers are told.
+import pg from 'pg';
+import { AppError } from '../errors.ts';
+
+/** The answer to a COMMIT was lost: it may have been carried out, now or in a moment. */
+export class CommitUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the answer to COMMIT was lost', { cause });
+    this.name = 'CommitUnknown';
+  }
+}
+
+/** No client could be had. Nothing was sent. */
+export class ConnectFailed extends Error {
+  constructor(cause: unknown) {
+    super('no connection', { cause });
+    this.name = 'ConnectFailed';
+  }
+}
+
+/** The database did not answer before the deadline. COMMIT was not sent. */
+export class AnswerLate extends Error {
+  constructor() {
+    super('no answer before the deadline');
+    this.name = 'AnswerLate';
+  }
+}
+
+/** The deadline passed before COMMIT was sent, or the database refused it as too late. */
+export class DeadlinePassed extends Error {
+  constructor() {
+    super('the deadline has passed');
+    this.name = 'DeadlinePassed';
+  }
+}
+
+export type Fault =
+  /** Another transaction was faster, and this one may be run again. */
+  | 'conflict'
+  | 'locked'
+  | 'late'
+  /** The connection broke; another one may work. */
+  | 'lost'
+  | 'readOnly'
+  | 'unavailable'
+  | 'unknown'
+  /** Not the database's: a mistake of ours, or an error that is meant for callers. */
+  | 'other';
+
+const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01']);
+const lockTimeoutCode = '55P03';
+const readOnlyCode = '25006';
+const lostCodes = /^(08|57P01$|57P02$|ECONNRESET$|EPIPE$)/;
+const lostText = /connection terminated|not queryable/i;
+// Refused connections, shutdown, too many connections, out of disk: see the manual's appendix of error codes; then what
+// the operating system and the client itself say.
+const unavailableCodes = /^(57P|57014$|53|E(?!RR_)[A-Z_]+$)/;
+const unavailableText = /timeout|connection error/i;
+
+export function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? '');
+}
+
+export function faultOf(error: unknown): Fault {
+  if (error instanceof AppError) return 'other';
+  if (error instanceof CommitUnknown) return 'unknown';
+  if (error instanceof DeadlinePassed) return 'late';
+  if (error instanceof AnswerLate) return 'unavailable';
+  if (error instanceof ConnectFailed) return faultOf(error.cause) === 'lost' ? 'lost' : 'unavailable';
+  const code = codeOf(error);
+  const text = String(error);
+  if (conflictCodes.has(code)) return 'conflict';
+  if (code === lockTimeoutCode) return 'locked';
+  if (code === readOnlyCode) return 'readOnly';
+  if (lostCodes.test(code) || lostText.test(text)) return 'lost';
+  if (unavailableCodes.test(code) || unavailableText.test(text)) return 'unavailable';
+  return 'other';
+}
+
+/** Whether PostgreSQL itself has answered so, most likely on a connection that goes on. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && codeOf(error) !== '' && faultOf(error) !== 'lost';
+}
+
+/** What callers are told. */
+export function describeFault(error: unknown): unknown {
+  switch (faultOf(error)) {
+    case 'other':
+      return error;
+    case 'unknown':
+      return outcomeUnknown(error);
+    case 'late':
+      return tooLate(error);
+    case 'conflict':
+    case 'locked':
+      return new AppError('overloaded', 'Too many requests change the same thing; try again.', {
+        retryAfterS: 1,
+        cause: error,
+      });
+    default:
+      return new AppError('database_unavailable', 'The database cannot be reached right now.', {
+        retryAfterS: 2,
+        cause: error instanceof ConnectFailed ? error.cause : error,
+      });
+  }
+}
+
+/** For a write that was not carried out because it took too long. */
+export function tooLate(cause?: unknown): AppError {
+  return new AppError('overloaded', 'This took too long, and nothing was stored; try again.', {
+    retryAfterS: 1,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** Without Retry-After: whether it may be sent again is for the caller to decide. */
+export function outcomeUnknown(cause: unknown): AppError {
+  return new AppError(
+    'outcome_unknown',
+    'The database did not confirm the change: it may or may not have been stored. Check before you send it again.',
+    { cause },
+  );
+}

@@ -1,0 +1,50 @@
+// Migrates PostgreSQL when a process starts.
+import { setTimeout as pause } from 'node:timers/promises';
+import { RefusalError } from '../errors.ts';
+import { migrate, newerDatabaseMessage } from './migrate.ts';
+import { endWithin, type GuardedClient } from './postgresClient.ts';
+import { codeOf, faultOf } from './postgresFaults.ts';
+import { drive } from './postgresTransaction.ts';
+import type { Queries } from './transaction.ts';
+
+/** For a database that is just starting, or changes its primary. */
+const attemptsMax = 20;
+const againMs = 500;
+const startingUp = '57P03';
+
+/** On a connection of its own: one of the pool gives up after a while, and a migration may take longer. */
+async function migrateOnce(client: GuardedClient, queries: Queries): Promise<string[]> {
+  try {
+    await client.connect();
+    await client.query('begin');
+    const unknown = await drive(client, migrate(queries));
+    await client.query('commit');
+    return unknown;
+  } finally {
+    // What is not committed ends with the connection.
+    await endWithin(client.end(), [client]);
+  }
+}
+
+async function migratePatiently(createClient: () => GuardedClient, queries: Queries): Promise<string[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await migrateOnce(createClient(), queries);
+    } catch (error) {
+      const isPassing = faultOf(error) === 'lost' || codeOf(error) === startingUp;
+      if (!isPassing || attempt === attemptsMax) throw error;
+      await pause(againMs);
+    }
+  }
+}
+
+/** Refuses where a newer version wrote the database, or where it cannot be used. */
+export async function migratePostgres(createClient: () => GuardedClient, queries: Queries): Promise<void> {
+  const unknown = await migratePatiently(createClient, queries).catch((error) => {
+    const { message, code } = error as { message?: string; code?: string };
+    throw new RefusalError(
+      `PostgreSQL at DATABASE_URL cannot be used: ${message || code}. Check that it runs and that user, password and database name are right.`,
+    );
+  });
+  if (unknown.length > 0) throw new RefusalError(newerDatabaseMessage(unknown));
+}
