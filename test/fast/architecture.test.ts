@@ -102,7 +102,9 @@ describe('the source tree', () => {
 describe('the list of transactions', () => {
   it('holds every transaction that a store declares, each under its own name', () => {
     const declared = files.flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(/= (?:read|write|repeatableWrite)\(\s*'([^']+)'/g)].map(([, name]) => name),
+      [...readFileSync(file, 'utf8').matchAll(/= (?:read|write|repeatableWrite)\(\s*'([^']+)'/g)].map(
+        ([, name]) => name,
+      ),
     );
     const listed = transactions.map(({ name }) => name);
     assert.ok(declared.length > 10);
