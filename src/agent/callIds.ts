@@ -2,6 +2,7 @@
 // user change the model.
 import { randomBytes } from 'node:crypto';
 import type { ModelMessage } from 'ai';
+import { textOf } from '../foreignText.ts';
 
 /** Letters and digits, so many: what every provider takes. */
 const idChars = 9;
@@ -31,7 +32,7 @@ export function createCallIds(): CallIds {
   }
 
   const rename = <Part extends { readonly type: string }>(part: Part): Part =>
-    'toolCallId' in part ? { ...part, toolCallId: idOf(String(part.toolCallId)) } : part;
+    'toolCallId' in part ? { ...part, toolCallId: idOf(textOf(part.toolCallId)) } : part;
 
   return {
     idOf,

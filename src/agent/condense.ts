@@ -1,5 +1,6 @@
 // Long histories become short ones: the oldest messages give way to notes that the model itself takes of them.
 import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
+import { jsonOf, textOf } from '../foreignText.ts';
 import { asideHeader } from '../gateway/current.ts';
 import type { Client } from './client.ts';
 import { charsPerToken, tokensOf, tokensOfAll } from './history.ts';
@@ -18,16 +19,12 @@ const asNotesCharsMax = 100_000;
 
 const order = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 function partText(part: Exclude<ModelMessage['content'], string>[number]): string {
   switch (part.type) {
     case 'text':
       return part.text;
     case 'tool-call':
-      return `[uses ${part.toolName}: ${JSON.stringify(part.input)}]`;
+      return `[uses ${part.toolName}: ${jsonOf(part.input)}]`;
     case 'tool-result':
       return `[${part.toolName} gave: ${'value' in part.output ? textOf(part.output.value) : 'nothing'}]`;
     default:

@@ -1,5 +1,6 @@
 // What was said and done so far, as a request holds it: how long it is, and fit for the model that is asked now.
 import type { ModelMessage } from 'ai';
+import { jsonOf } from '../foreignText.ts';
 import type { Model } from './model.ts';
 
 type Part = Exclude<ModelMessage['content'], string>[number];
@@ -9,9 +10,7 @@ export const charsPerToken = 4;
 const imageTokens = 1_600;
 
 function tokensOfPart(part: Part): number {
-  return part.type === 'file' || part.type === 'image'
-    ? imageTokens
-    : JSON.stringify(part).length / charsPerToken;
+  return part.type === 'file' || part.type === 'image' ? imageTokens : jsonOf(part).length / charsPerToken;
 }
 
 /** A guess. */

@@ -1,5 +1,6 @@
 // What may go wrong when a model is asked, and what becomes of it.
 import { APICallError } from 'ai';
+import { textOf } from '../foreignText.ts';
 
 const statusOfLimit = 402;
 const statusOfTooLarge = 413;
@@ -30,7 +31,7 @@ const tooLong =
 /** What a provider tells in the middle of a stream is any value. */
 function messageOf(error: unknown): string {
   const { message } = (typeof error === 'object' && error !== null ? error : {}) as { message?: unknown };
-  return typeof message === 'string' ? message : typeof error === 'string' ? error : JSON.stringify(error);
+  return typeof message === 'string' ? message : textOf(error);
 }
 
 /** The provider has said no; undefined where an answer had begun, or none came. */

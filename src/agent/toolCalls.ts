@@ -1,6 +1,7 @@
 // Does what the model wants done: announced, allowed, begun in the journal, done, told, and its result in the journal.
 import type { ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { ToolResultPart } from 'ai';
+import { jsonOf } from '../foreignText.ts';
 import type { Client, Leave } from './client.ts';
 import type { Journal } from './journal.ts';
 import type { WantedCall } from './step.ts';
@@ -70,7 +71,7 @@ async function run(tool: Tool, input: never, use: ToolUse): Promise<ToolResult> 
 /** What `always` holds for: a tool that only reads or edits files as a whole, of all others this very use. */
 function sameOf({ name, kind }: Tool, input: unknown): string {
   const isTame = kind === 'read' || kind === 'search' || kind === 'think' || kind === 'edit';
-  return isTame ? name : `${name} ${JSON.stringify(input)}`;
+  return isTame ? name : `${name} ${jsonOf(input)}`;
 }
 
 export function createToolCalls(needs: CallNeeds) {

@@ -2,6 +2,7 @@
 // from the others.
 import type { McpServer } from '@agentclientprotocol/sdk';
 import type { MCPClient } from '@ai-sdk/mcp';
+import { jsonOf, textOf } from '../foreignText.ts';
 import { identity } from './identity.ts';
 import { decodeImage } from './tools/images.ts';
 import type { Tool, ToolImage, ToolResult } from './tools/tool.ts';
@@ -98,10 +99,11 @@ interface ContentPart {
 }
 
 function partText(part: ContentPart): string {
-  if (part.type === 'text') return String(part['text']);
-  const { resource } = part as { resource?: { text?: unknown; uri?: unknown } };
-  if (resource !== undefined) return String(resource.text ?? `[a resource: ${resource.uri}]`);
-  return part.type === 'image' ? '[an image]' : JSON.stringify(part);
+  if (part.type === 'text') return textOf(part['text']);
+  const { resource } = part as { resource?: { text?: unknown; uri?: unknown } | null };
+  if (resource != null)
+    return resource.text == null ? `[a resource: ${textOf(resource.uri)}]` : textOf(resource.text);
+  return part.type === 'image' ? '[an image]' : jsonOf(part);
 }
 
 /** The first that models can be shown. */
@@ -113,9 +115,11 @@ function imageOf(parts: readonly ContentPart[]): ToolImage | undefined {
   return undefined;
 }
 
+/** Well-formed: providers refuse a request with half a character in it, and it would be in each one from then on. */
 function cut(text: string): string {
-  if (text.length <= resultCharsMax) return text;
-  return `${text.slice(0, resultCharsMax)}\n… ${text.length - resultCharsMax} more characters are left out.`;
+  if (text.length <= resultCharsMax) return text.toWellFormed();
+  const start = text.slice(0, resultCharsMax).toWellFormed();
+  return `${start}\n… ${text.length - resultCharsMax} more characters are left out.`;
 }
 
 function toResult(result: CallResult): ToolResult {
@@ -127,7 +131,7 @@ function toResult(result: CallResult): ToolResult {
   const parts = content ?? [];
   const image = imageOf(parts);
   const told = parts.map(partText).join('\n');
-  const text = told === '' && structuredContent !== undefined ? JSON.stringify(structuredContent) : told;
+  const text = told === '' && structuredContent !== undefined ? jsonOf(structuredContent) : told;
   return {
     text: cut(text === '' ? '(no output)' : text),
     ...(isError === true ? { failed: true } : {}),

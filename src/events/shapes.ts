@@ -1,4 +1,5 @@
 // Events as clients read them. An id counts from 0 in each conversation.
+import { wellFormedJson } from '../foreignText.ts';
 
 export type EventSource = 'user' | 'agent' | 'environment';
 
@@ -51,9 +52,12 @@ export function agentStateChanged(agentState: AgentState, reason = ''): NewEvent
 export const loading = agentStateChanged('loading');
 const loadingText = JSON.stringify(loading);
 
-/** The text of an event, as stored but for its number; without a time of its own it gets `timestamp`. */
+/**
+ * The text of an event, as stored but for its number; without a time of its own it gets `timestamp`. Every event is
+ * written here, so this is where its text becomes well-formed Unicode.
+ */
 export function eventText(event: NewEvent, timestamp: string): string {
-  const text = event === loading ? loadingText : JSON.stringify(event);
+  const text = event === loading ? loadingText : wellFormedJson(JSON.stringify(event));
   return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }
 

@@ -83,7 +83,7 @@ export function createConnections(
         else connected();
       });
       const answering = setTimeout(() => request.destroy(noAnswer(firstByteMs)), firstByteMs);
-      request.once('error', (error) => {
+      request.on('error', (error) => {
         clearTimeout(connecting);
         clearTimeout(answering);
         fail(error);

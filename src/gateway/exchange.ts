@@ -1,5 +1,6 @@
 // One model request: the agent's words, with the user's key, to the user's model, and the answer back, counted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { crowdFault } from '../crowd.ts';
 import type { Protocol } from '../modelProtocols.ts';
 import type { Models } from '../models/catalogue.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
@@ -43,6 +44,8 @@ import type { GatewayTimes } from './times.ts';
 import { createUsageReader, guessTokens } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
+/** As objects they take many times the memory of their text. */
+const requestValuesMax = 200_000;
 
 /** So often the cost of an answer is looked at while it comes. */
 const costEveryBytes = mib;
@@ -97,6 +100,8 @@ interface Asking {
 export type Exchange = (asked: Asked) => Promise<void>;
 
 function parseBody(body: Buffer): Json {
+  const fault = crowdFault(body, requestValuesMax);
+  if (fault !== undefined) throw new Refusal(`The request ${fault}.`, { status: 400 });
   try {
     const parsed: unknown = JSON.parse(body.toString());
     if (isObject(parsed)) return parsed;

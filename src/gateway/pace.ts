@@ -10,7 +10,7 @@ export interface Pace {
 }
 
 export function createPace(
-  { bytesPerSecondMax, busyShareMax }: GatewayBounds,
+  { bytesPerSecondMax, busyShareMax }: Pick<GatewayBounds, 'bytesPerSecondMax' | 'busyShareMax'>,
   now: () => number = () => performance.now(),
 ): Pace {
   let freeAt = Number.NEGATIVE_INFINITY;

@@ -79,7 +79,7 @@ export function pass(passing: Passing): Promise<Passed> {
       else rest();
     }
 
-    answer.on('data', (piece: Buffer) => {
+    const take = (piece: Buffer) => {
       const began = performance.now();
       const isFull = !response.write(redacted.push(piece));
       patience.heard(sizes.hasData(piece));
@@ -87,6 +87,14 @@ export function pass(passing: Passing): Promise<Passed> {
       if (sizes.areTooLarge()) return cut('too_large');
       const ms = pace.take(piece.length, performance.now() - began);
       if (isFull || ms > 0) holdBack(isFull, ms);
+    };
+    answer.on('data', (piece: Buffer) => {
+      try {
+        take(piece);
+      } catch {
+        // Nobody above could catch it, and it concerns this answer alone.
+        cut('broken');
+      }
     });
     answer.once('end', () => response.end(redacted.end()));
     // What it means is told by its end.

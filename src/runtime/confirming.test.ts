@@ -13,6 +13,7 @@ import { createConfirming } from './confirming.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
 import type { RunStep } from './runContext.ts';
+import { createRunFaults } from './runFaults.ts';
 
 const on = { confirmation_mode: true };
 
@@ -124,7 +125,7 @@ describe('a question of an agent', () => {
     };
     const confirming = createConfirming({
       policy: () => ({ confirmationMode: true, securityAnalyzer: null, forced: false }),
-      recorder: createRecorder({ record, masking: createMasking([]) }),
+      recorder: createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch }),
       mapper: createEventMapper(),
     });
     const request = {
@@ -141,7 +142,7 @@ describe('a question of an agent', () => {
       events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
       return 7;
     };
-    const recorder = createRecorder({ record, masking: createMasking([]) });
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
     const confirming = createConfirming({ policy, recorder, mapper: createEventMapper() });
     const options = [

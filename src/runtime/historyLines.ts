@@ -1,4 +1,5 @@
 // What one event of a log was, as a line of a history: what was said, whole, and what was done, in short.
+import { jsonOf } from '../foreignText.ts';
 import { type Members, membersOf } from './members.ts';
 
 export interface HistoryLine {
@@ -24,7 +25,7 @@ function short(text: string): string {
 }
 
 function callOf({ name, arguments: given }: Members): string {
-  return `called: ${textOf(name)} ${JSON.stringify(given ?? {})}`;
+  return `called: ${textOf(name)} ${jsonOf(given ?? {})}`;
 }
 
 const fileVerbs = new Map([

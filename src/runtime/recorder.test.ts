@@ -4,6 +4,7 @@ import type { NewEvent } from '../events/shapes.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
 import type { RunStep } from './runContext.ts';
+import { createRunFaults } from './runFaults.ts';
 
 const event = (message: string): NewEvent => ({ source: 'agent', message });
 
@@ -12,6 +13,7 @@ describe('the recorder', () => {
     const recorded: string[] = [];
     const { add, step } = createRecorder({
       masking: createMasking([]),
+      watch: createRunFaults().watch,
       record: async ({ events = [] }: RunStep) => {
         await new Promise(setImmediate);
         recorded.push(...events.map((text) => JSON.parse(text).message));
@@ -32,6 +34,7 @@ describe('the recorder', () => {
     let count = 0;
     const { add } = createRecorder({
       masking: createMasking([]),
+      watch: createRunFaults().watch,
       record: async ({ events = [] }: RunStep) => (count += events.length),
     });
     await add(Array.from({ length: 1_000 }, (_, i) => event(String(i))));

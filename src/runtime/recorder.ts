@@ -3,6 +3,7 @@
 import { eventText, type NewEvent } from '../events/shapes.ts';
 import type { Masking } from './masking.ts';
 import type { RunContext, RunStep } from './runContext.ts';
+import type { RunFaults } from './runFaults.ts';
 
 /** For so long events wait for others that share their commit. */
 const gatherMs = 50;
@@ -27,9 +28,11 @@ export interface Recorder {
 interface RecorderOptions {
   readonly record: RunContext['record'];
   readonly masking: Masking;
+  /** Takes what fails while nobody waits for it. */
+  readonly watch: RunFaults['watch'];
 }
 
-export function createRecorder({ record, masking }: RecorderOptions): Recorder {
+export function createRecorder({ record, masking, watch }: RecorderOptions): Recorder {
   let waiting: string[] = [];
   const unrecorded: string[] = [];
   let last: Promise<unknown> = Promise.resolve();
@@ -64,11 +67,11 @@ export function createRecorder({ record, masking }: RecorderOptions): Recorder {
     add: async (events) => {
       waiting.push(...toTexts(events));
       if (waiting.length > waitingMax) await drain();
-      else if (waiting.length > 0) timer ??= setTimeout(() => void drain(), gatherMs);
+      else if (waiting.length > 0) timer ??= setTimeout(() => watch(drain), gatherMs);
     },
     step: ({ events = [], reason, ...step }) => {
       const texts = toTexts(events);
-      if (waiting.length > 0) void drain();
+      if (waiting.length > 0) watch(drain);
       return enqueue(() =>
         record({
           ...step,

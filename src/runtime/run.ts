@@ -14,6 +14,7 @@ import { createPrompts, type FetchImage } from './prompts.ts';
 import { createRecorder } from './recorder.ts';
 import type { RunAgent, RunContext } from './runContext.ts';
 import { endEvents, RunEnd } from './runEnd.ts';
+import { createRunFaults } from './runFaults.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import type { ClaimedConversation } from './store.ts';
@@ -58,6 +59,7 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
   const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
+  const { watch } = scene.faults;
   const policies = createPolicies({ inputs, place, recorder });
   const mode = policies.now().confirmationMode || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
@@ -78,10 +80,10 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
       return recorder.add(mapper.take(update));
     },
     onPermission: confirming.onPermission,
-    onNotice: (sentence) => void recorder.add([notice(sentence)]),
+    onNotice: (sentence) => watch(() => recorder.add([notice(sentence)])),
   });
   // Whoever goes on with it elsewhere must not read that its user had stopped it.
-  const cancelOnStop = () => signal.reason === 'stop' && void agent.cancel();
+  const cancelOnStop = () => signal.reason === 'stop' && watch(agent.cancel);
   signal.addEventListener('abort', cancelOnStop, { once: true });
 
   const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, place) : null;
@@ -115,13 +117,14 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   });
   const first = interrupted ? await goOn() : undefined;
   const { limits, beginTurn, endTurn } = place;
-  limits.onMet(() => void agent.cancel());
+  limits.onMet(() => watch(agent.cancel));
   const talking = talk({
     agent,
     messages,
     recorder,
     mapper,
     signal,
+    watch,
     goOn: first,
     toBlocks,
     beginTurn: async () => {
@@ -161,8 +164,9 @@ export function createRunAgent(parts: RunParts): RunAgent {
     const masking = createMasking(inputs.hidden);
     const modelKey = await inputs.modelKey();
     if (modelKey !== undefined) masking.hide(modelKey);
-    const recorder = createRecorder({ record, masking });
-    const scene: RunScene = { runId, conversation, inputs, recorder, masking, signal };
+    const faults = createRunFaults();
+    const recorder = createRecorder({ record, masking, watch: faults.watch });
+    const scene: RunScene = { runId, conversation, inputs, recorder, masking, faults, signal };
     let place: RunPlace | undefined;
     try {
       if (conversation.claims > claimsMax)
@@ -177,7 +181,12 @@ export function createRunAgent(parts: RunParts): RunAgent {
       });
       place = await openRunPlace(parts, scene);
       closeOnAbort(place, signal, parts.onBackgroundError);
-      await Promise.race([converse(parts, scene, place, listen), place.full, place.limits.overdue]);
+      await Promise.race([
+        converse(parts, scene, place, listen),
+        place.full,
+        place.limits.overdue,
+        faults.first,
+      ]);
     } catch (error) {
       // Stopped, lost or left to another: that its agent is gone is no fault then.
       if (!signal.aborted) await recordEnd(recorder, error);

@@ -13,6 +13,7 @@ import type { Masking } from './masking.ts';
 import type { RunLimits } from './modelLimits.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
+import type { RunFaults } from './runFaults.ts';
 import { openWay } from './runWay.ts';
 import type { Chosen, SandboxPlan } from './sandbox/choose.ts';
 import type { ControlGroups } from './sandbox/controlGroups.ts';
@@ -61,6 +62,7 @@ export interface RunScene {
   readonly inputs: RunInputs;
   readonly recorder: Recorder;
   readonly masking: Masking;
+  readonly faults: RunFaults;
   readonly signal: AbortSignal;
 }
 
@@ -132,7 +134,7 @@ interface WorkspaceNeeds {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-async function prepare({ conversation, inputs, recorder, signal }: RunScene, needs: WorkspaceNeeds) {
+async function prepare({ conversation, inputs, recorder, faults, signal }: RunScene, needs: WorkspaceNeeds) {
   const { git, ...rest } = needs;
   const { git_user_name: name, git_user_email: email } = inputs.settings;
   const prepared = await prepareWorkspace({
@@ -140,7 +142,8 @@ async function prepare({ conversation, inputs, recorder, signal }: RunScene, nee
     branch: conversation.branch,
     identity: identityOf(name, email),
     ...(git === undefined ? {} : { hostFault: git.fault }),
-    onProgress: (text) => void recorder.step({ runtimeStatus: `STATUS$SETTING_UP_WORKSPACE: ${text}` }),
+    onProgress: (text) =>
+      faults.watch(() => recorder.step({ runtimeStatus: `STATUS$SETTING_UP_WORKSPACE: ${text}` })),
     signal,
   });
   if (prepared.outcome === 'failed') throw new RunEnd('workspace_error', prepared.sentence);
@@ -179,7 +182,7 @@ function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string
 
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
-  const { runId, conversation, inputs, signal } = scene;
+  const { runId, conversation, inputs, faults, signal } = scene;
   const agent = await chooseRunAgent(parts, scene);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
   const image = chooseImage(parts, inputs);
@@ -212,7 +215,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   };
   const environment = environmentOf(cell, remote, inputs);
   // Nothing that is under way in there outlives the run.
-  const abort = () => void closeCell();
+  const abort = () => faults.watch(closeCell);
   signal.addEventListener('abort', abort, { once: true });
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);

@@ -26,7 +26,7 @@ export async function openWay(
   scene: RunScene,
   remote: GitRemote | undefined,
 ): Promise<RunWay> {
-  const { conversation, inputs, recorder, masking } = scene;
+  const { conversation, inputs, recorder, masking, faults } = scene;
   const { allowPrivate } = parts;
   const token = (remote && (await inputs.gitToken(remote.provider))) || null;
   const git = remote && createGitHandler({ remote, token, allowPrivate });
@@ -42,7 +42,7 @@ export async function openWay(
     inputs,
     bodies,
     onNotice: (sentence, isFault) =>
-      void recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)]),
+      faults.watch(() => recorder.add([isFault ? errorEvent('MODEL', sentence) : notice(sentence)])),
     onLimit: limits.meet,
   });
   const remotes = listRemotes(inputs.mcp);

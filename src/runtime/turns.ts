@@ -8,6 +8,7 @@ import type { UserEvent } from './inbox.ts';
 import type { Messages } from './messages.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
+import type { RunFaults } from './runFaults.ts';
 
 /** What an agent says, and does not end, is shown after so long. */
 const flushMs = 3_000;
@@ -27,6 +28,8 @@ interface TalkOptions {
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
   readonly signal: AbortSignal;
+  /** Takes what fails while nobody waits for it. */
+  readonly watch: RunFaults['watch'];
   /** Where a run before was lost in the middle of a turn: what makes the agent go on. */
   readonly goOn: readonly ContentBlock[] | undefined;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
@@ -42,7 +45,7 @@ export function agentEnd(error: AgentError): RunEnd {
 
 /** Returns when the signal is aborted; throws RunEnd where the agent is gone. */
 export async function talk(options: TalkOptions): Promise<void> {
-  const { agent, messages, recorder, mapper, signal, toBlocks } = options;
+  const { agent, messages, recorder, mapper, signal, watch, toBlocks } = options;
   const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
   gone.catch(() => {
     // Whoever waits for something else hears of it there.
@@ -73,7 +76,7 @@ export async function talk(options: TalkOptions): Promise<void> {
     });
     if (started === undefined) return;
     await options.beginTurn();
-    const flushes = setInterval(() => void recorder.add(mapper.flush()), flushMs);
+    const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
     const events = await finish(agent.prompt(blocks)).finally(() => clearInterval(flushes));
     await recorder.add(events);
     options.endTurn();

@@ -21,7 +21,10 @@ export const droppedEverywhere = ['models', 'fallbacks', 'route', 'plugins', 'se
 
 /** Keeps tools whose type is one of an agent's own. Without a type it is one in every API. */
 export function keepTypes(types: RegExp): RequestRules['keepTool'] {
-  return (tool) => (tool['type'] == null || types.test(String(tool['type'])) ? tool : undefined);
+  return (tool) => {
+    const { type } = tool;
+    return type == null || (typeof type === 'string' && types.test(type)) ? tool : undefined;
+  };
 }
 
 const isSaid = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);

@@ -75,8 +75,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
     },
     onGarbage: () => onNotice?.('The agent wrote lines that are no messages; they are passed over.'),
   });
-  const closed = watchEnd(program, peer);
-  void closed.then(questions.drop);
+  const closed = watchEnd(program, peer).finally(questions.drop);
 
   const ask = createAsk(peer, initializeMs);
   const capabilities = await initialize(ask, authMethod).catch(async (error: unknown) => {

@@ -1,5 +1,6 @@
 // Keeps what agents say small enough for a log that people read: texts are masked first and cut then, so that no cut
 // can leave half a secret.
+import { jsonOf, textOf } from '../../foreignText.ts';
 import { isObject } from './peer.ts';
 
 export type Mask = (text: string) => string;
@@ -19,11 +20,11 @@ export function cutText(text: string, bytesMax: number): string {
   const head = bytes
     .subarray(0, half)
     .toString()
-    .replace(/\ufffd+$/, '');
+    .replace(/\ufffd{1,3}$/, '');
   const tail = bytes
     .subarray(-half)
     .toString()
-    .replace(/^\ufffd+/, '');
+    .replace(/^\ufffd{1,3}/, '');
   return `${head}\n[${bytes.length - 2 * half} bytes were cut here]\n${tail}`;
 }
 
@@ -53,13 +54,13 @@ export function fits(value: unknown, bytesMax: number): boolean {
       depth < depthMax && items.length <= membersMax && items.every((item) => isShallow(item, depth + 1))
     );
   };
-  return isShallow(value, 0) && Buffer.byteLength(JSON.stringify(value) ?? '') <= bytesMax;
+  return isShallow(value, 0) && Buffer.byteLength(jsonOf(value)) <= bytesMax;
 }
 
 /** Texts in it are cut to a share of the bound; what is too large even then is told by its size. */
 export function cutValue(value: unknown, bytesMax: number, mask: Mask): unknown {
   const whole = mapTexts(value, mask);
-  const size = (one: unknown) => Buffer.byteLength(JSON.stringify(one) ?? '');
+  const size = (one: unknown) => Buffer.byteLength(jsonOf(one));
   if (size(whole) <= bytesMax) return whole;
   const shorter = mapTexts(whole, (text) => cutText(text, bytesMax / 8));
   const left = size(shorter);
@@ -73,8 +74,8 @@ export function textOfBlock(block: unknown): string {
   if (type === 'text') return typeof text === 'string' ? text : '';
   if (type === 'image' || type === 'audio')
     return `[${type}${typeof mimeType === 'string' ? ` ${mimeType}` : ''}]`;
-  if (type === 'resource_link') return `[${String(name)}](${String(uri)})`;
+  if (type === 'resource_link') return `[${textOf(name)}](${textOf(uri)})`;
   if (type === 'resource' && isObject(resource))
-    return typeof resource['text'] === 'string' ? resource['text'] : `[${String(resource['uri'])}]`;
+    return typeof resource['text'] === 'string' ? resource['text'] : `[${textOf(resource['uri'])}]`;
   return '';
 }

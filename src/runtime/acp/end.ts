@@ -25,8 +25,8 @@ function describe({ code, signal }: End): string {
   return code === 0 ? 'The agent ended by itself.' : `The agent ended with exit code ${code}.`;
 }
 
-/** Waits for the end, makes it one where only half of it came, and closes the peer with the reason. */
-export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
+/** Waits for the end, and makes it one where only half of it came. */
+async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
   const tail = keepTail([program.stderr], stderrBytesMax);
   program.stderr.on('error', () => {
     // It has ended.
@@ -40,7 +40,15 @@ export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError
   const fault = await Promise.race([peer.done, gone.then(() => undefined)]);
   if (fault === undefined) await atMost(drainMs, Promise.all([peer.done, gone, stderrRead]));
   if (alive) await program.kill();
-  const reason = fault ?? new AgentError('exited', describe(await gone), tail().trim());
+  return fault ?? new AgentError('exited', describe(await gone), tail().trim());
+}
+
+/** Settles with the reason of the end, which closes the peer. Never rejects. */
+export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
+  const reason = await findEnd(program, peer).catch(
+    (error: unknown) =>
+      new AgentError('exited', 'The agent could not be ended in order.', '', { cause: error }),
+  );
   peer.close(reason);
   return reason;
 }

@@ -1,6 +1,7 @@
 // From what an agent tells of a session to the events of a log: pieces are put together, noise is left out, and however
 // much it says, a turn has an end in the log.
 import type { NewEvent } from '../../events/shapes.ts';
+import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
 import { cutText, cutValue, type Mask } from './bounds.ts';
 import { isObject, type Params } from './peer.ts';
@@ -53,23 +54,23 @@ const ignored: readonly string[] = [
   'compaction_summary_chunk',
 ];
 
-const messageParts: Readonly<Record<string, Part['kind']>> = {
-  agent_message_chunk: 'message',
-  agent_thought_chunk: 'think',
-};
+const messageParts: ReadonlyMap<unknown, Part['kind']> = new Map([
+  ['agent_message_chunk', 'message'],
+  ['agent_thought_chunk', 'think'],
+]);
 
-const taskStatuses: Readonly<Record<string, string>> = {
-  pending: 'todo',
-  in_progress: 'in_progress',
-  completed: 'done',
-};
+const taskStatuses: ReadonlyMap<unknown, string> = new Map([
+  ['pending', 'todo'],
+  ['in_progress', 'in_progress'],
+  ['completed', 'done'],
+]);
 
 function toPlan({ entries }: Params, mask: Mask): NewEvent {
   const known = (Array.isArray(entries) ? entries : []).filter(isObject).slice(0, planEntriesMax);
   const taskList = known.map(({ content, status }, i) => ({
     id: String(i + 1),
-    title: cutText(mask(String(content)), planTextBytesMax),
-    status: taskStatuses[String(status)] ?? 'todo',
+    title: cutText(mask(textOf(content)), planTextBytesMax),
+    status: taskStatuses.get(status) ?? 'todo',
     notes: '',
   }));
   return {
@@ -82,8 +83,8 @@ function toPlan({ entries }: Params, mask: Mask): NewEvent {
 
 function toUsage({ used, size, cost }: Params): NewEvent {
   const { amount, currency } = isObject(cost) ? cost : {};
-  const numberOr = (value: unknown) => (typeof value === 'number' ? value : null);
-  const priced = typeof amount === 'number' && typeof currency === 'string' && currency.length <= 3;
+  const numberOr = (value: unknown) => (Number.isFinite(value) ? value : null);
+  const priced = Number.isFinite(amount) && typeof currency === 'string' && currency.length <= 3;
   return {
     source: 'agent',
     message: '',
@@ -178,7 +179,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     take: (update) => {
       const { sessionUpdate: kind, content, messageId } = update;
       if (ignored.includes(kind)) return [];
-      const part = messageParts[kind];
+      const part = messageParts.get(kind);
       if (part !== undefined) return within(speech.add({ kind: part, content, messageId }));
       // What it said before comes before what it does, but how much it has used is no interruption.
       if (kind === 'usage_update') return takeOther(update);

@@ -1,5 +1,6 @@
 // The first words with an agent: which version it speaks, what it can do, and a login where it wants one.
 import type { AgentCapabilities } from '@agentclientprotocol/sdk';
+import { textOf } from '../../foreignText.ts';
 import { version } from '../../version.ts';
 import { AgentError, quote } from './errors.ts';
 import { isObject, type Params, type Peer } from './peer.ts';
@@ -36,7 +37,7 @@ export async function initialize(ask: Ask, authMethod: string | undefined): Prom
   if (spoken !== protocolVersion)
     throw new AgentError(
       'protocol',
-      `The agent speaks version ${quote(String(spoken))} of its protocol; this service speaks version ${protocolVersion}.`,
+      `The agent speaks version ${quote(textOf(spoken))} of its protocol; this service speaks version ${protocolVersion}.`,
     );
   if (authMethod !== undefined) await ask('authenticate', { methodId: authMethod });
   return (isObject(agentCapabilities) ? agentCapabilities : {}) as AgentCapabilities;

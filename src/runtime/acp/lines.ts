@@ -10,7 +10,7 @@ export class LineTooLongError extends Error {}
 export async function readLines(
   stream: Readable,
   lineBytesMax: number,
-  take: (line: string) => void | Promise<void>,
+  take: (line: Buffer) => void | Promise<void>,
 ): Promise<void> {
   let pieces: Buffer[] = [];
   let size = 0;
@@ -23,7 +23,7 @@ export async function readLines(
     let from = 0;
     for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
       add(chunk.subarray(from, at));
-      const line = Buffer.concat(pieces).toString();
+      const line = Buffer.concat(pieces);
       [pieces, size, from] = [[], 0, at + 1];
       await take(line);
     }

@@ -1,6 +1,9 @@
 // JSON-RPC over the lines of two pipes, with bounds. The client of the SDK reads without pause, lets an answer overtake
 // the updates before it, drops updates that it does not know, and writes to our console: it is used for its types.
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { crowdFault } from '../../crowd.ts';
+import { createPace } from '../../gateway/pace.ts';
 import { mib } from '../../schema.ts';
 import { AgentError, quote } from './errors.ts';
 import { LineTooLongError, readLines } from './lines.ts';
@@ -8,6 +11,13 @@ import { LineTooLongError, readLines } from './lines.ts';
 export const messageBytesMax = 16 * mib;
 /** Requests of the other side that we have not answered, or that it has not yet read the answer of. */
 const openRequestsMax = 64;
+/** The same requests together: each may be as large as a message, and is kept until it is answered. */
+const openRequestBytesMax = 2 * messageBytesMax;
+/** Values in one message: as objects they take many times the memory of their text. */
+const messageValuesMax = 200_000;
+const idLengthMax = 200;
+/** What the messages of one agent may take of the time of the process. */
+const timeShare = { busyShareMax: 0.25, bytesPerSecondMax: Number.POSITIVE_INFINITY };
 
 export const rpcCodes = { methodNotFound: -32601, invalidParams: -32602, authRequired: -32000 } as const;
 
@@ -54,10 +64,20 @@ export function isObject(value: unknown): value is Params {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parseMessage(line: string): Params | undefined {
+/** Ids are sent back, so that they must be what JSON-RPC allows. */
+function isId(id: unknown): boolean {
+  if (typeof id === 'string') return id.length <= idLengthMax;
+  return id === undefined || id === null || typeof id === 'number';
+}
+
+/** Undefined for what is no message. */
+function parseMessage(line: Buffer): Params | undefined {
+  const fault = crowdFault(line, messageValuesMax);
+  if (fault !== undefined)
+    throw new AgentError('protocol', `The agent sent a message that cannot be read: it ${fault}.`);
   try {
-    const message: unknown = JSON.parse(line);
-    return isObject(message) ? message : undefined;
+    const message: unknown = JSON.parse(line.toString());
+    return isObject(message) && isId(message['id']) ? message : undefined;
   } catch {
     return undefined;
   }
@@ -65,7 +85,10 @@ function parseMessage(line: string): Params | undefined {
 
 function toRpcError(error: unknown): RpcError {
   const { code, message } = isObject(error) ? error : {};
-  return new RpcError(Number(code), quote(typeof message === 'string' ? message : 'no message'));
+  return new RpcError(
+    typeof code === 'number' ? code : 0,
+    quote(typeof message === 'string' ? message : 'no message'),
+  );
 }
 
 function toAgentError(error: unknown): AgentError {
@@ -75,11 +98,19 @@ function toAgentError(error: unknown): AgentError {
   return new AgentError('consumer', 'What the agent said could not be recorded.', '', { cause: error });
 }
 
+const blanks = Buffer.from(' \t\r');
+
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => blanks.includes(byte));
+}
+
 export function createPeer(options: PeerOptions): Peer {
   const { input, output, onNotification, onRequest, onGarbage } = options;
   const waiting = new Map<unknown, Waiting>();
   let nextId = 0;
   let openRequests = 0;
+  let openRequestBytes = 0;
+  const pace = createPace(timeShare);
   let ended: AgentError | undefined;
   let garbageTold = false;
   const gaveUp = Promise.withResolvers<AgentError>();
@@ -102,10 +133,14 @@ export function createPeer(options: PeerOptions): Peer {
     gaveUp.resolve(reason);
   }
 
-  async function answer(id: unknown, method: string, params: Params): Promise<void> {
+  async function answer(message: Params, method: string, params: Params, bytes: number): Promise<void> {
+    const { id } = message;
     if (openRequests >= openRequestsMax)
       throw new AgentError('protocol', `The agent asked more than ${openRequestsMax} things at once.`);
+    if (openRequestBytes + bytes > openRequestBytesMax)
+      throw new AgentError('protocol', 'The agent asked for too much at once.');
     openRequests += 1;
+    openRequestBytes += bytes;
     try {
       const result = await onRequest(method, params);
       await send({ id, result });
@@ -114,6 +149,7 @@ export function createPeer(options: PeerOptions): Peer {
       await send({ id, error: { code: error.code, message: error.message } });
     } finally {
       openRequests -= 1;
+      openRequestBytes -= bytes;
     }
   }
 
@@ -124,8 +160,7 @@ export function createPeer(options: PeerOptions): Peer {
     else request?.reject(toRpcError(error));
   }
 
-  async function take(line: string): Promise<void> {
-    if (ended !== undefined || line.trim() === '') return;
+  async function takeMessage(line: Buffer): Promise<void> {
     const message = parseMessage(line);
     if (message === undefined) {
       if (!garbageTold) onGarbage();
@@ -136,7 +171,17 @@ export function createPeer(options: PeerOptions): Peer {
     const params = isObject(message['params']) ? message['params'] : {};
     if (typeof method !== 'string') settle(message);
     else if (id === undefined) await onNotification(method, params);
-    else void answer(id, method, params).catch(giveUp);
+    else answer(message, method, params, line.length).catch(giveUp);
+  }
+
+  /** Whatever an agent sends, other work of the process gets its share of the time. */
+  async function take(line: Buffer): Promise<void> {
+    if (ended !== undefined || isBlank(line)) return;
+    const began = performance.now();
+    const taken = takeMessage(line);
+    const ms = pace.take(line.length, performance.now() - began);
+    await taken;
+    if (ms > 0) await pause(ms);
   }
 
   const read = readLines(input, messageBytesMax, take).catch(giveUp);
@@ -147,10 +192,10 @@ export function createPeer(options: PeerOptions): Peer {
         if (ended !== undefined) return reject(ended);
         const id = nextId++;
         waiting.set(id, { resolve, reject });
-        void send({ id, method, params });
+        send({ id, method, params }).catch(reject);
       }),
     notify: (method, params) => {
-      if (ended === undefined) void send({ method, params });
+      if (ended === undefined) send({ method, params }).catch(giveUp);
     },
     close,
     done: Promise.race([read.then(() => ended), gaveUp.promise]),

@@ -1,8 +1,12 @@
 // How a session comes to be: a new one, or an old one that goes on as well as the agent can.
 import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
+import { textOf } from '../../foreignText.ts';
 import { AgentError, quote } from './errors.ts';
 import type { Ask } from './initialize.ts';
 import { isObject, type Params, RpcError } from './peer.ts';
+
+const sessionIdLengthMax = 1_000;
+const shownModesMax = 20;
 
 export interface OpenedSession {
   readonly sessionId: string;
@@ -50,11 +54,16 @@ async function goOn(options: OpenOptions, sessionId: string, params: Params): Pr
   }
 }
 
+/** It is stored, and PostgreSQL takes no NUL in a text. */
+function isSessionId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= sessionIdLengthMax && !/\p{Cc}|\p{Cs}/u.test(value);
+}
+
 async function begin({ ask }: OpenOptions, params: Params): Promise<Opened> {
   const answer = await ask('session/new', params);
   const { sessionId } = answer;
-  if (typeof sessionId !== 'string')
-    throw new AgentError('protocol', 'The agent opened a session without id.');
+  if (!isSessionId(sessionId))
+    throw new AgentError('protocol', 'The agent opened a session without a usable id.');
   return { sessionId, how: 'new', answer };
 }
 
@@ -77,7 +86,10 @@ async function chooseMode({ ask, modeId }: OpenOptions, { sessionId, answer }: O
       await ask('session/set_config_option', { sessionId, configId: option?.['id'], value: modeId });
     return;
   }
-  const known = available.map(({ id }) => quote(String(id))).join(', ');
+  const known = available
+    .slice(0, shownModesMax)
+    .map(({ id }) => quote(textOf(id)))
+    .join(', ');
   throw new AgentError('protocol', `The agent has no mode ${quote(modeId)}; it has ${known || 'none'}.`);
 }
 

@@ -1,14 +1,18 @@
 // One call of a tool: put together from the updates that tell of it, and told as an action and an observation.
 import type { NewEvent } from '../../events/shapes.ts';
+import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
 import { cutText, cutValue, fits, type Mask, textOfBlock } from './bounds.ts';
-import { describeChange } from './diff.ts';
+import { describeChanges } from './diff.ts';
 import { isObject, type Params } from './peer.ts';
 
 export const outputBytesMax = 64 * kib;
 const inputBytesMax = 16 * kib;
 const titleBytesMax = 4 * kib;
 const idLengthMax = 200;
+const kindLengthMax = 100;
+/** Longer names are of no tool, and patterns must not be tried on them: that could take minutes. */
+const toolNameLengthMax = 500;
 
 type CallStatus = 'pending' | 'in_progress' | 'completed' | 'failed';
 
@@ -89,15 +93,13 @@ function diffOf({ content }: Params): Pick<ToolCall, 'diff' | 'existed' | 'path'
   const diffs = listOf(content).filter(({ type, path }) => type === 'diff' && typeof path === 'string');
   const [first] = diffs;
   if (first === undefined) return undefined;
-  const described = diffs.map(({ path, oldText, newText }) =>
-    describeChange({
-      path: path as string,
-      oldText: typeof oldText === 'string' ? oldText : null,
-      newText: typeof newText === 'string' ? newText : '',
-    }),
-  );
+  const changes = diffs.map(({ path, oldText, newText }) => ({
+    path: path as string,
+    oldText: typeof oldText === 'string' ? oldText : null,
+    newText: typeof newText === 'string' ? newText : '',
+  }));
   return {
-    diff: described.filter((text) => text !== '').join('\n'),
+    diff: describeChanges(changes),
     // Some tell of a new file as of one that was empty, and say so beside it.
     existed: typeof first['oldText'] === 'string' && textMember(first['_meta'], 'kind') !== 'add',
     path: first['path'] as string,
@@ -136,7 +138,7 @@ export function mergeCall(
   const hasInput = rawInput != null && !(isObject(rawInput) && Object.keys(rawInput).length === 0);
   return {
     ...call,
-    ...(typeof kind === 'string' ? { kind } : {}),
+    ...(typeof kind === 'string' ? { kind: kind.slice(0, kindLengthMax) } : {}),
     ...(statuses.includes(status) ? { status: status as CallStatus } : {}),
     ...(title === undefined ? {} : { title: cutText(mask(title), titleBytesMax) }),
     ...(mcpTool === undefined ? {} : { mcpTool }),
@@ -163,12 +165,13 @@ function pathIn(input: unknown): string | undefined {
 
 function commandOf({ input, title }: ToolCall): string {
   const command = isObject(input) ? (input['command'] ?? input['cmd']) : undefined;
-  if (Array.isArray(command)) return command.map(String).join(' ');
+  if (Array.isArray(command)) return command.map(textOf).join(' ');
   return typeof command === 'string' ? command : title.replaceAll('`', '');
 }
 
 /** Agents write it in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP Server)`. */
 function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | undefined {
+  if (name.length > toolNameLengthMax) return undefined;
   const [, first, rest] = /^(?:mcp__|Tool: |mcp\.)([\w.-]+?)(?:__|\/|\.)([\w./-]+)$/.exec(name) ?? [];
   if (first !== undefined) return mask(`${first}/${rest}`);
   const [, tool, of] = /^([\w.-]+) \((.+) MCP Server\)/.exec(name) ?? [];

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createMasking } from './masking.ts';
+import { createRecorder } from './recorder.ts';
+import { createRunFaults } from './runFaults.ts';
+
+const broken = new Error('broken');
+
+describe('the faults of a run', () => {
+  it('are what the watched work throws or rejects with; only the first counts', async () => {
+    const { watch, first } = createRunFaults();
+    watch(() => {
+      throw broken;
+    });
+    watch(() => Promise.reject(new Error('later')));
+    await assert.rejects(first, broken);
+  });
+
+  it('hold what fails when the recorder writes by its timer, where nobody waits', async () => {
+    const { watch, first } = createRunFaults();
+    const { add } = createRecorder({
+      record: () => Promise.reject(broken),
+      masking: createMasking([]),
+      watch,
+    });
+    await add([{ source: 'agent', message: 'x' }]);
+    await assert.rejects(first, broken);
+  });
+});
