@@ -165,7 +165,11 @@ async function measureTakeover(lifetime: Lifetime, plan: Plan): Promise<Figure> 
 
 export async function measureRuns(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const reports = [await measureKind(lifetime, plan, 'process')];
-  const probed = await probeBubblewrap([], process.env['TMPDIR'] ?? '/tmp');
+  const probed = await probeBubblewrap({
+    hidden: [],
+    folder: process.env['TMPDIR'] ?? '/tmp',
+    seccomp: true,
+  });
   const missing =
     'fault' in probed ? [notMeasured('Creation to RUNNING, p50, bubblewrap', '≤ 500 ms', probed.fault)] : [];
   if ('sandbox' in probed) reports.push(await measureKind(lifetime, plan, 'bubblewrap'));

@@ -34,6 +34,10 @@ describe('readConfig', () => {
     assert.equal(readConfig({}, ['--allow-private-addresses', '1']).allowPrivateAddresses, true);
   });
 
+  it('keeps the seccomp filter on unless the operator turns it off', () => {
+    assert.deepEqual([readConfig({}).seccomp, readConfig({}, ['--seccomp', 'off']).seccomp], ['on', 'off']);
+  });
+
   it('looks for the files of agents and prices in the data folder unless they are named', () => {
     const usual = readConfig({ PARLEY_DATA_DIR: '/d' });
     assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
@@ -57,6 +61,7 @@ describe('readConfig', () => {
   const bad: readonly [string, string][] = [
     ['PORT', '65536'],
     ['PORT', '-1'],
+    ['PARLEY_SECCOMP', '0'],
     ['PORT', '3e3'],
     ['DATABASE_URL', 'mysql://x'],
     ['SESSION_API_KEY', 'short'],

@@ -18,6 +18,8 @@ export type Role = (typeof roles)[number];
 export const sandboxChoices = ['auto', 'bubblewrap', 'docker', 'process'] as const;
 export type SandboxChoice = (typeof sandboxChoices)[number];
 
+export const seccompChoices = ['on', 'off'] as const;
+
 interface Option<Value> {
   readonly env: string;
   /** Absent for what must not be seen in a process list. */
@@ -205,6 +207,13 @@ const options = {
     help: 'What confines agents: auto, bubblewrap, docker or process (which confines nothing).',
     shownDefault: 'auto',
     parse: (text = 'auto') => choice(sandboxChoices)(text),
+  }),
+  seccomp: option({
+    env: 'PARLEY_SECCOMP',
+    flag: 'seccomp',
+    help: 'Whether a seccomp filter limits the system calls of agents in bubblewrap: on, or off, which debuggers need.',
+    shownDefault: 'on',
+    parse: (text = 'on') => choice(seccompChoices)(text),
   }),
   sandboxImages: option({
     env: 'PARLEY_SANDBOX_IMAGES',

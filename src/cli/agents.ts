@@ -47,7 +47,8 @@ const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** `folder` is one in which a launch can be tried. */
 async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
   if (choice === 'process') return processSandbox;
-  const probed = await probeBubblewrap([readConfig(process.env).dataDir], folder);
+  const { dataDir, seccomp } = readConfig(process.env);
+  const probed = await probeBubblewrap({ hidden: [dataDir], folder, seccomp: seccomp === 'on' });
   if ('sandbox' in probed) return probed.sandbox;
   if (choice === 'auto') return processSandbox;
   throw new RefusalError(`The sandbox cannot be had: ${probed.fault}.`);

@@ -63,7 +63,13 @@ async function remoteFindings(asked: AskedService | undefined, url: string): Pro
       ? wrong('sandbox', 'Agents cannot run there.', 'Run "parley doctor" on that machine.')
       : kind === 'process'
         ? note('sandbox', 'Agents run there without one.', 'Run "parley doctor" on that machine.')
-        : ok('sandbox', `Agents run there in ${kind}.`);
+        : kind === 'bubblewrap' && info.seccomp === false
+          ? note(
+              'sandbox',
+              'Agents run there in bubblewrap without a seccomp filter.',
+              'Unset PARLEY_SECCOMP there.',
+            )
+          : ok('sandbox', `Agents run there in ${kind}.`);
   return [...findings, sandbox, await checkModel(settings, undefined)];
 }
 

@@ -41,20 +41,25 @@ export function checkDataDir({ dataDir }: Pick<Config, 'dataDir'>): Finding[] {
 }
 
 export async function checkSandbox(config: Config): Promise<Finding> {
-  const { dataDir, sandbox: choice, sandboxImages, onLoopback } = config;
+  const { dataDir, sandbox: choice, sandboxImages, seccomp, onLoopback } = config;
   const temporary = existsSync(dataDir) ? undefined : mkdtempSync(join(tmpdir(), 'parley-doctor-'));
   try {
-    const { kind, announcement } = await planSandbox({
+    const plan = await planSandbox({
       choice,
       image: sandboxImages[0] ?? '',
       hidden: [dataDir],
       trialFolder: temporary ?? dataDir,
+      seccomp: seccomp === 'on',
       onLoopback: () => onLoopback,
       hasOneUser: async () => true,
     });
+    const { kind, announcement } = plan;
     const remedy = 'Install bubblewrap (apt install bubblewrap) and see docs/sandbox.md.';
     if (kind === undefined) return wrong('sandbox', announcement, remedy);
-    return kind === 'process' ? note('sandbox', announcement, remedy) : ok('sandbox', announcement);
+    if (kind === 'process') return note('sandbox', announcement, remedy);
+    if (kind === 'bubblewrap' && !plan.seccomp)
+      return note('sandbox', announcement, 'Unset PARLEY_SECCOMP unless agents need a debugger.');
+    return ok('sandbox', announcement);
   } finally {
     if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
   }

@@ -7,6 +7,7 @@ import type { Server } from './server.ts';
 /** What confines agents here, and which limits hold for them. */
 interface SandboxState {
   readonly kind: string | undefined;
+  readonly seccomp: boolean;
   readonly limits: { readonly memory: boolean; readonly processes: boolean };
 }
 
@@ -32,6 +33,10 @@ export const ServerInfo = Type.Object(
     sandbox: Type.Union([Type.String(), Type.Null()], {
       description:
         'What confines agents: bubblewrap, docker, process (nothing does), or null where none can run.',
+    }),
+    seccomp: Type.Boolean({
+      description:
+        "Whether Parley's seccomp filter limits the system calls of agents. Containers have their engine's instead.",
     }),
     limits: Type.Object(
       { memory: Type.Boolean(), processes: Type.Boolean() },
@@ -80,7 +85,7 @@ export function healthRoutes(
       },
     },
     async () => {
-      const { kind = null, limits } = await describeSandbox();
+      const { kind = null, seccomp, limits } = await describeSandbox();
       return {
         name: 'parley',
         version,
@@ -88,6 +93,7 @@ export function healthRoutes(
         database: databaseKind,
         role,
         sandbox: kind,
+        seccomp,
         limits: { memory: limits.memory, processes: limits.processes },
       };
     },

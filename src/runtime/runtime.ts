@@ -79,6 +79,7 @@ export function createRuntime(options: RuntimeOptions) {
     image: config.sandboxImages[0] ?? '',
     hidden: [dataDir],
     trialFolder: dataDir,
+    seccomp: config.seccomp === 'on',
     onLoopback: () => config.onLoopback,
     hasOneUser,
   });
@@ -173,9 +174,9 @@ export function createRuntime(options: RuntimeOptions) {
     agentNames: [...Object.keys(aliases), ...profiles.map(({ id }) => id)],
     /** What agents are confined by. */
     describeSandbox: async () => {
-      const { kind, announcement } = await plan;
+      const { kind, announcement, seccomp } = await plan;
       const limits = kind === undefined ? controlGroups.holds : limitsHold(kind, controlGroups);
-      return { kind, announcement, limits };
+      return { kind, announcement, seccomp, limits };
     },
     endOrphans: records.endOrphans,
     startWorker,

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
+import { noBubblewrap } from '../support/cells.ts';
 import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
 import { createPlace } from '../support/databases.ts';
 import { startService } from '../support/service.ts';
@@ -89,6 +90,13 @@ describe('parley doctor', () => {
     mkdirSync(join(folder, 'owner.key'), { recursive: true });
     const unreadable = await run({ PARLEY_DATA_DIR: folder });
     assert.match(String(unreadable.get('key')?.message), /owner\.key cannot be read: EISDIR\./);
+  });
+
+  it('notes that the seccomp filter is off, 0', { skip: noBubblewrap }, async (t) => {
+    const { run } = await examine(t, { PARLEY_URL: '', PARLEY_SECCOMP: 'off' });
+    const { state, message } = findings(await run()).get('sandbox') ?? {};
+    assert.equal(state, 'note');
+    assert.match(String(message), /without a seccomp filter, as PARLEY_SECCOMP=off asks for\./);
   });
 
   it('takes what the first start makes as no fault, 0', async (t) => {

@@ -219,6 +219,7 @@ describe('health', () => {
       'database',
       'role',
       'sandbox',
+      'seccomp',
       'limits',
     ]);
   });

@@ -20,7 +20,7 @@ export function temporaryFolder(t: TestContext): string {
 /** Hidden from whatever runs in the bubblewrap of tests, although it lies in a folder that can be read. */
 export const hiddenFolder = join(import.meta.dirname, 'hidden-in-sandboxes');
 
-const probed = await probeBubblewrap([hiddenFolder], tmpdir());
+const probed = await probeBubblewrap({ hidden: [hiddenFolder], folder: tmpdir(), seccomp: true });
 /** Why tests with bubblewrap are skipped here; false where they are not. */
 export const noBubblewrap: string | false = 'fault' in probed ? probed.fault : false;
 

@@ -6,7 +6,14 @@ import { programFile } from '../../program.ts';
 import { carried, entranceArgv, entranceFiles, insidePort } from './entrance.ts';
 import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
 import { sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
-import type { Cell, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
+import {
+  type Cell,
+  filterDescriptor,
+  type Launch,
+  type Network,
+  type Sandbox,
+  type Wrapped,
+} from './sandbox.ts';
 
 const { workspace, home } = insidePlaces;
 const user = '1000';
@@ -40,6 +47,8 @@ interface BubblewrapOptions {
   readonly hidden: readonly string[];
   /** Whether this bubblewrap can forbid namespaces inside, which older ones cannot. */
   readonly forbidNamespaces: boolean;
+  /** The seccomp filter for programs inside; undefined where the operator wants none. */
+  readonly filter: Buffer | undefined;
 }
 
 /** A system folder that is a link stays one. */
@@ -100,7 +109,8 @@ function environmentOf(launch: Launch): Record<string, string> {
   };
 }
 
-export function createBubblewrap({ command, hidden, forbidNamespaces }: BubblewrapOptions): Sandbox {
+export function createBubblewrap(options: BubblewrapOptions): Sandbox {
+  const { command, hidden, forbidNamespaces, filter } = options;
   return {
     kind: 'bubblewrap',
     bridgeWay: 'handover',
@@ -115,12 +125,14 @@ export function createBubblewrap({ command, hidden, forbidNamespaces }: Bubblewr
           ...['--unshare-all', '--unshare-user', '--uid', user, '--gid', user, '--hostname', 'parley'],
           ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
           ...(forbidNamespaces ? ['--disable-userns'] : []),
+          ...(filter === undefined ? [] : ['--seccomp', String(filterDescriptor)]),
           ...mountArgs(cell, hidden, bridged),
           ...['--chdir', launch.cwd ?? workspace],
           '--',
           ...entranceArgv(cell, launch, { env, way: bridged ? 'handover' : 'none' }),
         ],
         env: carried(env),
+        ...(filter === undefined ? {} : { filter }),
       };
     },
   };

@@ -26,6 +26,7 @@ const plan = (t: TestContext, options: Partial<ChooseOptions> = {}) =>
     image: 'usual:1',
     hidden: [],
     trialFolder: temporaryFolder(t),
+    seccomp: true,
     onLoopback: () => true,
     hasOneUser: async () => true,
     ...options,
@@ -37,9 +38,29 @@ const broken = 'echo "No permissions to create new namespace" >&2; exit 1';
 describe('the choice of a sandbox', () => {
   it('is bubblewrap where that works', { skip: noBubblewrap }, async (t) => {
     const { kind, announcement, choose } = await plan(t);
-    assert.deepEqual([kind, announcement], ['bubblewrap', 'Agents run in bubblewrap.']);
+    assert.deepEqual([kind, announcement], ['bubblewrap', 'Agents run in bubblewrap with a seccomp filter.']);
     const chosen = await choose();
     assert.ok('sandbox' in chosen && !chosen.builtInOnly && !chosen.confirmAlways);
+  });
+
+  it('is bubblewrap without the seccomp filter where the operator says so, and is announced', {
+    skip: noBubblewrap,
+  }, async (t) => {
+    assert.equal((await plan(t)).seccomp, true);
+    const { seccomp, announcement } = await plan(t, { seccomp: false });
+    assert.equal(seccomp, false);
+    assert.match(announcement, /^Agents run in bubblewrap without a seccomp filter, as PARLEY_SECCOMP=off/);
+  });
+
+  it('is no bubblewrap that cannot install the filter, and says how to go without', async (t) => {
+    machine(t, { bwrap: 'case " $* " in *" --seccomp "*) echo "no seccomp here" >&2; exit 1 ;; esac' });
+    const chosen = await (await plan(t, { choice: 'bubblewrap' })).choose();
+    assert.ok('refusal' in chosen);
+    assert.match(
+      chosen.refusal,
+      /seccomp filter here \(no seccomp here\); PARLEY_SECCOMP=off runs agents without/,
+    );
+    assert.equal((await plan(t, { choice: 'bubblewrap', seccomp: false })).kind, 'bubblewrap');
   });
 
   it('is an older bubblewrap, too, without what it cannot do', async (t) => {

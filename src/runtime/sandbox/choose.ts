@@ -13,6 +13,8 @@ export interface ChooseOptions {
   readonly hidden: readonly string[];
   /** A folder in which a launch can be tried. */
   readonly trialFolder: string;
+  /** Whether programs in bubblewrap run under the seccomp filter. */
+  readonly seccomp: boolean;
   /** Whether the service is reached from this machine alone. */
   readonly onLoopback: () => boolean;
   /** Asked at the time of use, for users are made while the service runs. */
@@ -34,6 +36,8 @@ export type Choice = Chosen | { readonly refusal: string };
 export interface SandboxPlan {
   /** Undefined: there is none. */
   readonly kind: SandboxKind | undefined;
+  /** Whether the seccomp filter of this service holds in it. */
+  readonly seccomp: boolean;
   /** For the log at the start and /server_info: what agents run in. */
   readonly announcement: string;
   /** Decides for one run. Fails as `hasOneUser` fails. */
@@ -44,10 +48,16 @@ const noBoundary =
   'no sandbox: agents run as processes of this machine and can do whatever the service can do';
 
 /** One kind, for everybody. */
-function settled(sandbox: Sandbox): SandboxPlan {
+function settled(sandbox: Sandbox, options: ChooseOptions): SandboxPlan {
+  const { kind } = sandbox;
+  const filterNote = options.seccomp
+    ? ' with a seccomp filter'
+    : ' without a seccomp filter, as PARLEY_SECCOMP=off asks for';
   return {
-    kind: sandbox.kind,
-    announcement: `Agents run in ${sandbox.kind}.`,
+    kind,
+    seccomp: options.seccomp && kind === 'bubblewrap',
+    // An engine for containers brings a filter of its own.
+    announcement: `Agents run in ${kind}${kind === 'bubblewrap' ? filterNote : ''}.`,
     choose: async () => ({ sandbox, builtInOnly: false, confirmAlways: false }),
   };
 }
@@ -55,6 +65,7 @@ function settled(sandbox: Sandbox): SandboxPlan {
 function nothing(sentence: string): SandboxPlan {
   return {
     kind: undefined,
+    seccomp: false,
     announcement: `Agents cannot run: ${sentence}.`,
     choose: async () => ({ refusal: `There is no sandbox to run it in: ${sentence}.` }),
   };
@@ -64,6 +75,7 @@ function nothing(sentence: string): SandboxPlan {
 function named({ hasOneUser }: ChooseOptions): SandboxPlan {
   return {
     kind: 'process',
+    seccomp: false,
     announcement: `Agents have ${noBoundary}, as PARLEY_SANDBOX=process asks for.`,
     choose: async () =>
       (await hasOneUser())
@@ -81,6 +93,7 @@ function lastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): 
   if (!onLoopback()) return nothing(advice);
   return {
     kind: 'process',
+    seccomp: false,
     announcement: `Agents have ${noBoundary}, for ${faults}. Only the built-in agent runs, and asks before each command and write.`,
     choose: async () =>
       (await hasOneUser())
@@ -91,17 +104,17 @@ function lastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): 
 
 /** Tries what the choice allows, in order, once. */
 export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> {
-  const { choice, image, hidden, trialFolder } = options;
+  const { choice, image, hidden, trialFolder: folder, seccomp } = options;
   if (choice === 'process') return named(options);
   const probes: readonly [SandboxKind, () => Promise<Probed>][] = [
-    ['bubblewrap', () => probeBubblewrap(hidden, trialFolder)],
+    ['bubblewrap', () => probeBubblewrap({ hidden, folder, seccomp })],
     ['docker', () => probeDocker((command) => createDocker({ command, image, hidden }))],
   ];
   const faults: string[] = [];
   for (const [kind, probe] of probes) {
     if (choice !== 'auto' && choice !== kind) continue;
     const probed = await probe();
-    if ('sandbox' in probed) return settled(probed.sandbox);
+    if ('sandbox' in probed) return settled(probed.sandbox, options);
     faults.push(probed.fault);
   }
   const why = faults.join(', and ');

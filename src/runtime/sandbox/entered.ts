@@ -1,5 +1,5 @@
 // A program that was started in a cell, from its first process on the host to the end of all that it started.
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
@@ -15,6 +15,7 @@ import {
   knownProcess,
 } from './processes.ts';
 import type { Wrapped } from './sandbox.ts';
+import { startWrapped } from './startWrapped.ts';
 
 export interface End {
   readonly code: number | null;
@@ -93,14 +94,9 @@ function endOf(child: ChildProcess): Promise<End> {
 }
 
 function start({ wrapped, group, handover }: Entering): ChildProcess {
-  const { command, args, env, cwd } = group === undefined ? wrapped : group.wrap(wrapped);
-  return spawn(command, args, {
-    env,
-    cwd,
-    // A group of its own, which dies as one.
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))],
-  });
+  const stdio = ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))] as const;
+  // A group of its own, which dies as one.
+  return startWrapped(group === undefined ? wrapped : group.wrap(wrapped), [...stdio], { detached: true });
 }
 
 /** Whether it settles within the time. */

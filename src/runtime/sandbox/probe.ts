@@ -1,9 +1,10 @@
 // What sandboxes there are on this machine, found out by trying them.
-import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createBubblewrap } from './bubblewrap.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { Sandbox, Wrapped } from './sandbox.ts';
+import { createFilter, hasFilter } from './seccomp/filter.ts';
+import { startWrapped } from './startWrapped.ts';
 
 const trialMsMax = 10_000;
 const words = 400;
@@ -23,15 +24,11 @@ function findProgram(name: string, path = process.env['PATH'] ?? ''): string | u
 }
 
 /** What a command said against it, undefined where it ended well. */
-function tryCommand(
-  command: string,
-  args: readonly string[],
-  env = process.env,
-): Promise<string | undefined> {
+function tryCommand(wrapped: Wrapped): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: trialMsMax });
+    const child = startWrapped(wrapped, ['ignore', 'ignore', 'pipe'], { timeout: trialMsMax });
     let said = '';
-    child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
       if (said.length < words) said += piece;
     });
     child.once('error', () => resolve('it cannot be started'));
@@ -45,26 +42,40 @@ function tryCommand(
 
 export type Probed = { readonly sandbox: Sandbox } | { readonly fault: string };
 
-/** Bubblewrap, tried with a launch in `folder`. Older ones cannot forbid namespaces; they are taken without it. */
-export async function probeBubblewrap(hidden: readonly string[], folder: string): Promise<Probed> {
+/** What a run of `true` in the sandbox said against it, in `folder`. */
+function tryInside(sandbox: Sandbox, folder: string): Promise<string | undefined> {
+  const folders = { workspace: folder, home: folder };
+  const cell = { ...folders, name: 'trial', readable: [], resourceFactor: 1, image: null };
+  return tryCommand(sandbox.wrap(cell, { argv: ['true'], env: {} }, 'none'));
+}
+
+export interface BubblewrapProbe {
+  /** Folders of the host that nothing inside may see. */
+  readonly hidden: readonly string[];
+  /** A folder in which a launch can be tried. */
+  readonly folder: string;
+  /** Whether programs inside run under the seccomp filter. Without one that works, bubblewrap is not taken. */
+  readonly seccomp: boolean;
+}
+
+const leaveOut = 'PARLEY_SECCOMP=off runs agents without one';
+
+/** Bubblewrap, tried with a launch. Older ones cannot forbid namespaces; they are taken without it. */
+export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapProbe): Promise<Probed> {
   const command = findProgram('bwrap');
   if (command === undefined) return { fault: 'bubblewrap (bwrap) is not installed' };
+  const { arch } = process;
+  if (seccomp && !hasFilter(arch)) return { fault: `there is no seccomp filter for ${arch}; ${leaveOut}` };
+  const filter = seccomp && hasFilter(arch) ? createFilter(arch) : undefined;
   let fault = '';
   for (const forbidNamespaces of [true, false]) {
-    const sandbox = createBubblewrap({ command, hidden, forbidNamespaces });
-    const cell = {
-      workspace: folder,
-      home: folder,
-      name: 'trial',
-      readable: [],
-      resourceFactor: 1,
-      image: null,
-    };
-    const trial = sandbox.wrap(cell, { argv: ['true'], env: {} }, 'none');
-    const said = await tryCommand(trial.command, trial.args, trial.env);
+    const sandbox = createBubblewrap({ command, hidden, forbidNamespaces, filter });
+    const said = await tryInside(sandbox, folder);
     if (said === undefined) return { sandbox };
     fault ||= said;
   }
+  if (filter !== undefined && 'sandbox' in (await probeBubblewrap({ hidden, folder, seccomp: false })))
+    return { fault: `bubblewrap cannot install the seccomp filter here (${fault}); ${leaveOut}` };
   return { fault: `bubblewrap does not work here (${fault})` };
 }
 
@@ -72,6 +83,7 @@ export async function probeBubblewrap(hidden: readonly string[], folder: string)
 export async function probeDocker(create: (command: string) => Sandbox): Promise<Probed> {
   const command = findProgram('docker');
   if (command === undefined) return { fault: 'docker is not installed' };
-  const said = await tryCommand(command, ['version', '--format', '{{.Server.Version}}']);
+  const args = ['version', '--format', '{{.Server.Version}}'];
+  const said = await tryCommand({ command, args, env: process.env as Record<string, string> });
   return said === undefined ? { sandbox: create(command) } : { fault: `docker does not answer (${said})` };
 }

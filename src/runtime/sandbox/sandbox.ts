@@ -49,7 +49,12 @@ export interface Wrapped extends Command {
   readonly end?: Command;
   /** Nothing holds together what it starts: that has to be looked for. */
   readonly loose?: true;
+  /** What the command reads from `filterDescriptor`: a seccomp filter for the program inside. */
+  readonly filter?: Buffer;
 }
+
+/** Descriptor 3 is the channel to the service, where there is one. The entrance closes both before the program starts. */
+export const filterDescriptor = 4;
 
 /**
  * How programs inside get to the bridge: over a listener that the program `inside.ts` opens in there and hands out,
