@@ -40,6 +40,10 @@ describe('the timeline', () => {
     const input = 'x'.repeat(1_000);
     const cases: [object, string][] = [
       [
+        { action: 'run', args: { command: 'ls', request: { title: 'x', input: { script: 'a\n\u001bb' } } } },
+        '    $ ls\n      title: x\n      input.script:\n        a\n        ␛b\n',
+      ],
+      [
         { action: 'run', args: { command: 'ls \u001b]0;\nrm -rf .\u0007' } },
         '    $ ls ␛]0;\n    rm -rf .␇\n',
       ],
@@ -88,6 +92,7 @@ describe('the timeline', () => {
             'command',
             'arguments',
             'task_list',
+            'request',
             'name',
           ),
           value,

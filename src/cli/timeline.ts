@@ -1,5 +1,5 @@
 // Events as people read them in a terminal.
-import type { ParleyEvent } from '../client/parley.ts';
+import { approvalText, type ParleyEvent } from '../client/parley.ts';
 import type { Style } from './output.ts';
 import { plainLine, plainText, shorten, withoutColours } from './plainText.ts';
 import { shellWord } from './shellWord.ts';
@@ -183,7 +183,9 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
 /** What the agent asks permission for, whole: what is not shown would run all the same. */
 function describeQuestion(event: ParleyEvent, style: Style): string {
   const whole = { style, linesMax: Number.POSITIVE_INFINITY, inputCharsMax: Number.POSITIVE_INFINITY };
-  return describeUse(event, whole) ?? plainText(textOf(event.message));
+  const use = describeUse(event, whole) ?? plainText(textOf(event.message));
+  const more = plainText(approvalText(event));
+  return more === '' ? use : `${use}\n${indent(more)}`;
 }
 
 /** What it asks, where that is known, and how to answer this question and no later one. */

@@ -17,6 +17,7 @@ import { streamCalls } from './streams.ts';
 import { workspaceCalls } from './workspace.ts';
 
 export type { AgentState } from './agentState.ts';
+export { approvalText } from './approvalText.ts';
 export type { CallOptions, CreateOptions, CreateTimes } from './conversations.ts';
 export { ParleyError, type ParleyErrorCode } from './errors.ts';
 export type { FollowTimes, StreamState } from './follow.ts';

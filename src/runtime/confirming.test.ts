@@ -157,7 +157,11 @@ describe('a question of an agent', () => {
       assert.deepEqual(answer, { optionId: 'no' });
     }
     await recorder.step({});
-    assert.equal(told(events as never).filter((text) => text.includes('too large to be shown')).length, 3);
+    assert.equal(
+      told(events as never).filter((text) => text.includes('cannot be shown in full: its input is too large'))
+        .length,
+      3,
+    );
   });
 
   it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
@@ -249,5 +253,26 @@ describe('a question of an agent', () => {
       ['read', 'confirmed', 0],
       ['edit', 'confirmed', 1],
     ]);
+  });
+
+  it('is put to the user where the announcement or the input say more than the request', async () => {
+    const risks: unknown[] = [];
+    const record = async ({ events = [] }: RunStep) => {
+      const asked = events.map((text) => JSON.parse(text).args?.security_risk);
+      risks.push(...asked.filter((risk) => risk !== undefined));
+      return undefined;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: 'some', forced: false });
+    const mapper = createEventMapper();
+    const { onPermission } = createConfirming({ policy, recorder, mapper });
+    mapper.take({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'execute', title: 'rm a' });
+    const calls = [
+      { toolCallId: '1', kind: 'read', title: 'rm a' },
+      { toolCallId: '2', kind: 'read', rawInput: { command: 'cat a' } },
+    ];
+    for (const toolCall of calls)
+      assert.equal(await onPermission({ toolCall, options: [] }, new AbortController().signal), 'cancelled');
+    assert.deepEqual(risks, [2, 2]);
   });
 });

@@ -2,9 +2,9 @@
 import type { Decision } from '../confirmations/schema.ts';
 import { agentStateChanged, notice } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
-import { chooseAnswer, decide, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
+import { chooseAnswer, decide, highestRisk, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
-import type { Risk } from './acp/toolCall.ts';
+import { commandIn, type Risk } from './acp/toolCall.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -27,8 +27,9 @@ export interface Confirming {
   answer(event: UserEvent): void;
 }
 
-const tooLarge =
-  'The agent wanted to do something that is too large to be shown, so nobody could have confirmed it: it was rejected.';
+function unshown(fault: string): string {
+  return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
+}
 
 export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
@@ -37,8 +38,11 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
   /** One question at a time: the next is put when the last is answered. */
   let last: Promise<unknown> = Promise.resolve();
 
+  /** Where a request says something else than the announcement, or than its own input, the higher risk counts. */
   function riskOfCall({ toolCall }: PermissionRequest): Risk {
-    return riskOf(toolCall['kind'] ?? mapper.kindOf(toolCall.toolCallId));
+    if (commandIn(toolCall['rawInput']) !== undefined) return 'high';
+    const kinds = [toolCall['kind'], mapper.kindOf(toolCall.toolCallId)].filter((kind) => kind != null);
+    return highestRisk(kinds.map(riskOf));
   }
 
   function give({ id, args }: UserEvent): void {
@@ -58,8 +62,9 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
 
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     if (signal.aborted) return 'cancelled';
-    if (!mapper.isWhole(request.toolCall)) {
-      await recorder.add([notice(tooLarge)]);
+    const approval = mapper.approval(request.toolCall);
+    if ('fault' in approval) {
+      await recorder.add([notice(unshown(approval.fault))]);
       return chooseAnswer(request, 'reject');
     }
     const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOfCall(request)));

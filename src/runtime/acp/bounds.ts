@@ -67,6 +67,15 @@ export function cutValue(value: unknown, bytesMax: number, mask: Mask): unknown 
   return left <= bytesMax ? shorter : { cut: `${left} bytes` };
 }
 
+/** Whether `textOfBlock` tells all of it. */
+export function isTextBlock(block: unknown): boolean {
+  if (!isObject(block)) return false;
+  const { type, text, uri, resource } = block;
+  if (type === 'text') return typeof text === 'string';
+  if (type === 'resource_link') return typeof uri === 'string';
+  return type === 'resource' && isObject(resource) && typeof resource['text'] === 'string';
+}
+
 /** The text of a content block, or what stands for it. */
 export function textOfBlock(block: unknown): string {
   if (!isObject(block)) return '';

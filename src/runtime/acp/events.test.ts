@@ -371,6 +371,7 @@ describe('the events of a turn', () => {
           thought: '',
           confirmation_state: 'awaiting_confirmation',
           security_risk: 1,
+          request: { title: 'A title' },
         },
       ],
     );

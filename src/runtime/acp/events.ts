@@ -3,6 +3,7 @@
 import type { NewEvent } from '../../events/shapes.ts';
 import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
+import { type Approval, approvalOf } from './approval.ts';
 import { cutText, cutValue, type Mask } from './bounds.ts';
 import { isObject, type Params } from './peer.ts';
 import { createSpeech, type Part } from './speech.ts';
@@ -38,8 +39,8 @@ export interface EventMapper {
   flush(): NewEvent[];
   /** The kind of tool of a call that is under way, as it was announced. */
   kindOf(toolCallId: string): string | undefined;
-  /** Whether a call can be told whole, with what is told of it in a question. */
-  isWhole(toolCall: Params): boolean;
+  /** What a person would be shown who is asked for this call. */
+  approval(toolCall: Params): Approval;
   /** Announces a call that somebody has to allow, or was allowed. */
   ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
   /** The end of a turn, however it came. */
@@ -161,6 +162,14 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
 
+  function approvalFor(toolCall: Params): { merged: ToolCall; approval: Approval } | undefined {
+    const id = callIdOf(toolCall);
+    if (id === undefined) return undefined;
+    const known = calls.get(id)?.call;
+    const merged = mergeCall(known, id, { ...toolCall, status: undefined }, context);
+    return { merged, approval: approvalOf(known, merged, toolCall, mask) };
+  }
+
   function closeOldest(): NewEvent[] {
     const [oldest] = calls.values();
     return calls.size > openCallsMax && oldest !== undefined ? endCall(oldest, 'unfinished') : [];
@@ -191,16 +200,14 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
     },
     kindOf: (toolCallId) => calls.get(toolCallId)?.call.kind,
-    isWhole: (toolCall) => {
-      const id = callIdOf(toolCall);
-      return id !== undefined && mergeCall(calls.get(id)?.call, id, toolCall, context).isWhole;
-    },
+    approval: (toolCall) => approvalFor(toolCall)?.approval ?? { fault: 'it has no id' },
     ask: (toolCall, confirmation) => {
-      const id = callIdOf(toolCall);
-      if (id === undefined) return [];
-      const call = mergeCall(calls.get(id)?.call, id, { ...toolCall, status: undefined }, context);
-      calls.set(id, { call, told: true });
-      const action = toAction(call, confirmation);
+      const asked = approvalFor(toolCall);
+      if (asked === undefined) return [];
+      const { call, request } =
+        'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
+      calls.set(call.id, { call, told: true });
+      const action = toAction(call, confirmation, request);
       const before = [...speech.end(), ...closeOldest()];
       if (confirmation.state === 'confirmed') return within([...before, action]);
       // Nobody is asked for something that the log does not show.

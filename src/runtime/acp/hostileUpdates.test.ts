@@ -127,7 +127,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     (one): Act =>
       (mapper) => {
         const toolCall = { ...one, toolCallId: 'c1' };
-        mapper.isWhole(toolCall);
+        mapper.approval(toolCall);
         const risk = riskOf(one['kind'] ?? mapper.kindOf('c1'));
         chooseAnswer({ options: [] }, 'allow');
         return mapper.ask(toolCall, toConfirmation('ask', risk));
@@ -189,7 +189,7 @@ describe('what becomes of hostile updates', () => {
       { type: 'diff', path: 'a', oldText: 'a\n'.repeat(1_000_000), newText: 'b\n'.repeat(1_000_000) },
       { type: 'diff', path: 'b', oldText: 'a\n', newText: 'b\n' },
     ];
-    assert.equal(mapper.isWhole({ toolCallId: 'c1', kind: 'edit', content }), false);
+    assert.ok('fault' in mapper.approval({ toolCallId: 'c1', kind: 'edit', content }));
     mapper.take({ sessionUpdate: 'tool_call', toolCallId: 'c1', kind: 'edit', content });
     const [action] = mapper.flush();
     assert.match(

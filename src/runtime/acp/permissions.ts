@@ -16,6 +16,19 @@ export function riskOf(kind: unknown): Risk {
   return (typeof kind === 'string' && Object.hasOwn(risks, kind) ? risks[kind] : undefined) ?? 'high';
 }
 
+/** `high` where nothing is known. */
+export function highestRisk(known: readonly Risk[]): Risk {
+  return (
+    (['low', 'medium'] as const).find(
+      (risk) => known.length > 0 && known.every((one) => !isAbove(one, risk)),
+    ) ?? 'high'
+  );
+}
+
+function isAbove(one: Risk, other: Risk): boolean {
+  return one !== other && (one === 'high' || other === 'low');
+}
+
 export interface Policy {
   readonly confirmationMode: boolean;
   /** Any but an empty one: a person is asked for what is of high risk only. */

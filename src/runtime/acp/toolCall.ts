@@ -2,12 +2,12 @@
 import type { NewEvent } from '../../events/shapes.ts';
 import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
-import { cutText, cutValue, fits, type Mask, textOfBlock } from './bounds.ts';
+import { cutText, cutValue, fits, isTextBlock, type Mask, textOfBlock } from './bounds.ts';
 import { describeChanges } from './diff.ts';
 import { isObject, type Params } from './peer.ts';
 
 export const outputBytesMax = 64 * kib;
-const inputBytesMax = 16 * kib;
+export const inputBytesMax = 16 * kib;
 const titleBytesMax = 4 * kib;
 const idLengthMax = 200;
 const kindLengthMax = 100;
@@ -30,9 +30,13 @@ export interface ToolCall {
   readonly diff: string;
   /** Whether the file that was edited had been there. */
   readonly existed: boolean | undefined;
-  /** Whether all that it would do is told: whoever is asked must see it. */
-  readonly isWhole: boolean;
+  /** Every place that it is about. */
+  readonly locations: readonly string[];
+  /** Members that are kept in part only: too large, or no text. Nobody can approve what they cannot see. */
+  readonly partial: ReadonlySet<PartialMember>;
 }
+
+export type PartialMember = 'title' | 'input' | 'content' | 'diff' | 'locations';
 
 export type Risk = 'low' | 'medium' | 'high';
 
@@ -62,7 +66,7 @@ export function hasEnded({ status }: ToolCall): boolean {
   return ended.includes(status);
 }
 
-function textMember(value: unknown, ...names: readonly string[]): string | undefined {
+export function textMember(value: unknown, ...names: readonly string[]): string | undefined {
   if (!isObject(value)) return undefined;
   const found = names.map((name) => value[name]).find((text) => typeof text === 'string' && text !== '');
   return found as string | undefined;
@@ -87,6 +91,32 @@ function exitCodeOf({ rawOutput }: Params): number | undefined {
   const metadata = isObject(raw['metadata']) ? raw['metadata'] : {};
   const told = [raw['exitCode'], raw['exit_code'], metadata['exit'], metadata['exit_code']];
   return told.find((code) => Number.isSafeInteger(code)) as number | undefined;
+}
+
+const locationsMax = 100;
+
+function locationsOf({ locations }: Params): string[] {
+  return listOf(locations).flatMap(({ path, line }) => {
+    if (typeof path !== 'string') return [];
+    return Number.isSafeInteger(line) ? `${path}:${line}` : path;
+  });
+}
+
+/** Whether a list of contents is nothing but texts and changes of files. */
+function isText(content: unknown): boolean {
+  if (content == null) return true;
+  if (!Array.isArray(content)) return false;
+  return content.every((item: unknown) => {
+    if (!isObject(item)) return false;
+    const { type, path, oldText, newText, content: block } = item;
+    if (type === 'diff')
+      return (
+        typeof path === 'string' &&
+        typeof newText === 'string' &&
+        (oldText == null || typeof oldText === 'string')
+      );
+    return type === 'content' && isTextBlock(block);
+  });
 }
 
 function diffOf({ content }: Params): Pick<ToolCall, 'diff' | 'existed' | 'path'> | undefined {
@@ -117,8 +147,34 @@ const nothingYet = {
   path: undefined,
   diff: '',
   existed: undefined,
-  isWhole: true,
+  locations: [],
+  partial: new Set<PartialMember>(),
 } as const;
+
+/** What the update tells in part only, and what was told so before and is not told anew. */
+function partialOf({ partial }: ToolCall, update: Params, diff: string | undefined): Set<PartialMember> {
+  const { title, rawInput, content, locations } = update;
+  const isLarge = (text: string, bytesMax: number) => Buffer.byteLength(text) > bytesMax;
+  const members: readonly (readonly [PartialMember, isTold: boolean, isPartial: () => boolean])[] = [
+    ['title', title != null, () => typeof title !== 'string' || isLarge(title, titleBytesMax)],
+    ['input', rawInput != null, () => !fits(rawInput, inputBytesMax)],
+    ['content', content != null, () => !isText(content) || isLarge(outputOf(update) ?? '', outputBytesMax)],
+    ['diff', diff !== undefined, () => isLarge(diff ?? '', outputBytesMax)],
+    [
+      'locations',
+      locations != null,
+      () => {
+        const told = locationsOf(update);
+        return told.length > locationsMax || told.some((place) => isLarge(place, titleBytesMax));
+      },
+    ],
+  ];
+  return new Set(
+    members
+      .filter(([name, isTold, isPartial]) => (isTold ? isPartial() : partial.has(name)))
+      .map(([name]) => name),
+  );
+}
 
 /** The call with what an update adds. Only what is kept of it is bounded in size. */
 export function mergeCall(
@@ -149,24 +205,34 @@ export function mergeCall(
       ? {}
       : { diff: cutText(mask(edited.diff), outputBytesMax), existed: edited.existed }),
     exitCode: exitCodeOf(update) ?? call.exitCode,
-    isWhole: isToldWhole(call, rawInput, edited?.diff ?? call.diff),
+    ...(Array.isArray(update['locations'])
+      ? {
+          locations: locationsOf(update)
+            .slice(0, locationsMax)
+            .map((place) => cutText(mask(place), titleBytesMax)),
+        }
+      : {}),
+    partial: partialOf(call, update, edited?.diff),
   };
-}
-
-/** Of an edit its diff is told, of all else its input. */
-function isToldWhole({ isWhole }: ToolCall, input: unknown, diff: string): boolean {
-  if (diff !== '') return Buffer.byteLength(diff) <= outputBytesMax;
-  return input == null ? isWhole : fits(input, inputBytesMax);
 }
 
 function pathIn(input: unknown): string | undefined {
   return textMember(input, 'path', 'file_path', 'filePath', 'abs_path', 'absolute_path');
 }
 
+/** Agents name it in different ways. */
+export const commandNames: readonly string[] = ['command', 'cmd'];
+
+/** The command in the input of a call; undefined where there is none that can be told as a text. */
+export function commandIn(input: unknown): string | undefined {
+  if (!isObject(input)) return undefined;
+  const command = commandNames.map((name) => input[name]).find((value) => value != null);
+  if (typeof command === 'string') return command;
+  return Array.isArray(command) ? command.map(textOf).join(' ') : undefined;
+}
+
 function commandOf({ input, title }: ToolCall): string {
-  const command = isObject(input) ? (input['command'] ?? input['cmd']) : undefined;
-  if (Array.isArray(command)) return command.map(textOf).join(' ');
-  return typeof command === 'string' ? command : title.replaceAll('`', '');
+  return commandIn(input) ?? title.replaceAll('`', '');
 }
 
 /** Agents write it in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP Server)`. */
@@ -180,7 +246,7 @@ function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | un
   return server === undefined ? undefined : mask(`${server}/${name.slice(server.length + 1)}`);
 }
 
-interface Told {
+export interface Told {
   /** Of the action; and of the observation where that has no name of its own. */
   readonly name: string;
   readonly observation?: string;
@@ -190,7 +256,7 @@ interface Told {
 
 const fileKinds: readonly string[] = ['edit', 'delete', 'move'];
 
-function tell(call: ToolCall): Told {
+export function tell(call: ToolCall): Told {
   const { kind, path, title, input, mcpTool } = call;
   if (mcpTool !== undefined)
     return { name: 'call_tool_mcp', observation: 'mcp', about: { name: mcpTool, arguments: input ?? {} } };
@@ -202,7 +268,8 @@ function tell(call: ToolCall): Told {
   return { name: 'call_tool', about: { name: title, kind, arguments: input ?? {} } };
 }
 
-export function toAction(call: ToolCall, confirmation?: CallConfirmation): NewEvent {
+/** `request`: what else the agent told of a call that somebody is asked for. */
+export function toAction(call: ToolCall, confirmation?: CallConfirmation, request: Params = {}): NewEvent {
   const { name, about } = tell(call);
   const asked =
     confirmation === undefined
@@ -212,7 +279,13 @@ export function toAction(call: ToolCall, confirmation?: CallConfirmation): NewEv
     source: 'agent',
     message: call.title,
     action: name,
-    args: { ...about, ...(call.diff === '' ? {} : { diff: call.diff }), thought: '', ...asked },
+    args: {
+      ...about,
+      ...(call.diff === '' ? {} : { diff: call.diff }),
+      thought: '',
+      ...asked,
+      ...(Object.keys(request).length === 0 ? {} : { request }),
+    },
     tool_call_id: call.id,
   };
 }

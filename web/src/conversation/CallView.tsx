@@ -132,6 +132,9 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
       ) : (
         <Folded call={call}>{head}</Folded>
       )}
+      {isAsking(call) && call.request !== '' ? (
+        <Output text={call.request} label={texts.items.request} unfolded />
+      ) : null}
       {call.question === undefined ? null : (
         <QuestionView key={call.question.event} question={call.question} />
       )}

@@ -1,5 +1,5 @@
 // Calls of tools: from the action that begins one and the observation that ends it to what is shown.
-import type { ParleyEvent } from '../../../src/client/parley.ts';
+import { approvalText, type ParleyEvent } from '../../../src/client/parley.ts';
 import { visibleLine, visibleText } from '../parts/visibleText.ts';
 import type { Call, Outcome, Question } from './items.ts';
 import { shortPath } from './paths.ts';
@@ -58,6 +58,7 @@ export function beginCall(event: ParleyEvent, tool: Call['tool']): Call {
     operation: textOf(args['operation']),
     input: inputOf(args),
     diff: textOf(args['diff']),
+    request: visibleText(approvalText(event)),
     outcome: undefined,
     since: event.timestamp,
     output: '',

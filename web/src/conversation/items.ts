@@ -24,6 +24,8 @@ export interface Call {
   readonly operation: string;
   readonly input: string;
   readonly diff: string;
+  /** What else the agent told, where it asks for approval. */
+  readonly request: string;
   /** Undefined while it goes on. */
   readonly outcome: Outcome | undefined;
   /** When it began, or was allowed to. */

@@ -264,6 +264,12 @@ describe('a timeline', () => {
     assert.equal(timelineOf(asking, end).items().length, 1);
   });
 
+  it('keeps what an agent told of its request', () => {
+    const args = { ...asks.args, request: { input: { cwd: '/', script: 'rm\u202ex' } } };
+    const [item] = timelineOf({ ...asks, args }).items();
+    assert.match(callOf(item).request, /^input\.cwd: \/\ninput\.script: rm(?!\u202e)/);
+  });
+
   it('passes over what it does not know', () => {
     const { items } = timelineOf({ action: 'from_the_future' }, { observation: '__proto__' }, {});
     assert.deepEqual(items(), []);

@@ -179,6 +179,7 @@ export const de: Texts = {
     code: 'Code',
     table: 'Tabelle',
     input: 'Eingabe',
+    request: 'Einzelheiten der Anfrage',
     output: 'Ausgabe',
     showAll: (lines) => (lines === 1 ? 'Die ganze Zeile zeigen' : `Alle ${lines} Zeilen zeigen`),
     showKept: (lines) => `${lines} Zeilen zeigen; die Mitte wurde nicht aufbewahrt`,

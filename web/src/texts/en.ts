@@ -177,6 +177,7 @@ export const en = {
     code: 'Code',
     table: 'Table',
     input: 'Input',
+    request: 'Details of the request',
     output: 'Output',
     showAll: (lines: number) => (lines === 1 ? 'Show the whole line' : `Show all ${lines} lines`),
     showKept: (lines: number) => `Show ${lines} lines; the middle was not kept`,

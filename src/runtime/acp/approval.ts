@@ -1,0 +1,146 @@
+// What a person sees who is asked to approve a call: all that the agent told of it, from whichever member it used. What
+// cannot be shown in full is not asked for.
+import { isDeepStrictEqual } from 'node:util';
+import { cutValue, fits, type Mask } from './bounds.ts';
+import { isObject, type Params } from './peer.ts';
+import {
+  commandIn,
+  commandNames,
+  inputBytesMax,
+  type PartialMember,
+  type ToolCall,
+  tell,
+} from './toolCall.ts';
+
+const otherBytesMax = 4_096;
+
+export type Approval =
+  /** `request`: what the agent told beside that which the action shows anyway. */
+  | { readonly call: ToolCall; readonly request: Params }
+  /** Why it cannot be shown, as the end of a sentence. */
+  | { readonly fault: string };
+
+/** Members of a call that have a meaning in the protocol. Others may mean anything to the agent, and are shown. */
+const knownMembers: readonly string[] = [
+  '_meta',
+  'content',
+  'kind',
+  'locations',
+  'name',
+  'rawInput',
+  'sessionUpdate',
+  'status',
+  'title',
+  'toolCallId',
+];
+
+const partialFaults: Readonly<Record<PartialMember, string>> = {
+  title: 'its title is too long',
+  input: 'its input is too large',
+  content: 'its content is too large, or is not text',
+  diff: 'its change is too large',
+  locations: 'it names too many places',
+};
+
+/** Some agents tell the input of a tool as text. */
+function inputInText(text: string): Params | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && fits(value, inputBytesMax) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing but the name of a tool, which says nothing of what it would run. */
+const toolName = /^(bash|shell|sh|zsh|terminal|command|(run|exec|execute)([ _-]?(shell|bash|command))*)$/i;
+
+function faultOf(call: ToolCall, content: readonly string[]): string | undefined {
+  const { kind, input, title, diff, mcpTool } = call;
+  if (input !== undefined || mcpTool !== undefined) return undefined;
+  const told = content.filter((text) => text !== '');
+  if (kind === 'edit' && diff === '' && told.length === 0) return 'it does not say what it would change';
+  if (kind !== 'execute') return undefined;
+  const last = told.at(-1) ?? title;
+  if (told.length === 0 && (title === '' || toolName.test(title.trim())))
+    return 'it does not say what it would run';
+  return last.trimEnd().endsWith('…') ? 'its agent has shortened it' : undefined;
+}
+
+/** Whether each line of it can be seen in the diff that is shown. */
+function isInDiff(text: string, diff: string): boolean {
+  const shown = diff.split('\n').map((line) => line.slice(1));
+  return text.split('\n').every((line) => line === '' || shown.some((one) => one.includes(line)));
+}
+
+/** Words that are joined by blanks can be told apart, or the last of them is a script for a shell. */
+function isPlain(command: unknown): boolean {
+  if (!Array.isArray(command)) return true;
+  const [shell, flag, script] = command;
+  if (command.length === 3 && /^(\S*\/)?(ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag) && script)
+    return true;
+  return command.every((word) => typeof word === 'string' && /^\S+$/.test(word));
+}
+
+/** The members of an input that the action does not show. */
+function rest(input: unknown, call: ToolCall): unknown {
+  const { name, about } = tell(call);
+  if (name === 'call_tool' || name === 'call_tool_mcp') return input === call.input ? undefined : input;
+  if (!isObject(input)) return input;
+  const shown = Object.values(about);
+  const isShown = (member: string, value: unknown) => {
+    if (name === 'run' && member === commandNames.find((one) => input[one] != null))
+      return isPlain(value) && commandIn(input) === about['command'];
+    if (name === 'run' || typeof value !== 'string') return false;
+    return shown.includes(value) || (call.diff !== '' && isInDiff(value, call.diff));
+  };
+  const left = Object.entries(input).filter(([member, value]) => !isShown(member, value));
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+/** What was announced of the input, and is not in the request. */
+function announcedInput({ input }: ToolCall, asked: unknown): unknown {
+  if (!isObject(input) || !isObject(asked)) return isDeepStrictEqual(input, asked) ? undefined : input;
+  const left = Object.entries(input).filter(([name, value]) => !isDeepStrictEqual(value, asked[name]));
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+/**
+ * `known` is the call as it was announced, where it was; `merged` the same with what the request adds; `asked` the call
+ * as the request has it.
+ */
+export function approvalOf(
+  known: ToolCall | undefined,
+  merged: ToolCall,
+  asked: Params,
+  mask: Mask,
+): Approval {
+  const partial = new Set([...(known?.partial ?? []), ...merged.partial]);
+  for (const member of partial) return { fault: partialFaults[member] };
+  const contents = [...new Set([known?.output ?? '', merged.output])].filter((text) => text !== '');
+  const parsed = merged.input === undefined ? contents.map(inputInText) : [];
+  const input = parsed.find((one) => one !== undefined);
+  const content = contents.filter((_, i) => input === undefined || parsed[i] !== input);
+  const call = input === undefined ? merged : { ...merged, input };
+  const fault = faultOf(call, content);
+  if (fault !== undefined) return { fault };
+  const others = Object.fromEntries(Object.entries(asked).filter(([name]) => !knownMembers.includes(name)));
+  if (!fits(others, otherBytesMax)) return { fault: 'it has members that are too large' };
+  const { about } = tell(call);
+  const shown = Object.values(about);
+  const announced = known === undefined ? undefined : announcedInput(known, call.input);
+  const places = call.locations.filter((place) => !shown.includes(place));
+  const request = {
+    ...(call.title === '' || shown.includes(call.title) ? {} : { title: call.title }),
+    input: rest(call.input, call),
+    announced: announced === undefined ? undefined : rest(announced, call),
+    ...(content.length === 0 ? {} : { content: content.join('\n\n') }),
+    ...(places.length === 0 ? {} : { locations: places }),
+    ...(Object.keys(others).length === 0 ? {} : { others: cutValue(others, otherBytesMax, mask) }),
+  };
+  return {
+    call,
+    request: Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)),
+  };
+}
