@@ -279,6 +279,13 @@ const options = {
     shownDefault: '10000',
     parse: (text = '10000') => integer(1, 1_000_000_000)(text),
   }),
+  workspaceFiles: option({
+    env: 'PARLEY_WORKSPACE_FILES',
+    flag: 'workspace-files',
+    help: 'Files, folders and links that one conversation may have.',
+    shownDefault: '1000000',
+    parse: (text = '1000000') => integer(1, 1_000_000_000)(text),
+  }),
   rateLimit: option({
     env: 'PARLEY_RATE_LIMIT',
     flag: 'rate-limit',

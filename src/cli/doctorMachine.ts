@@ -8,6 +8,7 @@ import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
 import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
 import { planSandbox } from '../runtime/sandbox/choose.ts';
+import { freeFilesMin } from '../runtime/sandbox/limits.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 const mb = 1_000_000;
@@ -15,10 +16,18 @@ const freeMinBytes = 200 * mb;
 const freeGoodBytes = 2_000 * mb;
 
 function freeSpace(dataDir: string): Finding {
-  const { bavail, bsize } = statfsSync(dataDir);
+  const { bavail, bsize, files, ffree } = statfsSync(dataDir);
   const free = bavail * bsize;
-  const message = `${Math.round(free / mb).toLocaleString('en')} MB are free.`;
+  // Some file systems have no fixed number of inodes.
+  const inodes = files === 0 ? '' : ` and ${ffree.toLocaleString('en')} inodes`;
+  const message = `${Math.round(free / mb).toLocaleString('en')} MB${inodes} are free.`;
   if (free < freeMinBytes) return wrong('disk', message, 'Make room: without any, nothing can be stored.');
+  if (files > 0 && ffree < freeFilesMin)
+    return wrong(
+      'disk',
+      message,
+      'Delete files, such as workspaces that nobody needs: no conversation can run.',
+    );
   return free < freeGoodBytes
     ? note('disk', message, 'Workspaces of conversations need room, too.')
     : ok('disk', message);

@@ -1,10 +1,11 @@
 // What a run cannot have more of: events, room on the disk, and runs beside it.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startRuns } from '../../test/support/runs.ts';
 import { ending, statesOf, told } from '../../test/support/runTalk.ts';
+import { mountTmpfs, noTmpfs } from '../../test/support/tmpfs.ts';
 
 const kib = 1024;
 
@@ -69,8 +70,36 @@ describe('a run that fills its disk', () => {
     const runs = await startRuns({ env: { PARLEY_WORKSPACE_MB: '1' } }, t);
     const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
     const { code, message, events } = await ending(runs, id);
-    assert.deepEqual([code, message], ['workspace_error', 'Its workspace and home hold more than 1 MiB.']);
+    assert.equal(code, 'workspace_error');
+    assert.match(message, /^Its workspace and home hold more than 1 MiB\. Begin a new conversation/);
     assert.deepEqual(told(events), [message]);
+  });
+
+  it('stops with the number of files that the operator has set', async (t) => {
+    const runs = await startRuns({ env: { PARLEY_WORKSPACE_FILES: '200' } }, t);
+    const id = await runs.create('really-run for i in $(seq 300); do : >$i; done\nhang');
+    const { code, message, events } = await ending(runs, id);
+    assert.equal(code, 'workspace_error');
+    assert.match(message, /^Its workspace and home hold more than 200 files\. .*PARLEY_WORKSPACE_FILES\.$/);
+    assert.deepEqual(told(events), [message]);
+  });
+
+  it('is stopped before it has taken all inodes of the file system, and the next one is refused', {
+    skip: noTmpfs,
+  }, async (t) => {
+    const { folder: dataDir, remove } = mountTmpfs(12_000);
+    t.after(remove);
+    const place = { dataDir, databaseUrl: undefined, remove: async () => {} };
+    const runs = await startRuns({ place }, t);
+    const id = await runs.create('really-run for i in $(seq 3000); do : >$i; done\nhang');
+    const few = /^The file system has room for fewer than 10,000 more files \(inodes\)\./;
+    const first = await ending(runs, id);
+    assert.equal(first.code, 'workspace_error');
+    assert.match(first.message, few);
+    const second = await ending(runs, await runs.create('say hello'));
+    assert.equal(second.code, 'workspace_error');
+    assert.match(second.message, few);
+    assert.ok(!existsSync(join(dataDir, 'conversations', '2')));
   });
 });
 

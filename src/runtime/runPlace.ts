@@ -17,7 +17,7 @@ import type { RunFaults } from './runFaults.ts';
 import { openWay } from './runWay.ts';
 import type { Chosen, SandboxPlan } from './sandbox/choose.ts';
 import type { ControlGroups } from './sandbox/controlGroups.ts';
-import { watchDisk } from './sandbox/diskWatch.ts';
+import { type DiskLimits, findDiskFault, watchDisk } from './sandbox/diskWatch.ts';
 import { type OpenCell, openCell } from './sandbox/openCell.ts';
 import type { LaunchRecords } from './sandbox/orphans.ts';
 import type { ClaimedConversation } from './store.ts';
@@ -39,8 +39,7 @@ export interface PlaceParts {
   readonly searchUrl: string | undefined;
   /** Of containers that users may ask for; the first is the usual one. */
   readonly images: readonly string[];
-  readonly workspaceBytesMax: number;
-  readonly freeBytesMin: number;
+  readonly disk: DiskLimits;
   readonly allowPrivate: () => boolean | Promise<boolean>;
   readonly createEgress: () => Egress;
   /** Answers the model requests of a run. */
@@ -153,14 +152,20 @@ async function prepare({ conversation, inputs, recorder, faults, signal }: RunSc
   }
 }
 
+/** Nothing is begun where the disk is nearly full: it would be stopped in the middle. */
+async function refuseFullDisk({ folders, disk }: PlaceParts): Promise<void> {
+  const fault = await findDiskFault(await folders.ensureTop(), disk);
+  if (fault !== undefined) throw new RunEnd('workspace_error', fault);
+}
+
 /** Rejects once, with the reason, when the folders have become too large or the disk too full. */
-function watchRoom({ workspaceBytesMax: bytesMax, freeBytesMin }: PlaceParts, folders: readonly string[]) {
+function watchRoom({ disk }: PlaceParts, folders: readonly string[]) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
     // Whoever waits hears of it.
   });
   const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
-  return { full: full.promise, stop: watchDisk({ folders, bytesMax, freeBytesMin, onFull }) };
+  return { full: full.promise, stop: watchDisk({ ...disk, folders, onFull }) };
 }
 
 function environmentOf(cell: OpenCell, remote: GitRemote | undefined, inputs: RunInputs) {
@@ -188,6 +193,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   const image = chooseImage(parts, inputs);
   const remote = findRunRemote(parts, scene);
   const { key, user_id: userId, id } = conversation;
+  await refuseFullDisk(parts);
   const folders = await parts.folders.open(key, { userId, id });
   const { git, hasOwnTools, limits, gateway, bridge, close: closeWay } = await openWay(parts, scene, remote);
   const { workspace, home } = folders;

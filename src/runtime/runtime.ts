@@ -23,6 +23,7 @@ import { nodeIdOf } from './node.ts';
 import { createRunAgent } from './run.ts';
 import { planSandbox, type SandboxPlan } from './sandbox/choose.ts';
 import { limitsHold, openControlGroups } from './sandbox/controlGroups.ts';
+import { freeBytesMin, freeFilesMin } from './sandbox/limits.ts';
 import { type OpenCell, openCell } from './sandbox/openCell.ts';
 import { openLaunchRecords } from './sandbox/orphans.ts';
 import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
@@ -30,8 +31,6 @@ import { createFolders } from './workspace/folders.ts';
 import { createRetention } from './workspace/retention.ts';
 
 const mb = 1_000_000;
-/** What a run must leave free on the disk. */
-const freeBytesMin = 500 * mb;
 const imageTimeoutMs = 20_000;
 
 export interface RuntimeTimes extends WorkerTimes {
@@ -101,8 +100,12 @@ export function createRuntime(options: RuntimeOptions) {
       gitHosts: config.gitHosts,
       searchUrl: config.searchUrl,
       images: config.sandboxImages,
-      workspaceBytesMax: config.workspaceMb * mb,
-      freeBytesMin,
+      disk: {
+        bytesMax: config.workspaceMb * mb,
+        filesMax: config.workspaceFiles,
+        freeBytesMin,
+        freeFilesMin,
+      },
       allowPrivate,
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
       createEgress: () =>

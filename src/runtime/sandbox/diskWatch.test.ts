@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { longSleep, sleeps, temporaryFolder } from '../../../test/support/cells.ts';
+import { mountTmpfs, noTmpfs } from '../../../test/support/tmpfs.ts';
 import { until } from '../../../test/support/until.ts';
 import { mib } from '../../schema.ts';
-import { type DiskWatchOptions, watchDisk } from './diskWatch.ts';
+import { type DiskWatchOptions, findDiskFault, watchDisk } from './diskWatch.ts';
 
 type Folders = readonly [workspace: string, home: string];
 
@@ -22,7 +23,9 @@ function watch(
   const stop = watchDisk({
     folders,
     bytesMax: 2 * mib,
+    filesMax: 100,
     freeBytesMin: 0,
+    freeFilesMin: 0,
     everyMs: 5,
     onFull: (sentence) => said.push(sentence),
     ...options,
@@ -53,7 +56,9 @@ describe('the watch over the disk', () => {
     });
     await until('it says so', () => said.length > 0);
     await turn();
-    assert.deepEqual(said, ['Its workspace and home hold more than 2 MiB.']);
+    assert.deepEqual(said, [
+      'Its workspace and home hold more than 2 MiB. Begin a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
+    ]);
   });
 
   it('sees what is deeper than a path can name', async (t) => {
@@ -64,7 +69,45 @@ describe('the watch over the disk', () => {
   it('says that little is left on the disk', async (t) => {
     const { said } = watch(t, () => {}, { freeBytesMin: Number.MAX_SAFE_INTEGER });
     await until('it says so', () => said.length > 0);
-    assert.match(said[0] ?? '', /^The disk has less than \d+ MiB left\.$/);
+    assert.match(said[0] ?? '', /^The disk has less than \d+ MiB left\. Delete conversations/);
+  });
+
+  it('counts files, folders and links of all folders together, hard links once', async (t) => {
+    const fillWith = (names: number) => (folders: Folders) => {
+      for (const folder of folders) {
+        writeFileSync(join(folder, 'file'), '');
+        for (let index = 0; index < 100; index++)
+          linkSync(join(folder, 'file'), join(folder, `link${index}`));
+        for (let index = 0; index < names; index++) mkdirSync(join(folder, `folder${index}`));
+      }
+    };
+    // Each folder itself and its file count, too.
+    const within = watch(t, fillWith(48));
+    const over = watch(t, fillWith(49));
+    await until('one says so', () => over.said.length > 0);
+    assert.match(
+      over.said[0] ?? '',
+      /^Its workspace and home hold more than 100 files\. .*PARLEY_WORKSPACE_FILES/,
+    );
+    assert.deepEqual(within.said, []);
+  });
+
+  it('says that few inodes are left on the file system, and so does the look before a run', {
+    skip: noTmpfs,
+  }, async (t) => {
+    const { folder, remove } = mountTmpfs(1_000);
+    t.after(remove);
+    const freeMin = { freeBytesMin: 0, freeFilesMin: 500 };
+    const watched = watch(t, () => {}, { ...freeMin, folders: [folder], filesMax: 10_000 });
+    assert.equal(await findDiskFault(folder, freeMin), undefined);
+    for (let index = 0; index < 600; index++) writeFileSync(join(folder, String(index)), '');
+    await until('it says so', () => watched.said.length > 0);
+    const [sentence] = watched.said;
+    assert.match(
+      sentence ?? '',
+      /^The file system has room for fewer than 500 more files \(inodes\)\. Delete/,
+    );
+    assert.equal(await findDiskFault(folder, freeMin), sentence);
   });
 
   it('follows no link, and says nothing once it is stopped', async (t) => {

@@ -15,6 +15,10 @@ export const fileBytesMax = 4 * gib;
 export const temporaryBytesMax = gib;
 export const sharedMemoryBytesMax = 256 * mib;
 
+/** What a run must leave free on the disk: bytes, and inodes for files. */
+export const freeBytesMin = 500_000_000;
+export const freeFilesMin = 10_000;
+
 export interface CellLimits {
   readonly memoryBytesMax: number;
   readonly processesMax: number;

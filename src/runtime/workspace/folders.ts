@@ -113,6 +113,11 @@ export function createFolders(dataDir: string) {
   }
 
   return {
+    /** The folder that holds those of all conversations; created where it is missing. */
+    ensureTop: async (): Promise<string> => {
+      await ensureFolder(top);
+      return top;
+    },
     /** Makes what is missing of them. Each must be a folder of its own, not a link to one. */
     open: async (key: number, owner: ConversationName): Promise<ConversationFolders> => {
       const folders = pathsOf(key);
