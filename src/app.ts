@@ -8,7 +8,9 @@ import { openConfiguredDatabase } from './database.ts';
 import { lockDataDir } from './db/folderLocks.ts';
 import { ensureDataDir } from './db/open.ts';
 import type { Database } from './db/transaction.ts';
+import { watchWrites } from './db/writability.ts';
 import { RefusalError } from './errors.ts';
+import { listenOnOtherLoopback } from './http/otherLoopback.ts';
 import type { Server } from './http/server.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
 import { openVault } from './secrets/vault.ts';
@@ -26,7 +28,7 @@ export interface App {
   readonly databaseKind: Database['kind'];
   /** What agents run in, in a sentence. */
   readonly sandbox: string;
-  /** Finishes the answers in flight, then closes everything. Calling it again waits for the same end. */
+  /** Finishes the answers in flight and answers what comes meanwhile, then closes everything. Later calls wait for the same end. */
   stop(): Promise<void>;
 }
 
@@ -76,9 +78,10 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
   async function start(): Promise<App> {
     ensureDataDir(config.dataDir);
     if (config.databaseUrl === undefined) closers.push(lockDataDir(config.dataDir));
-    const database = await openConfiguredDatabase(config, onFatal, (error) =>
+    const opened = await openConfiguredDatabase(config, onFatal, (error) =>
       logger.warn({ err: error }, 'a database connection was lost'),
     );
+    const { database, checkWritable } = watchWrites(opened);
     closers.push(() => database.close());
     const { dataDir, secretKeys } = config;
     const vault = await openVault({ database, dataDir, secretKeys });
@@ -86,11 +89,13 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
 
     const services = createServices({ config, logger, database, vault, owner, closers, times });
     let stopping = false;
+    let closeOtherLoopback = () => {};
     let url = '';
-    const app = createRoutedServer({
+    const { app, openAnswers } = createRoutedServer({
       config,
       logger,
-      database,
+      databaseKind: database.kind,
+      checkWritable,
       services,
       isStopping: () => stopping,
       address: () => config.publicUrl ?? url,
@@ -99,6 +104,9 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       stopping = true;
       services.events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
+      // Meanwhile new requests are answered, too, so that /ready can say that this process stops.
+      await openAnswers.settled();
+      closeOtherLoopback();
       // A kept-alive connection becomes idle when its answer is out.
       const idle = setInterval(() => app.server.closeIdleConnections(), stopPollMs);
       await app.close();
@@ -106,6 +114,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       clearInterval(idle);
     });
     url = await listen(app, config);
+    if (config.host === 'localhost') closeOtherLoopback = await listenOnOtherLoopback(app.server);
     // Only now: a key that is made is also shown.
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());

@@ -3,14 +3,13 @@ import type { Logger } from 'pino';
 import type { Services } from './appServices.ts';
 import type { Config } from './config.ts';
 import { confirmationRoutes } from './confirmations/routes.ts';
-import { conversationRoutes, fastCreation } from './conversations/routes.ts';
-import { ping, touch } from './db/ping.ts';
+import { conversationRoutes } from './conversations/routes.ts';
 import type { Database } from './db/transaction.ts';
 import { eventRoutes } from './events/routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { pageRoutes } from './http/page.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
-import { createServer, type Server } from './http/server.ts';
+import { type CreatedServer, createServer, type Server } from './http/server.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { lifecycleRoutes } from './lifecycle/routes.ts';
 import { listingRoutes } from './listing/routes.ts';
@@ -27,7 +26,8 @@ import { workspaceRoutes } from './workspaces/routes.ts';
 interface RoutesOptions {
   readonly config: Config;
   readonly logger: Logger;
-  readonly database: Database;
+  readonly databaseKind: Database['kind'];
+  readonly checkWritable: () => Promise<void>;
   readonly services: Services;
   readonly isStopping: () => boolean;
   /** Where people reach the service. */
@@ -50,30 +50,28 @@ function apiRoutes(app: Server, services: Services): void {
   webhookRoutes(app, services.webhooks);
 }
 
-export function createRoutedServer(options: RoutesOptions): Server {
-  const { config, logger, database, services, isStopping, address } = options;
+export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 'app' | 'openAnswers'> {
+  const { config, logger, databaseKind, checkWritable, services, isStopping, address } = options;
   const answers = config.role !== 'worker';
-  const { app, routes } = createServer({
+  const { app, routes, openAnswers } = createServer({
     config,
     logger,
     authenticate: services.keys.authenticate,
     requestRates: services.rates.requests,
     isStopping,
-    fastRoutes: answers
-      ? [fastSettingsRoute(services.settings), fastCreation(services.conversations, logger)]
-      : [],
+    ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services);
   healthRoutes(app, {
     version,
     role: config.role,
-    databaseKind: database.kind,
+    databaseKind,
     describeSandbox: services.runtime.describeSandbox,
-    ping: () => database.run(ping, null),
-    writable: () => database.run(touch, null),
+    isStopping,
+    checkWritable,
   });
-  if (!answers) return app;
+  if (!answers) return { app, openAnswers };
   referenceRoutes(app, routes, { version, address });
   pageRoutes(app, builtFile('web/'));
-  return app;
+  return { app, openAnswers };
 }

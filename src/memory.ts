@@ -1,6 +1,5 @@
 // What V8 keeps and forgets. Loading the program leaves garbage behind that it would keep room for: one thorough
 // collection, soon after the start and before there is much to do, gives a fifth of the memory back.
-import { createHook } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -21,23 +20,4 @@ function settle(): void {
 /** Collects once, for the thread that calls it. Takes some tens of milliseconds. */
 export function settleMemorySoon(): void {
   setTimeout(settle, settleAfterMs).unref();
-}
-
-const kept: object[] = [];
-
-/**
- * Keeps one object of Node's queue of ticks for good. Where a collection finds none, V8 forgets their shape, and takes
- * the code that makes the next ones for code that makes all sorts: a twelfth of the time of a request.
- */
-export function keepTickShape(): void {
-  const hook = createHook({
-    init: (_id, type, _trigger, resource) => {
-      if (type === 'TickObject') kept.push(resource);
-    },
-    // Hooks of promises would make all of them slower.
-    trackPromises: false,
-  });
-  hook.enable();
-  process.nextTick(() => {});
-  hook.disable();
 }

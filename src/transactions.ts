@@ -4,8 +4,8 @@ import { changeTransactions } from './changes/store.ts';
 import { confirmationTransactions } from './confirmations/store.ts';
 import { conversationTransactions } from './conversations/store.ts';
 import { waitingTransactions } from './conversations/waitingStore.ts';
-import { ping, touch } from './db/ping.ts';
 import type { AnyTransaction } from './db/transaction.ts';
+import { tryWrite } from './db/writability.ts';
 import { eventTransactions } from './events/store.ts';
 import { keyTransactions } from './keys/store.ts';
 import { lifecycleTransactions } from './lifecycle/store.ts';
@@ -22,8 +22,7 @@ import { outboxTransactions } from './webhooks/outboxStore.ts';
 import { webhookTransactions } from './webhooks/store.ts';
 
 export const transactions: readonly AnyTransaction[] = [
-  ping,
-  touch,
+  tryWrite,
   ...userTransactions,
   ...keyTransactions,
   ...secretTransactions,

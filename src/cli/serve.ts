@@ -5,7 +5,7 @@ import { type App, startApp } from '../app.ts';
 import { type Config, describeOptions, readConfig } from '../config.ts';
 import { closeInherited } from '../inherited.ts';
 import { createLogger } from '../log.ts';
-import { keepTickShape, settleMemorySoon } from '../memory.ts';
+import { settleMemorySoon } from '../memory.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
 import { announceService } from './runningService.ts';
@@ -115,7 +115,6 @@ function announce({ url }: App, { role, dataDir }: Config, logger: Logger): () =
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  keepTickShape();
   closeInherited();
   // Files made from here on are for the owner alone.
   process.umask(0o077);

@@ -1,10 +1,6 @@
 // POST /api/conversations.
-import type { IncomingHttpHeaders } from 'node:http';
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
-import type { ErrorLog } from '../http/errors.ts';
-import type { FastRoute } from '../http/fastLane.ts';
-import { fastWrite } from '../http/fastWrite.ts';
 import type { Server } from '../http/server.ts';
 import { createdExample, createExamples } from './examples.ts';
 import { ConversationResponse, CreateConversation } from './schema.ts';
@@ -16,30 +12,12 @@ const IdempotencyHeader = Type.Object({
   ),
 });
 
-const scope = 'conversations:write';
-
-function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
-  return headers['idempotency-key'] as string | undefined;
-}
-
-/** Creation, for those who create often. */
-export function fastCreation(conversations: Conversations, log: ErrorLog): FastRoute {
-  return fastWrite<CreateConversation>({
-    url: '/api/conversations',
-    scope,
-    body: CreateConversation,
-    log,
-    run: (principal, body, headers) =>
-      conversations.create(principal, body, { idempotencyKey: idempotencyKeyOf(headers) }),
-  });
-}
-
 export function conversationRoutes(app: Server, conversations: Conversations): void {
   app.post(
     '/api/conversations',
     {
       config: {
-        access: needs(scope, { limitedByHandler: true }),
+        access: needs('conversations:write', { limitedByHandler: true }),
         document: {
           headers: IdempotencyHeader,
           requestExamples: createExamples,
@@ -59,7 +37,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
     },
     ({ principal, body, headers, overRate }) =>
       conversations.create(principal, body, {
-        idempotencyKey: idempotencyKeyOf(headers),
+        idempotencyKey: headers['idempotency-key'] as string | undefined,
         overRate,
       }),
   );

@@ -20,11 +20,11 @@ import { readEvents } from '../events/store.ts';
 import { findKey } from '../keys/store.ts';
 import { deleteConversation } from '../lifecycle/store.ts';
 import { keepFact } from '../secrets/store.ts';
-import { ensureUser, listUsers } from '../users/store.ts';
+import { ensureUser, hasOneUser, listUsers } from '../users/store.ts';
 import { createCache } from './cache.ts';
 import { migrations } from './migrate.ts';
-import { ping, touch } from './ping.ts';
 import { forcedFrames } from './sqliteCheckpoints.ts';
+import { tryWrite } from './writability.ts';
 
 const pageBytes = 4_096;
 
@@ -89,10 +89,9 @@ for (const kind of databaseKinds) {
       const database = await openTestDatabase(kind, t);
       const many = 9_000;
       // The cheapest that waits: on a busy machine others would wait too long.
-      const cheap = kind === 'sqlite' ? touch : ping;
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: many }, () => database.run(cheap, null)),
-      );
+      const askCheaply = () =>
+        kind === 'sqlite' ? database.run(tryWrite, 0) : database.run(hasOneUser, null);
+      const outcomes = await Promise.allSettled(Array.from({ length: many }, askCheaply));
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
       assert.ok(refused.length > 0 && refused.length < many, `${refused.length}`);
       for (const { reason } of refused)
@@ -302,7 +301,7 @@ describe('the log of SQLite', () => {
     for (let i = 0; i < values; i++)
       await database.run(keepFact, { name: `fact-${i}`, value: 'x'.repeat(valueBytes) });
     await until('the file to hold most of it', async () => {
-      await database.run(touch, null);
+      await database.run(tryWrite, 0);
       return sizeOf('parley.db') > allBytes / 2;
     });
     // It began anew in between.

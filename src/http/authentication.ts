@@ -19,11 +19,18 @@ type Done = (error: Error | undefined, principal?: Principal) => void;
 
 const credentialMax = 1_024;
 
-export const unauthorized = new AppError(
-  'unauthorized',
-  'A valid key is needed: send it as X-Session-API-Key (or, to read settings, a token as Authorization: Bearer).',
-  { headers: { 'www-authenticate': 'X-Session-API-Key realm="parley", Bearer realm="parley"' } },
-);
+const sessionChallenge = 'X-Session-API-Key realm="parley"';
+
+const unauthorized = {
+  session: new AppError('unauthorized', 'A valid key is needed: send it as X-Session-API-Key.', {
+    headers: { 'www-authenticate': sessionChallenge },
+  }),
+  either: new AppError(
+    'unauthorized',
+    'A valid key is needed: send it as X-Session-API-Key, or a token as Authorization: Bearer.',
+    { headers: { 'www-authenticate': `${sessionChallenge}, Bearer realm="parley"` } },
+  ),
+};
 
 /** Whether a request tries to authenticate at all. */
 export function carriesCredential(headers: IncomingHttpHeaders): boolean {
@@ -54,10 +61,11 @@ export function sentCredential(
 /** Made once per route; calls back at once where the credential is already known. */
 export function createAuthentication(authenticate: Authenticate, wanted: Wanted) {
   const bearerCounts = wanted.bearer || wanted.acceptBearer;
+  const refused = bearerCounts ? unauthorized.either : unauthorized.session;
   const lacksScope = new AppError('forbidden', `This needs a key with the scope ${wanted.scope}.`);
 
   function decide(principal: Principal | undefined, done: Done): void {
-    if (principal === undefined) done(unauthorized);
+    if (principal === undefined) done(refused);
     else if (wanted.scope !== undefined && !principal.scopes.has(wanted.scope)) done(lacksScope);
     else done(undefined, principal);
   }

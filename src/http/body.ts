@@ -47,13 +47,6 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
-const readAlready = new WeakMap<IncomingMessage, Buffer>();
-
-/** For a body that was read before its request came here. */
-export function rememberBody(message: IncomingMessage, bytes: Buffer): void {
-  readAlready.set(message, bytes);
-}
-
 /** Makes the parser for every content type. Zero bytes of any type are an empty object. */
 export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser {
   let reading = 0;
@@ -66,11 +59,6 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
     let chunks: Buffer[] = [];
     let bytes = 0;
     let finished = false;
-    const read = readAlready.get(payload);
-    if (read !== undefined) {
-      readAlready.delete(payload);
-      return parseAll(read);
-    }
 
     function release(): void {
       reading -= bytes;

@@ -17,8 +17,15 @@ export interface Guard {
 
 type GuardConfig = Pick<Config, 'onLoopback' | 'allowedHosts' | 'corsOrigins' | 'publicUrl'>;
 
+/** Programs that are told to listen everywhere print this address, and people copy it. It reaches this machine only. */
+const everywhere = '0.0.0.0';
+
 function hostName(host: string): string {
   return host.replace(/:\d+$/, '').toLowerCase();
+}
+
+function namesThisMachine(name: string): boolean {
+  return isLoopbackName(name) || name === everywhere;
 }
 
 export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }: GuardConfig): Guard {
@@ -31,7 +38,8 @@ export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }
   function hostAllowed(host: string): boolean {
     if (anyHost || good.has(host)) return true;
     const name = hostName(host);
-    const fits = (onLoopback && isLoopbackName(name)) || allowed.has(host.toLowerCase()) || allowed.has(name);
+    const fits =
+      (onLoopback && namesThisMachine(name)) || allowed.has(host.toLowerCase()) || allowed.has(name);
     if (fits && good.size < rememberedHostsMax) good.add(host);
     return fits;
   }
@@ -42,8 +50,9 @@ export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }
 
   return {
     knows: (host) => host !== undefined && (anyHost || good.has(host)),
-    check: (host, origin) => {
-      if (host === undefined || !hostAllowed(host))
+    // HTTP/1.0 knows no Host header, which is good enough where any host is.
+    check: (host = '', origin) => {
+      if (!hostAllowed(host))
         throw new AppError(
           'host_not_allowed',
           'This service does not answer to that host name; the operator can add it to PARLEY_ALLOWED_HOSTS.',

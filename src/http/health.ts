@@ -1,6 +1,6 @@
 // For load balancers and curious people: is it alive, does it work, may it get requests, what is it.
 import Type from 'typebox';
-import type { ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
 import type { Server } from './server.ts';
 
@@ -16,10 +16,12 @@ interface HealthOptions {
   readonly databaseKind: string;
   readonly role: string;
   readonly describeSandbox: () => Promise<SandboxState>;
-  readonly ping: () => Promise<void>;
+  readonly isStopping: () => boolean;
   /** Fails where nothing can be stored. */
-  readonly writable: () => Promise<void>;
+  readonly checkWritable: () => Promise<void>;
 }
+
+const stopRetryAfterS = 5;
 
 const Status = Type.Object({ status: Type.String() }, { $id: 'Status', additionalProperties: false });
 
@@ -48,7 +50,7 @@ export const ServerInfo = Type.Object(
 
 export function healthRoutes(
   app: Server,
-  { version, databaseKind, role, describeSandbox, ping, writable }: HealthOptions,
+  { version, databaseKind, role, describeSandbox, isStopping, checkWritable }: HealthOptions,
 ): void {
   const startedAt = performance.now();
 
@@ -69,9 +71,17 @@ export function healthRoutes(
 
   async function alive(): Promise<void> {}
 
+  async function ready(): Promise<void> {
+    if (isStopping())
+      throw new AppError('shutting_down', 'The service is stopping: send requests elsewhere.', {
+        retryAfterS: stopRetryAfterS,
+      });
+    await checkWritable();
+  }
+
   route('alive', 'Whether the process answers', alive);
-  route('health', 'Whether the process and its database answer', ping);
-  route('ready', 'Whether requests may be sent here', writable);
+  route('health', 'Whether the process answers', alive);
+  route('ready', 'Whether requests may be sent here: it does not stop, and the database stores', ready);
 
   app.get(
     '/server_info',

@@ -50,7 +50,7 @@ type AccessHook = (access: Access) => onRequestHookHandler | undefined;
 
 function toPattern(url: string): RegExp {
   const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)));
-  return new RegExp(`^${parts.join('/')}$`);
+  return new RegExp(`^${parts.join('/')}/?$`);
 }
 
 export function collectRoutes(app: Server, accessHook: AccessHook) {
@@ -76,8 +76,10 @@ export function collectRoutes(app: Server, accessHook: AccessHook) {
       });
   });
 
+  /** Empty where there is nothing at this path. `OPTIONS *` asks about the service as a whole. */
   function methodsOf(path: string): string[] {
-    return routes.filter(({ url }) => patterns.get(url)?.test(path)).map(({ method }) => method);
+    const here = path === '*' ? routes : routes.filter(({ url }) => patterns.get(url)?.test(path));
+    return here.length === 0 ? [] : [...new Set([...here.map(({ method }) => method), 'OPTIONS'])];
   }
 
   return { routes: routes as readonly DeclaredRoute[], methodsOf };

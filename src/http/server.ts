@@ -1,7 +1,5 @@
 // The HTTP server: what every request passes before a route sees it, and what every answer carries.
 import { randomBytes } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
@@ -23,12 +21,12 @@ import { type Authenticate, carriesCredential, createAuthentication } from './au
 import { type AuthFailures, createAuthFailures } from './authFailures.ts';
 import { createBodyParser } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
-import { errorBody, jsonType, sendError, statuses } from './errors.ts';
+import { sendError } from './errors.ts';
 import { type FastRoute, openFastLane } from './fastLane.ts';
 import { createGuard } from './guard.ts';
-import { LaneRequest } from './laneRequest.ts';
+import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
+import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
-import { keepAliveTimeoutMs } from './readyHead.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
 import { boundStall } from './stall.ts';
 
@@ -40,12 +38,10 @@ export type Server = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-const requestTimeoutMs = 60_000;
-const headersTimeoutMs = 10_000;
-const timeoutsCheckedMs = 2_000;
-const refusalWaitsMs = 2_000;
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
+const mediaType = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+const unknownType = 'application/octet-stream';
 
 interface ServerOptions {
   readonly config: Config;
@@ -53,7 +49,7 @@ interface ServerOptions {
   readonly authenticate: Authenticate;
   readonly requestRates: RateLimiter;
   readonly isStopping: () => boolean;
-  readonly fastRoutes?: readonly FastRoute[];
+  readonly fastRoute?: FastRoute;
 }
 
 function createRequestIds(): () => string {
@@ -67,44 +63,20 @@ function trustedProxies(trust: TrustProxy): false | string[] | ((address: string
   return trust.length === 0 ? false : [...trust];
 }
 
-/** A connection whose answer is being written. Node keeps it here, and looks at it in its own handler, too. */
-type BusySocket = Socket & { readonly _httpMessage?: ServerResponse | null };
-
-/** Whether a refusal would be taken for an answer, or for a part of one, that somebody waits for. */
-function isBusy({ _httpMessage: answer }: BusySocket): boolean {
-  return answer != null && (answer.headersSent || answer.req.complete);
+export interface CreatedServer {
+  readonly app: Server;
+  /** Fills as routes are declared. */
+  readonly routes: readonly DeclaredRoute[];
+  readonly openAnswers: OpenAnswers;
 }
 
-function refusalOf(code: string | undefined): AppError {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new AppError('headers_too_large', 'The headers are larger than 16 KiB.');
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return new AppError('request_timeout', 'The request took too long to arrive.');
-  return new AppError('malformed_request', 'The request is not proper HTTP.');
-}
-
-/** Answers what Node itself could not read as a request, in the shape of all other errors, and closes. */
-function createClientErrorHandler(nextId: () => string) {
-  return (thrown: Error & { code?: string }, socket: BusySocket): void => {
-    if (thrown.code === 'ECONNRESET' || !socket.writable || isBusy(socket)) return void socket.destroy();
-    const error = refusalOf(thrown.code);
-    const { status } = statuses[error.code];
-    const body = JSON.stringify(errorBody(error, nextId()));
-    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: ${jsonType}\r\n`;
-    // Who does not read it, or never closes, is not waited for.
-    socket.setTimeout(refusalWaitsMs, () => socket.destroy());
-    socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`, () =>
-      socket.destroySoon(),
-    );
-  };
-}
-
-/** The server without routes. Returns it with the list that fills as routes are declared. */
-export function createServer(options: ServerOptions): { app: Server; routes: readonly DeclaredRoute[] } {
+/** The server without routes. */
+export function createServer(options: ServerOptions): CreatedServer {
   const { config, logger, isStopping } = options;
   const nextId = createRequestIds();
   const guard = createGuard(config);
   const trusted = trustedProxies(config.trustProxy);
+  const openAnswers = createOpenAnswers();
 
   const app: Server = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
@@ -113,19 +85,17 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     genReqId: nextId,
     requestIdHeader: false,
     trustProxy: trusted,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveTimeoutMs,
-    http: {
-      IncomingMessage: LaneRequest,
-      headersTimeout: headersTimeoutMs,
-      connectionsCheckingInterval: timeoutsCheckedMs,
-      // A request without a body is no stream that somebody would read.
-      optimizeEmptyRequests: true,
+    serverFactory: (answerUsually) => {
+      const answer =
+        options.fastRoute === undefined
+          ? answerUsually
+          : openFastLane(options.fastRoute, { ...options, guard, nextId }, answerUsually);
+      return createNodeServer({ answer, openAnswers, nextId });
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: paramLengthMax },
-    clientErrorHandler: createClientErrorHandler(nextId),
+    routerOptions: { maxParamLength: paramLengthMax, ignoreTrailingSlash: true },
+    clientErrorHandler: createClientErrorHandler({ openAnswers, nextId }),
     frameworkErrors: (error, request, reply) => {
       reply.headers(commonHeaders).header('x-request-id', request.id);
       sendError(error, request, reply);
@@ -146,7 +116,8 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     // A request without a body asks with an empty object.
     request.body = {};
     request.response = reply.raw;
-    if (isStopping()) return done(stopping());
+    // Fastify refuses such a header before it is known whether there is a body at all.
+    if (!isMediaType(request.headers['content-type'])) request.headers = { 'content-type': unknownType };
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;
     try {
@@ -157,7 +128,9 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
     const cors = guard.corsOrigin(host, origin);
     if (cors !== undefined && answerCors(cors, request, reply)) return;
     // Before a body is read that nobody will look at.
-    done(request.is404 ? nothingHere(request) : undefined);
+    if (!request.is404) done();
+    else if (request.method === 'OPTIONS') answerOptions(request, reply, done);
+    else done(nothingHere(request));
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
@@ -169,21 +142,32 @@ export function createServer(options: ServerOptions): { app: Server; routes: rea
   const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options, failures));
   app.setNotFoundHandler((request, reply) => sendError(nothingHere(request), request, reply));
 
+  function allowedBy(request: FastifyRequest): string {
+    return methodsOf(request.url.split('?', 1)[0] ?? '').join(', ');
+  }
+
+  function answerOptions(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error: AppError) => void,
+  ): void {
+    const allow = allowedBy(request);
+    if (allow === '') done(nothingHere(request));
+    else reply.code(204).header('allow', allow).send();
+  }
+
   function nothingHere(request: FastifyRequest): AppError {
-    const allow = methodsOf(request.url.split('?', 1)[0] ?? '').join(', ');
+    const allow = allowedBy(request);
     if (allow === '')
       return new AppError('not_found', 'There is nothing at this path; GET /docs shows what there is.');
     return new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
   }
 
-  // What counts or logs each request must see each one.
-  if (config.rateLimit === 0 && trusted === false && !logger.isLevelEnabled('debug') && options.fastRoutes)
-    openFastLane(app.server, options.fastRoutes, { ...options, guard, nextId });
-  return { app, routes };
+  return { app, routes, openAnswers };
 }
 
-function stopping(): AppError {
-  return new AppError('shutting_down', 'The service is stopping; try again in a moment.', { retryAfterS: 5 });
+function isMediaType(contentType: string | undefined): boolean {
+  return contentType === undefined || mediaType.test(contentType);
 }
 
 /** Names the foreign origin as allowed. True: it was a preflight, and it is answered. */

@@ -6,7 +6,6 @@ import { needs } from '../http/access.ts';
 import { etagMatches } from '../http/conditional.ts';
 import { jsonType } from '../http/errors.ts';
 import type { FastRoute } from '../http/fastLane.ts';
-import { fastRead } from '../http/fastRead.ts';
 import { Message } from '../http/message.ts';
 import type { Server } from '../http/server.ts';
 import { fullSettingsExample, reducedSettingsExample, writeExample } from './examples.ts';
@@ -33,12 +32,12 @@ const IfMatch = Type.Object({
 
 /** GET of the full record, for those who ask often. */
 export function fastSettingsRoute(settings: Settings): FastRoute {
-  return fastRead({
+  return {
     url: '/api/settings',
     scope,
     headers,
     find: ({ userId, via }) => settings.find(userId, via),
-  });
+  };
 }
 
 export function settingsRoutes(app: Server, settings: Settings): void {

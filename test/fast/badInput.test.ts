@@ -338,7 +338,7 @@ describe('paths and methods', () => {
   after(() => service.stop());
 
   it('answers an unknown path with 404', async () => {
-    for (const path of ['/nonsense', '/api', '/api/settings/', '/api/Settings', '/api/conversations/x/y/z']) {
+    for (const path of ['/nonsense', '/api', '/api/Settings', '/api/conversations/x/y/z']) {
       const { status, body } = await service.ask(path);
       assert.deepEqual([status, body.code], [404, 'not_found'], path);
     }
@@ -346,18 +346,64 @@ describe('paths and methods', () => {
 
   it('answers a wrong method with 405 and names the right ones', async () => {
     const wrong = [
-      ['DELETE', '/api/settings', 'GET, HEAD, POST, PATCH'],
-      ['PUT', '/api/conversations', 'POST, GET, HEAD'],
-      ['POST', '/api/keys/abc', 'DELETE'],
-      ['OPTIONS', '/api/conversations', 'POST, GET, HEAD'],
-      ['PROPFIND', '/api/settings', 'GET, HEAD, POST, PATCH'],
-      ['POST', '/alive', 'GET, HEAD'],
+      ['DELETE', '/api/settings', 'GET, HEAD, POST, PATCH, OPTIONS'],
+      ['PUT', '/api/conversations', 'POST, GET, HEAD, OPTIONS'],
+      ['POST', '/api/keys/abc', 'DELETE, OPTIONS'],
+      ['PROPFIND', '/api/settings', 'GET, HEAD, POST, PATCH, OPTIONS'],
+      ['POST', '/alive/', 'GET, HEAD, OPTIONS'],
     ] as const;
     for (const [method, path, allow] of wrong) {
       const answer = await service.ask(path, { method });
       assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allow], `${method} ${path}`);
       assert.equal(answer.body.code, 'method_not_allowed');
     }
+  });
+
+  it('answers OPTIONS with 204 and the methods of the path, without a key, 404 where there is nothing', async () => {
+    const paths = [
+      ['/api/conversations', 'POST, GET, HEAD, OPTIONS'],
+      ['/api/conversations/', 'POST, GET, HEAD, OPTIONS'],
+      ['/api/keys/abc?x=1', 'DELETE, OPTIONS'],
+      ['/', 'GET, HEAD, OPTIONS'],
+    ] as const;
+    for (const [path, allow] of paths) {
+      const answer = await service.ask(path, { method: 'OPTIONS', key: null });
+      assert.deepEqual([answer.status, answer.text, answer.headers.get('allow')], [204, '', allow], path);
+      assert.ok(answer.headers.get('x-request-id'));
+    }
+    assert.equal((await service.ask('/nowhere', { method: 'OPTIONS' })).status, 404);
+  });
+
+  it('answers a path with a slash at its end as it does without', async () => {
+    const key = (await service.ask('/api/keys/', { json: { name: 'x' } })).body;
+    assert.equal((await service.ask(`/api/keys/${key.id}/`, { method: 'DELETE' })).status, 200);
+    for (const path of ['/api/settings', '/api/conversations', '/alive', '/docs', '/openapi.json']) {
+      const [plain, slashed] = await Promise.all([service.ask(path), service.ask(`${path}/`)]);
+      assert.deepEqual([slashed.status, slashed.text], [plain.status, plain.text], path);
+      assert.equal(plain.status, 200, path);
+    }
+    assert.equal((await service.ask('/api/settings//')).status, 404);
+  });
+
+  it('answers HEAD where it answers GET, with the same headers and no body', async () => {
+    for (const path of ['/api/settings', '/api/conversations', '/alive', '/ready', '/docs', '/']) {
+      const [get, head] = await Promise.all([service.ask(path), service.ask(path, { method: 'HEAD' })]);
+      assert.deepEqual([head.status, head.text], [get.status, ''], path);
+      for (const name of ['content-type', 'content-length', 'etag'])
+        assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
+    }
+  });
+
+  it('offers Bearer in a 401 only where the route takes it', async () => {
+    const challenge = async (path: string, method = 'GET') => {
+      const { status, headers } = await service.ask(path, { method, key: null });
+      assert.equal(status, 401, path);
+      return headers.get('www-authenticate');
+    };
+    const session = 'X-Session-API-Key realm="parley"';
+    assert.equal(await challenge('/api/settings'), `${session}, Bearer realm="parley"`);
+    for (const path of ['/api/conversations', '/api/keys']) assert.equal(await challenge(path), session);
+    assert.equal(await challenge('/api/settings', 'POST'), session);
   });
 
   it('answers before it reads a body that nobody will look at', async () => {

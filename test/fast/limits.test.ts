@@ -1,5 +1,6 @@
 // Rates, hosts, origins, proxies and headers: what stands around every request.
 import assert from 'node:assert/strict';
+import { lookup } from 'node:dns/promises';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
@@ -118,6 +119,8 @@ describe('hosts and origins', () => {
       'localhost',
       'LOCALHOST:99',
       '127.0.0.1:1',
+      '0.0.0.0',
+      '0.0.0.0:3000',
       '127.9.9.9',
       '[::1]:3000',
       'app.localhost',
@@ -128,6 +131,7 @@ describe('hosts and origins', () => {
       'evil.example',
       'localhost.evil.example',
       '10.0.0.1',
+      '0.0.0.0.evil.example',
       '127.0.0.1.evil.example',
       'evil@localhost',
     ])
@@ -203,6 +207,17 @@ describe('answers', () => {
     assert.match(await talk('rubbish\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":"malformed_request"/);
     const long = `GET /alive HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
     assert.match(await talk(long), /^HTTP\/1\.1 431 [\s\S]*"code":"headers_too_large"/);
+  });
+});
+
+describe('HOST=localhost', () => {
+  it('answers on every address of that name', async (t) => {
+    const service = await startService({ env: { HOST: 'localhost' } }, t);
+    const { port } = new URL(service.url);
+    for (const { address, family } of await lookup('localhost', { all: true })) {
+      const url = `http://${family === 6 ? `[${address}]` : address}:${port}`;
+      assert.equal((await rawGet(url, '/alive', { host: 'localhost' })).status, 200, address);
+    }
   });
 });
 

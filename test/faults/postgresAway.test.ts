@@ -38,6 +38,18 @@ const outages: Readonly<Record<string, (site: Site, t: Test) => Promise<Outage>>
     const service = await site.serve({ env: { DATABASE_URL: door.url } });
     return { service, begin: door.shut, end: door.open };
   },
+  'can only be read': async (site) => {
+    const setReadOnly = async (value: 'on' | 'off') => {
+      await administer(`alter database ${databaseName(site)} set default_transaction_read_only = ${value}`);
+      // The setting is for new sessions.
+      await terminateAll(site);
+    };
+    return {
+      service: await site.serve(),
+      begin: () => setReadOnly('on'),
+      end: () => setReadOnly('off'),
+    };
+  },
   'accepts nobody': async (site) => ({
     service: await site.serve(),
     begin: async () => {
@@ -77,7 +89,7 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
           if (settings.status !== 200) assertUnavailable(settings);
         }
         assertUnavailable(await service.ask('/ready'));
-        assert.equal((await service.ask('/alive')).status, 200);
+        for (const path of ['/alive', '/health']) assert.equal((await service.ask(path)).status, 200);
 
         await end();
         await until('it works again', async () => (await create(service, 'during-0')).status === 200);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openConfiguredDatabase } from '../../src/database.ts';
-import { touch } from '../../src/db/ping.ts';
+import { tryWrite } from '../../src/db/writability.ts';
 import { createPlace, postgresUrl, withPostgres } from '../support/databases.ts';
 import { startPostgresProxy } from '../support/postgresProxy.ts';
 
@@ -36,9 +36,9 @@ describe('a PostgreSQL session', { timeout: 60_000 }, () => {
       void terminate(pid);
       return 'join';
     });
-    await Promise.allSettled(Array.from({ length: 20 }, () => database.run(touch, null)));
+    await Promise.allSettled(Array.from({ length: 20 }, () => database.run(tryWrite, 0)));
     assert.ok(joined > 0);
     proxy.release();
-    await database.run(touch, null);
+    await database.run(tryWrite, 0);
   });
 });

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { turnOff, turnOn } from '../support/faults.ts';
 import { storedConversations } from '../support/inspect.ts';
 import { createSite, type Service, type Site } from '../support/process.ts';
 import type { Answer } from '../support/service.ts';
-import { watch } from '../support/until.ts';
+import { until, watch } from '../support/until.ts';
 
+/** After this long a failed write no longer stands for others: the next probe writes. */
+const trialMs = 1_100;
 /** Larger than the free room of any page. */
 const message = 'words '.repeat(20_000);
 
@@ -45,15 +48,35 @@ describe('a service on SQLite', { timeout: 60_000, concurrency: 3 }, () => {
         const together = ['one', 'two', 'three', 'four', 'five'].map((id) => create(service, id));
         for (const answer of await Promise.all(together)) assertUnavailable(answer);
         assert.equal((await service.ask('/api/settings')).status, 200);
+        assertUnavailable(await service.ask('/ready'));
+        for (const path of ['/alive', '/health']) assert.equal((await service.ask(path)).status, 200);
         assert.deepEqual(await storedIds(site), ['before']);
 
         turnOff(site, fault);
         assert.equal((await create(service, 'one')).status, 200);
         assert.equal((await create(service, 'two')).status, 200);
+        assert.equal((await service.ask('/ready')).status, 200);
         assert.deepEqual(await storedIds(site), ['before', 'one', 'two']);
       });
     });
   }
+
+  describe('a SQLite database that cannot grow, to which nobody writes', () => {
+    it('makes the service not ready, 503, until it can grow again', async (t) => {
+      const site = await createSite('sqlite', t);
+      const service = await site.serve({ faults: true });
+      assert.equal((await service.ask('/ready')).status, 200);
+      turnOn(site, 'disk-full');
+      // What is free inside the file is used up first.
+      for (let i = 0; (await create(service, `filler-${i}`)).status === 200; i++) assert.ok(i < 10);
+      for (let i = 0; i < 3; i++) {
+        await wait(trialMs);
+        assertUnavailable(await service.ask('/ready'));
+      }
+      turnOff(site, 'disk-full');
+      await until('it is ready', async () => (await service.ask('/ready')).status === 200);
+    });
+  });
 
   describe('a SQLite database that another program holds locked', () => {
     it('is given up on after a while, 503, and works again when it is let go', async (t) => {

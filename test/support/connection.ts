@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { until } from './until.ts';
 
 export interface Connection {
-  send(text: string): void;
+  send(data: string | Uint8Array): void;
   received(): string;
   closed(): boolean;
   close(): void;
@@ -26,7 +26,7 @@ export async function openConnection(url: string): Promise<Connection> {
     return opened;
   });
   return {
-    send: (text) => void socket.write(text),
+    send: (data) => void socket.write(data),
     received: () => received,
     closed: () => closed,
     close: () => socket.destroy(),

@@ -1,0 +1,121 @@
+// The node:http server below Fastify: its timeouts, and the answers to what Fastify cannot be asked.
+import {
+  createServer,
+  type IncomingMessage,
+  METHODS,
+  type RequestListener,
+  type Server,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { AppError } from '../errors.ts';
+import { commonHeaders } from './commonHeaders.ts';
+import { errorBody, jsonType, statuses } from './errors.ts';
+import type { OpenAnswers } from './openAnswers.ts';
+
+const requestTimeoutMs = 60_000;
+const headersTimeoutMs = 10_000;
+const timeoutsCheckedMs = 2_000;
+const keepAliveTimeoutMs = 65_000;
+const refusalWaitsMs = 2_000;
+
+const versions = new Set(['1.0', '1.1']);
+const methods = new Set(METHODS);
+
+const notHttp = new AppError('malformed_request', 'The request is not proper HTTP/1.1.');
+const hostMissing = new AppError('malformed_request', 'The request has no Host header.');
+const hostRepeated = new AppError('malformed_request', 'The request has more than one Host header.');
+const notAProxy = new AppError('malformed_request', 'This service is not a proxy: CONNECT is not supported.');
+
+interface NodeServerOptions {
+  readonly answer: RequestListener;
+  readonly openAnswers: OpenAnswers;
+  readonly nextId: () => string;
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') count += 1;
+  return count;
+}
+
+/** Node's parser lets HTTP/0.9 lines and any number of Host headers through. */
+function headFault({ httpVersion, method = '', rawHeaders }: IncomingMessage): AppError | undefined {
+  if (!versions.has(httpVersion) || !methods.has(method)) return notHttp;
+  const hosts = countHosts(rawHeaders);
+  if (hosts > 1) return hostRepeated;
+  return hosts === 0 && httpVersion === '1.1' ? hostMissing : undefined;
+}
+
+function parserFault(code: string | undefined): AppError {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new AppError('headers_too_large', 'The headers are larger than 16 KiB.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new AppError('request_timeout', 'The request took too long to arrive.');
+  return notHttp;
+}
+
+function renderRefusal(error: AppError, id: string) {
+  const text = JSON.stringify(errorBody(error, id));
+  const headers = {
+    ...commonHeaders,
+    'x-request-id': id,
+    'content-type': jsonType,
+    'content-length': String(Buffer.byteLength(text)),
+    connection: 'close',
+  };
+  return { status: statuses[error.code].status, headers, text };
+}
+
+/** Answers on the connection itself, for a request that has no response object. */
+function refuseOnSocket(socket: Socket, error: AppError, id: string): void {
+  const { status, headers, text } = renderRefusal(error, id);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  // A client that neither reads nor closes is not waited for.
+  const late = setTimeout(() => socket.destroy(), refusalWaitsMs);
+  socket.once('close', () => clearTimeout(late));
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`, () =>
+    (socket as Socket).destroySoon(),
+  );
+}
+
+export function createClientErrorHandler({
+  openAnswers,
+  nextId,
+}: Pick<NodeServerOptions, 'openAnswers' | 'nextId'>) {
+  return (thrown: Error & { code?: string }, socket: Socket): void => {
+    // Somebody would take the refusal for the answer to an earlier request, or for a part of it.
+    if (thrown.code === 'ECONNRESET' || !socket.writable || openAnswers.isAwaitedOn(socket)) socket.destroy();
+    else refuseOnSocket(socket, parserFault(thrown.code), nextId());
+  };
+}
+
+export function createNodeServer({ answer, openAnswers, nextId }: NodeServerOptions): Server {
+  const listener: RequestListener = (request, response) => {
+    openAnswers.follow(request, response);
+    const fault = headFault(request);
+    if (fault === undefined) return void answer(request, response);
+    const { status, headers, text } = renderRefusal(fault, nextId());
+    response.writeHead(status, headers).end(text);
+  };
+
+  const server = createServer(
+    {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: timeoutsCheckedMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      // Checked above: Node's own answer has no body.
+      requireHostHeader: false,
+    },
+    listener,
+  );
+  server.on('connect', ({ socket }) => {
+    if (openAnswers.isAwaitedOn(socket)) socket.destroy();
+    else refuseOnSocket(socket, notAProxy, nextId());
+  });
+  // An expectation other than 100-continue may be ignored; Node would answer 417 without a body.
+  server.on('checkExpectation', listener);
+  return server;
+}
