@@ -40,6 +40,7 @@ export async function createMakers(database: Database): Promise<Makers> {
     sealed: null,
     events: firstEvents(message, request, undefined).map((event) => eventText(event, at)),
     replayed: 0,
+    said: 1,
     at,
     idempotency: null,
   });

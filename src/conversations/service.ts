@@ -141,9 +141,11 @@ export function createConversations(options: ConversationsOptions) {
     // Not mapped: a list that was made with its length crosses threads at twice the price.
     const events: string[] = [];
     let replayed = 0;
+    let said = 0;
     for (const event of firstEvents(message, request, replayOf(sent))) {
       events.push(eventText(event, at));
       if (event['replayed'] === true) replayed += 1;
+      else if (event.source === 'user') said = events.length;
     }
     const { stored, sealed } = sealSecrets(request, principal.userId, id);
     const { trigger, repository, branch, gitProvider } = subjectOf(request, principal.via === 'bearer');
@@ -160,6 +162,7 @@ export function createConversations(options: ConversationsOptions) {
       sealed,
       events,
       replayed,
+      said,
       at,
       idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
     };

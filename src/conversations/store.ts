@@ -32,6 +32,8 @@ export interface NewConversation {
   readonly events: readonly EventText[];
   /** How many of them, the first ones, happened elsewhere before. */
   readonly replayed: number;
+  /** The id after its first message; 0 where it has none. */
+  readonly said: number;
   /** When, as text for those who read it. */
   readonly at: string;
   readonly idempotency: IdempotencyClaim | null;
@@ -76,6 +78,7 @@ const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
       request: c.request,
       sealed: c.sealed,
       next_event: c.count,
+      said: c.said,
       created_at: q.now,
       updated_at: q.now,
     })

@@ -6,9 +6,11 @@ interface Count {
   readonly userId: number;
   /** No more are counted. */
   readonly max: number;
+  /** Only those that nobody has taken for so long. */
+  readonly waitedMs?: number;
 }
 
-export function* countWaitingSteps(q: Queries, { userId, max }: Count): Steps<number> {
+export function* countWaitingSteps(q: Queries, { userId, max, waitedMs }: Count): Steps<number> {
   const waiting = q.build
     .selectFrom('conversations')
     .select('key')
@@ -16,6 +18,9 @@ export function* countWaitingSteps(q: Queries, { userId, max }: Count): Steps<nu
     .where('run_id', 'is', null)
     // As the index has it.
     .where(sql<boolean>`status <> 'STOPPED'`)
+    .$if(waitedMs !== undefined, (query) =>
+      query.where('updated_at', '<=', sql<number>`${q.now} - ${waitedMs}`),
+    )
     .limit(max)
     .as('waiting');
   const counted = yield* one(q.build.selectFrom(waiting).select((e) => e.fn.countAll<number>().as('count')));

@@ -8,6 +8,7 @@ import { runs } from './migrations/0005-runs.ts';
 import { usage } from './migrations/0006-usage.ts';
 import { eventPlaces } from './migrations/0007-event-places.ts';
 import { conversationAgent } from './migrations/0008-conversation-agent.ts';
+import { said } from './migrations/0009-said.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   usage,
   eventPlaces,
   conversationAgent,
+  said,
 ];
 
 const advisoryLock = 7_265_108;

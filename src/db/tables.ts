@@ -64,6 +64,8 @@ export interface Tables {
     workspace_node: string | null;
     /** Events of the user below this one were given to the agent. */
     heard: Generated<number>;
+    /** The id after the newest message of the user: one waits for the agent where this is above `heard`. */
+    said: Generated<number>;
     /** 1: the agent works on what it was given. */
     turn_open: Generated<number>;
     /** The event that asks the user, while it waits for the answer. */

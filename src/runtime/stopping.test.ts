@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
@@ -9,8 +11,10 @@ import { until } from '../../test/support/until.ts';
 import { defaultTimes } from '../sweep/service.ts';
 import { isRunning, knownProcess } from './sandbox/processes.ts';
 
+/** Longer than two looks for room. */
+const slowImageMs = 1_500;
 const idleSoon = { sweep: { ...defaultTimes, idleMs: 500 } };
-const crowdedSoon = { sweep: { ...defaultTimes, crowdedIdleMs: 200 } };
+const crowdedAtOnce = { sweep: { ...defaultTimes, crowdedIdleMs: 0, crowdedWaitMs: 0 } };
 
 for (const kind of databaseKinds) {
   describe(`a RUNNING conversation on ${kind}`, { concurrency: 2 }, () => {
@@ -82,10 +86,7 @@ for (const kind of databaseKinds) {
     });
 
     it('makes room for others of its user where it waits for a message, not where it works', async (t) => {
-      const { create, reaches, info, turns } = await startRuns(
-        { kind, times: crowdedSoon, env: { PARLEY_SLOTS: '2' } },
-        t,
-      );
+      const { create, reaches, info, turns } = await startRuns({ kind, env: { PARLEY_SLOTS: '2' } }, t);
       const working = await create('hang');
       await reaches(working, 'RUNNING');
       const idle = await create('say done');
@@ -94,6 +95,35 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await turns(next, 1), ['next']);
       assert.equal((await info(idle)).stop_reason?.code, 'idle');
       assert.equal((await info(working)).status, 'RUNNING');
+    });
+
+    it('makes room for a message where nothing was said to any that runs', async (t) => {
+      const env = { PARLEY_RUNNING_MAX: '2' };
+      const { create, reaches, turns, info } = await startRuns({ kind, env }, t);
+      const empty = [await create(), await create(), await create()];
+      const last = await create('say at last');
+      assert.deepEqual(await turns(last, 1), ['at last']);
+      // Two places for four: those that were idle longest made room.
+      for (const id of empty.slice(0, 2))
+        assert.match((await reaches(id, 'STOPPED')).stop_reason?.message ?? '', /others waited/);
+      assert.equal((await info(empty[2] ?? '')).status, 'RUNNING');
+    });
+
+    it('answers what it was told before it makes room, however long its images take', async (t) => {
+      const server = createServer((_, response) =>
+        setTimeout(() => response.writeHead(404).end(), slowImageMs),
+      );
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+      t.after(() => void server.close());
+      const image_urls = [`http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`];
+      const env = { PARLEY_SLOTS: '1' };
+      const { create, turns, events } = await startRuns({ kind, times: crowdedAtOnce, env }, t);
+      const ids = [await create('say one', { image_urls }), await create('say two', { image_urls })];
+      for (const [i, id] of ids.entries()) {
+        assert.deepEqual(await turns(id, 1), [['one', 'two'][i]]);
+        const states = statesOf(await events(id));
+        assert.equal(states.filter((state) => state === 'loading').length, 1, 'it was started once');
+      }
     });
 
     it('is gone with its agent and its folders when it is deleted', async (t) => {

@@ -12,7 +12,14 @@ import { ensureUser } from '../users/store.ts';
 import { claimConversation, recordRun, releaseRun, renewRun } from './store.ts';
 
 const leaseMs = 60_000;
-const times = { startStalledMs: 0, startMs: 0, idleMs: 0, crowdedIdleMs: 0, crowdedAskingMs: 0 };
+const times = {
+  startStalledMs: 0,
+  startMs: 0,
+  idleMs: 0,
+  crowdedIdleMs: 0,
+  crowdedWaitMs: 0,
+  crowdedAskingMs: 0,
+};
 
 async function setUp(kind: DatabaseKind, t: TestContext) {
   const database = await openTestDatabase(kind, t);

@@ -17,6 +17,7 @@ const patient: SweepTimes = {
   startMs: long,
   idleMs: long,
   crowdedIdleMs: long,
+  crowdedWaitMs: 0,
   crowdedAskingMs: long,
 };
 /** Whatever happened is too long ago. */
@@ -175,23 +176,67 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await statuses(), { ...all, stalled: 'start_timeout', slow: 'start_timeout' });
     });
 
-    it('stops what has been idle earlier where a user waits who has no run at all', async () => {
+    it('makes room for a user who waits and has no run at all, with those that have been idle longest', async () => {
       const { put, statuses, sweep } = await clear(opened);
       const old = Date.now() - 2 * hourMs;
       await put('ada', 'ada idle', running({ active_at: old }));
-      await put('ada', 'ada works', running({ active_at: old, turn_open: 1 }));
+      await put('ada', 'ada idle later', running({ active_at: old + 1 }));
       await put('ada', 'ada busy', running());
       await put('bob', 'bob runs', running());
       await put('bob', 'bob waits');
       await sweep({ crowdedIdleMs: hourMs });
       assert.equal((await statuses())['ada idle'], 'RUNNING');
       await put('eve', 'eve waits');
+      await put('eve', 'eve waits, too');
+      await sweep({ crowdedIdleMs: hourMs });
       await sweep({ crowdedIdleMs: hourMs });
       const now = await statuses();
       assert.deepEqual(
-        [now['ada idle'], now['ada works'], now['ada busy'], now['bob runs']],
+        [now['ada idle'], now['ada idle later'], now['ada busy'], now['bob runs']],
         ['idle', 'RUNNING', 'RUNNING', 'RUNNING'],
       );
+    });
+
+    it('makes room for as many of a user as wait, and for no more while those it stopped still end', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      const old = Date.now() - 2 * hourMs;
+      for (let i = 0; i < 5; i++) await put('ada', `idle ${i}`, running({ active_at: old + i }));
+      for (let i = 0; i < 2; i++) await put('ada', `waits ${i}`);
+      for (let i = 0; i < 3; i++) await sweep({ crowdedIdleMs: hourMs });
+      const now = await statuses();
+      assert.deepEqual(
+        Array.from({ length: 5 }, (_, i) => now[`idle ${i}`]),
+        ['idle', 'idle', 'RUNNING', 'RUNNING', 'RUNNING'],
+      );
+    });
+
+    const busy: readonly [string, State][] = [
+      ['in a turn', { turn_open: 1 }],
+      ['whose agent asks', { turn_open: 1, question: 1 }],
+      ['with a message that its agent was not given yet', { said: 1, heard: 0 }],
+      ['that goes on after its worker was lost', { runtime_status: 'STATUS$STARTING_AGENT' }],
+      ['that starts', { status: 'STARTING' }],
+    ];
+    for (const [name, state] of busy)
+      it(`stops none to make room ${name}`, async () => {
+        const { put, statuses, sweep } = await clear(opened);
+        const old = Date.now() - 2 * hourMs;
+        await put('ada', 'busy', running({ active_at: old, claimed_at: old, ...state }));
+        await put('ada', 'waits');
+        await put('eve', 'eve waits');
+        await sweep({ crowdedIdleMs: 0 });
+        assert.equal((await statuses())['busy'], state['status'] ?? 'RUNNING');
+      });
+
+    it('stops none for what a worker may have room for: it has not waited long enough', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      await put('ada', 'idle', running({ active_at: Date.now() - hourMs, heard: 3, said: 3 }));
+      await put('ada', 'waits');
+      await put('eve', 'eve waits');
+      await sweep({ crowdedIdleMs: 0, crowdedWaitMs: hourMs });
+      assert.equal((await statuses())['idle'], 'RUNNING');
+      await sweep({ crowdedIdleMs: 0 });
+      assert.equal((await statuses())['idle'], 'idle');
     });
 
     it('gives one whose agent asks more time where others wait, and tells that the question has expired', async () => {

@@ -1,5 +1,6 @@
 // Conversations that should have left their state: whose run has died, does not get on, or has nothing to do.
 import { type ExpressionBuilder, sql } from 'kysely';
+import { countWaitingSteps } from '../conversations/waitingStore.ts';
 import type { Tables } from '../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
@@ -14,17 +15,45 @@ export interface SweepTimes {
   readonly idleMs: number;
   /** The same where others of its user wait for a free worker, or those of a user who has no run at all. */
   readonly crowdedIdleMs: number;
+  /** How long others must have waited for that: a worker that has room takes them sooner. */
+  readonly crowdedWaitMs: number;
   /** The same of one whose agent asks: what it asks is lost with it. */
   readonly crowdedAskingMs: number;
 }
 
-type OverdueKind = 'lease' | 'start' | 'idle';
+/** `room`: it has nothing to do, and others wait for its place. */
+export type OverdueKind = 'lease' | 'start' | 'idle' | 'room';
 
 type Where = ExpressionBuilder<Tables, 'conversations'>;
+
+/** Whether others wait who may have its place: of the same user, or of one who has no run at all. */
+function othersWait(e: Where) {
+  const waiting = e
+    .selectFrom('conversations as other')
+    .select('other.key')
+    .where('other.run_id', 'is', null)
+    // As the index has it.
+    .where('other.status', '<>', 'STOPPED');
+  const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
+  /** Whose user has no run at all: nobody's idle ones are worth more than that. */
+  const starving = waiting.where((w) =>
+    w.not(
+      w.exists(
+        w
+          .selectFrom('conversations as run')
+          .select('run.key')
+          .whereRef('run.user_id', '=', 'other.user_id')
+          .where('run.run_id', 'is not', null),
+      ),
+    ),
+  );
+  return e.or([e.exists(ofSameUser), e.exists(starving)]);
+}
 
 function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   const before = (ms: number) => sql<number>`${q.now} - ${ms}`;
   const running = e('conversations.run_id', 'is not', null);
+  const works = e('conversations.status', '=', 'RUNNING');
   switch (kind) {
     case 'lease':
       return e.and([running, e('conversations.lease_until', '<', q.now)]);
@@ -39,48 +68,31 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
           e('conversations.claimed_at', '<', before(times.startMs)),
         ]),
       ]);
-    case 'idle': {
-      const waiting = e
-        .selectFrom('conversations as other')
-        .select('other.key')
-        .where('other.run_id', 'is', null)
-        // As the index has it.
-        .where('other.status', '<>', 'STOPPED');
-      const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
-      /** Whose user has no run at all: nobody's idle ones are worth more than that. */
-      const starving = waiting.where((w) =>
-        w.not(
-          w.exists(
-            w
-              .selectFrom('conversations as run')
-              .select('run.key')
-              .whereRef('run.user_id', '=', 'other.user_id')
-              .where('run.run_id', 'is not', null),
-          ),
-        ),
-      );
+    case 'idle':
       return e.and([
         running,
-        e('conversations.status', '=', 'RUNNING'),
+        works,
         e.or([
           e('conversations.active_at', '<', before(times.idleMs)),
           e.and([
-            // It waits for its user, and does not work.
-            e.or([
-              e.and([
-                e('conversations.turn_open', '=', 0),
-                e('conversations.active_at', '<', before(times.crowdedIdleMs)),
-              ]),
-              e.and([
-                e('conversations.question', 'is not', null),
-                e('conversations.active_at', '<', before(times.crowdedAskingMs)),
-              ]),
-            ]),
-            e.or([e.exists(ofSameUser), e.exists(starving)]),
+            e('conversations.question', 'is not', null),
+            e('conversations.active_at', '<', before(times.crowdedAskingMs)),
+            othersWait(e),
           ]),
         ]),
       ]);
-    }
+    case 'room':
+      return e.and([
+        running,
+        works,
+        e('conversations.runtime_status', 'is', null),
+        e('conversations.wanted', 'is', null),
+        // It waits for its user: it is in no turn, asks nothing, and has answered all messages.
+        e('conversations.turn_open', '=', 0),
+        e('conversations.question', 'is', null),
+        e('conversations.said', '<=', e.ref('conversations.heard')),
+        e('conversations.active_at', '<=', before(times.crowdedIdleMs)),
+      ]);
   }
 }
 
@@ -99,6 +111,73 @@ export const findOverdue = read('sweep.find', function* (q, { kind, times, max }
       .limit(max),
   );
   return found.map(({ key }) => key);
+});
+
+interface Run {
+  readonly key: number;
+  readonly user_id: number;
+}
+
+/** Runs that are to end, by user: their places are as good as free. */
+function* countEnding(q: Queries): Steps<ReadonlyMap<number, number>> {
+  const ending = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select((e) => ['user_id', e.fn.countAll<number>().as('count')])
+      .where('run_id', 'is not', null)
+      .where('wanted', 'is not', null)
+      .groupBy('user_id'),
+  );
+  return new Map(ending.map(({ user_id, count }) => [user_id, Number(count)]));
+}
+
+/** Users who wait and have no run at all, found by leaping from user to user. */
+function* countStarving(q: Queries, waitedMs: number): Steps<number> {
+  const free = sql`run_id is null and status <> 'STOPPED'`;
+  const query = sql<{ count: number }>`
+    with recursive waiting (user_id) as (
+      select min(user_id) from conversations where ${free}
+      union all
+      select (select min(user_id) from conversations where ${free} and user_id > waiting.user_id)
+      from waiting where user_id is not null)
+    select count(*) as count from waiting
+    where user_id not in (select user_id from conversations where run_id is not null)
+      and exists (select key from conversations as old
+        where old.user_id = waiting.user_id and ${free} and old.updated_at <= ${q.now} - ${waitedMs})`;
+  const found = yield* one({ compile: () => query.compile(q.build) });
+  return Number(found?.count ?? 0);
+}
+
+/**
+ * Runs that have nothing to do, as many as others wait for, those first that have been idle longest: for others of the
+ * same user, then for users who have no run at all.
+ */
+export const findRoom = read('sweep.findRoom', function* (q, look: Omit<Look, 'kind'>): Steps<number[]> {
+  const { times, max } = look;
+  const waitedMs = times.crowdedWaitMs;
+  const idle: Run[] = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'user_id'])
+      .where((e) => overdue(q, e, 'room', times))
+      .orderBy('active_at')
+      .limit(max),
+  );
+  if (idle.length === 0) return [];
+  const ending = yield* countEnding(q);
+  const chosen = new Set<Run>();
+  for (const [userId, own] of Map.groupBy(idle, (run) => run.user_id)) {
+    const free = ending.get(userId) ?? 0;
+    const waiting = yield* countWaitingSteps(q, { userId, max: own.length + free, waitedMs });
+    for (const run of own.slice(0, Math.max(0, waiting - free))) chosen.add(run);
+  }
+  const left = idle.filter((run) => !chosen.has(run));
+  if (left.length > 0) {
+    const free = [...ending.values()].reduce((sum, count) => sum + count, chosen.size);
+    const starving = yield* countStarving(q, waitedMs);
+    for (const run of left.slice(0, Math.max(0, starving - free))) chosen.add(run);
+  }
+  return [...chosen].map(({ key }) => key);
 });
 
 interface Overdue {
@@ -130,7 +209,7 @@ export const releaseAll = write('sweep.releaseAll', function* (q, _: null): Step
 });
 
 interface StopOverdue extends Overdue {
-  readonly kind: 'start' | 'idle';
+  readonly kind: 'start' | 'idle' | 'room';
   readonly reason: StopReason;
   readonly events: readonly EventText[];
   /** Told first where its agent asks. */
@@ -155,4 +234,4 @@ export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue)
   return held.user_id;
 });
 
-export const sweepTransactions = [findOverdue, releaseExpired, releaseAll, stopOverdue];
+export const sweepTransactions = [findOverdue, findRoom, releaseExpired, releaseAll, stopOverdue];

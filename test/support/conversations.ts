@@ -21,6 +21,7 @@ export function newConversation(
     sealed: null,
     events: ['{"source":"environment"}'],
     replayed: 0,
+    said: 0,
     at: someTime,
     idempotency: null,
     ...more,
