@@ -13,6 +13,7 @@ import { RefusalError } from './errors.ts';
 import { listenOnOtherLoopback } from './http/otherLoopback.ts';
 import type { Server } from './http/server.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
+import { sharedByRuns } from './runtime/currentRun.ts';
 import { openVault } from './secrets/vault.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser } from './users/store.ts';
@@ -81,7 +82,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const opened = await openConfiguredDatabase(config, onFatal, (error) =>
       logger.warn({ err: error }, 'a database connection was lost'),
     );
-    const { database, checkWritable } = watchWrites(opened);
+    const { database, checkWritable } = watchWrites(sharedByRuns(opened));
     closers.push(() => database.close());
     const { dataDir, secretKeys } = config;
     const vault = await openVault({ database, dataDir, secretKeys });

@@ -2,6 +2,7 @@
 // of every line before it is written, wherever they may have come from.
 import pino, { type Logger } from 'pino';
 import type { Config } from './config.ts';
+import { textOf } from './foreignText.ts';
 
 const struckOut = '[secret]';
 const credentialText = /p[kt]_[0-9a-f]{16}_[A-Za-z0-9_-]{43}|whsec_[A-Za-z0-9+/]{43}=/g;
@@ -12,7 +13,7 @@ type LogConfig = Pick<Config, 'logLevel' | 'sessionApiKey' | 'authToken' | 'secr
 
 /** What is worth knowing of an error. A database puts values into other members, which stay out. */
 function describeError(error: unknown, depth = 0): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: textOf(error) };
   const { name, message, stack, cause } = error;
   const { code } = error as { code?: unknown };
   return {

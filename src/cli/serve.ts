@@ -8,7 +8,9 @@ import { createLogger } from '../log.ts';
 import { settleMemorySoon } from '../memory.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
+import { exits } from './exits.ts';
 import { announceService } from './runningService.ts';
+import { handleUncaught } from './uncaught.ts';
 
 const lingerMs = 500;
 
@@ -121,6 +123,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const config = readConfig(process.env, argv);
   const logger = createLogger(config);
   const ended = Promise.withResolvers<number>();
+  handleUncaught({ logger, stop: () => ended.resolve(exits.failed), exitCode: exits.failed });
   const app = await startApp({
     config,
     logger,

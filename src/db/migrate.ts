@@ -9,6 +9,7 @@ import { usage } from './migrations/0006-usage.ts';
 import { eventPlaces } from './migrations/0007-event-places.ts';
 import { conversationAgent } from './migrations/0008-conversation-agent.ts';
 import { said } from './migrations/0009-said.ts';
+import { runCrashes } from './migrations/0010-run-crashes.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   eventPlaces,
   conversationAgent,
   said,
+  runCrashes,
 ];
 
 const advisoryLock = 7_265_108;

@@ -74,6 +74,8 @@ export interface Tables {
     steps: Generated<number>;
     /** Runs that took it since one got on. */
     claims: Generated<number>;
+    /** Of these, how many ended with an error that nobody caught. */
+    crashes: Generated<number>;
     model_requests: Generated<number>;
     input_tokens: Generated<number>;
     output_tokens: Generated<number>;

@@ -134,7 +134,7 @@ export function* moveTo(q: Queries, held: Held, { to, reason, events, at }: Move
         stop_sentence: reason?.message ?? null,
         runtime_status: null,
         updated_at: q.now,
-        ...(to === 'STOPPED' ? { turn_open: 0, question: null } : {}),
+        ...(to === 'STOPPED' ? { turn_open: 0, question: null, crashes: 0 } : {}),
         claims: 0,
         // A run that still lives is told to end; it gives the conversation free when it has.
         wanted: to === 'STOPPED' && held.run_id !== null ? 'stop' : sql.ref('wanted'),

@@ -4,8 +4,11 @@ import type { Database } from '../db/transaction.ts';
 import { repeatable } from '../repeat.ts';
 import { type Run, renewRun } from './store.ts';
 
-/** Why a run must end: its user stopped it, it lost its lease, or the process stops and leaves it to another. */
-export type EndCause = 'stop' | 'lost' | 'shutdown';
+/**
+ * Why a run must end: its user stopped it, it lost its lease, the process stops and leaves it to another, or nobody
+ * caught an error of it.
+ */
+export type EndCause = 'stop' | 'lost' | 'shutdown' | 'crash';
 
 export interface LeaseTimes {
   readonly leaseMs: number;

@@ -2,16 +2,25 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
-import { eventText } from '../events/shapes.ts';
+import { eventText, notice } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { conversationTopic, userTopic, workTopic } from '../topics.ts';
+import { asRun } from './currentRun.ts';
 import { createInbox, type Inbox, type UserEvent } from './inbox.ts';
 import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
 import type { RunAgent, RunStep } from './runContext.ts';
 import { endEvents } from './runEnd.ts';
-import { type ClaimedConversation, recordRun, releaseRun } from './store.ts';
+import { type ClaimedConversation, crashRun, recordRun, releaseRun } from './store.ts';
 
 const recordAgainMs = 200;
+/** Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count. */
+const crashesMax = 2;
+/** For so long a run may take to end after one of them. Killing its processes takes a few seconds at worst. */
+const crashEndMs = 20_000;
+
+const crashedOnce = 'The service met an internal error in this run, and starts it again.';
+const crashedAgain =
+  'The service met an internal error in this run again, so it was stopped. The log of the service has the details. A message starts it again.';
 
 export interface LiveRun {
   readonly key: number;
@@ -52,6 +61,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
   const end = (cause: EndCause) => controller.abort(cause);
   let inbox: Inbox | undefined;
   let step = 0;
+  let crashing: Promise<void> | undefined;
 
   async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
     if (record.lastWords) return signal.reason === 'lost' ? undefined : database.run(recordRun, record);
@@ -81,6 +91,24 @@ export function startRun(options: LiveRunOptions): LiveRun {
     options.onListen();
   }
 
+  /** An error of the run that nobody caught. Another run goes on, unless the same happened before. */
+  async function recordCrash(): Promise<void> {
+    const at = new Date().toISOString();
+    const goesOn = eventText(notice(crashedOnce), at);
+    const reason = stopReason('agent_error', crashedAgain);
+    const stopped = endEvents(reason).map((event) => eventText(event, at));
+    await database.run(crashRun, { ...run, crashesMax, goesOn, reason, stopped, at });
+    database.ring([conversationTopic(key), userTopic(userId)]);
+  }
+
+  async function crash(): Promise<void> {
+    crashing ??= recordCrash().catch(onBackgroundError);
+    end('crash');
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error('the run did not end in time')), crashEndMs);
+    await Promise.race([done, late.promise]).finally(() => clearTimeout(timer));
+  }
+
   /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
   async function fail(error: Error): Promise<void> {
     onBackgroundError(error);
@@ -98,10 +126,12 @@ export function startRun(options: LiveRunOptions): LiveRun {
       if (!signal.aborted) await runAgent({ runId, conversation, signal, record, listen }).catch(fail);
     } finally {
       stopKeeping();
-      await database.run(releaseRun, run);
+      await crashing;
+      await database.run(releaseRun, { ...run, crashed: crashing !== undefined });
       database.ring([workTopic]);
     }
   }
 
-  return { key, end, inbox: () => inbox, done: drive().catch(onBackgroundError) };
+  const done = asRun({ conversationId: conversation.id, crash }, () => drive().catch(onBackgroundError));
+  return { key, end, inbox: () => inbox, done };
 }

@@ -233,6 +233,7 @@ function holdRun(q: Queries, record: RunRecord) {
       active_at: q.now,
       steps: step,
       ...progress,
+      ...(progress.claims === 0 ? { crashes: 0 } : {}),
       ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
       ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
       // Also where it is RUNNING already, with a run that was lost.
@@ -315,14 +316,49 @@ export const lookAtRuns = read('runtime.look', function* (q, keys: readonly numb
   );
 });
 
-/** Gives the conversation free, once nothing of the run is alive: an end in good order, which is no failure. */
+interface RunCrash extends Run {
+  /** So many stop the conversation. */
+  readonly crashesMax: number;
+  /** Added to the log where another run goes on. */
+  readonly goesOn: EventText;
+  readonly reason: StopReason;
+  /** Added to the log where it stops. */
+  readonly stopped: readonly EventText[];
+  readonly at: string;
+}
+
+/** Counts an error of the run that nobody caught, and stops a conversation that meets one again. */
+export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): Steps<boolean> {
+  const { key, runId, crashesMax, goesOn, reason, stopped, at } = crash;
+  const row = yield* one(
+    q.build
+      .updateTable('conversations')
+      .set({ crashes: sql<number>`crashes + 1` })
+      .where('key', '=', key)
+      .where('run_id', '=', runId)
+      .where('status', '<>', 'STOPPED')
+      .returning([...heldColumns, 'crashes']),
+  );
+  if (row === undefined) return false;
+  const { crashes, ...held } = row;
+  if (Number(crashes) < crashesMax) yield* tellEvents(q, held as Held, [goesOn]);
+  else yield* moveTo(q, held as Held, { to: 'STOPPED', reason, events: stopped, at });
+  return true;
+});
+
+interface Release extends Run {
+  /** It did not end in good order, so that it still counts as one that did not get on. */
+  readonly crashed?: boolean;
+}
+
+/** Gives the conversation free, once nothing of the run is alive. An end in good order is no failure. */
 export const releaseRun = repeatableWrite(
   'runtime.release',
-  function* (q, { key, runId }: Run): Steps<boolean> {
+  function* (q, { key, runId, crashed = false }: Release): Steps<boolean> {
     const released = yield* one(
       q.build
         .updateTable('conversations')
-        .set({ ...noRun, claims: 0 })
+        .set({ ...noRun, ...(crashed ? {} : { claims: 0 }) })
         .where('key', '=', key)
         .where('run_id', '=', runId)
         .returning('key'),
@@ -331,4 +367,12 @@ export const releaseRun = repeatableWrite(
   },
 );
 
-export const runtimeTransactions = [claimConversation, renewRun, recordRun, titleRun, lookAtRuns, releaseRun];
+export const runtimeTransactions = [
+  claimConversation,
+  renewRun,
+  recordRun,
+  titleRun,
+  lookAtRuns,
+  crashRun,
+  releaseRun,
+];
