@@ -14,7 +14,7 @@ interface Group {
 
 const groups: Readonly<Record<string, Group>> = {
   fast: {
-    files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/fast/**/*.test.ts'],
+    files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/{fast,chaos}/**/*.test.ts'],
     flags: ['--test-isolation=none'],
     minutesMax: 5,
     shards: 2,

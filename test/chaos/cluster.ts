@@ -167,11 +167,10 @@ export async function startCluster(
       awayUntilMs = now();
     },
     allUp: async () => {
-      await until(
-        'every process listens',
-        () => members.every(({ url }) => url() !== undefined),
-        startWithinMs,
-      );
+      const isUp = () => members.every(({ url }) => url() !== undefined);
+      await until('every process listens', isUp, startWithinMs).catch((error: Error) => {
+        throw new Error(`${error.message}; last ended: ${JSON.stringify(exits.at(-1))}`);
+      });
     },
     stop: async () => {
       closing = true;

@@ -9,6 +9,8 @@ import type { Random } from './random.ts';
 
 /** A lease lasts 8 seconds: who sleeps longer has lost its conversations. */
 const pastLeaseMs = { min: 9_000, max: 12_000 };
+/** So late that somebody else has gone on, and just before the client gives the statement up. */
+const lateMs = { min: 9_000, max: 16_000 };
 const hourS = 3_600;
 
 interface Scene {
@@ -166,12 +168,12 @@ const databaseFaults: readonly FaultKind[] = [
   {
     name: 'late-packets',
     weight: 2,
-    needsMs: pastLeaseMs.min,
+    needsMs: lateMs.min,
     aim: ofMember(hasProxy, async (member, scene) => {
       scene.cluster.databaseIsAway(true);
       await holdBytes(
         member as Member & { proxy: PgProxy },
-        scene.random.between(pastLeaseMs.min, pastLeaseMs.max),
+        scene.random.between(lateMs.min, lateMs.max),
         scene,
       );
       scene.cluster.databaseIsAway(false);
@@ -218,12 +220,15 @@ export async function injectFaults(options: FaultOptions): Promise<Fault[]> {
   const done: Fault[] = [];
   const pause = (ms: number) => wait(Math.max(0, Math.min(ms, endMs - now())));
 
+  /** One process alone is given the time to do something between two faults. */
+  const gapMs = options.postgres === undefined ? { min: 500, max: 4_000 } : { min: 200, max: 2_000 };
+
   async function lane(name: string, all: readonly FaultKind[]): Promise<void> {
     const kinds = all.filter((kind) => only === undefined || only.includes(kind.name));
     const random = options.random.fork(name);
     const scene = { ...options, random, pause };
     for (;;) {
-      await pause(random.between(200, 1_500));
+      await pause(random.between(gapMs.min, gapMs.max));
       if (now() >= endMs) return;
       const possible = kinds.filter(({ needsMs }) => now() + needsMs < endMs);
       if (possible.length === 0) return;

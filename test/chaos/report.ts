@@ -7,7 +7,7 @@ const shownMax = 10;
 const operationsShownMax = 8;
 const textMax = 1_200;
 
-function countBy<Item>(items: readonly Item[], name: (item: Item) => string): string {
+export function countBy<Item>(items: readonly Item[], name: (item: Item) => string): string {
   const groups = [...Map.groupBy(items, name)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return groups.map(([key, { length }]) => `${key} ${length}`).join(', ') || 'none';
 }

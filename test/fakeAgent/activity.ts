@@ -19,6 +19,11 @@ const beatMs = 50;
 export const agentId = randomBytes(4).toString('hex');
 let isOn = false;
 
+/** Whether it was asked for. */
+export function isActivityOn(): boolean {
+  return isOn;
+}
+
 function write(kind: ActivityLine['kind'], text?: string): void {
   if (!isOn) return;
   const line: ActivityLine = {

@@ -1,6 +1,6 @@
 // What each line of a prompt makes the fake agent do. A line is a word and its rest; other lines are passed over.
 import { type AgentContext, type ContentBlock, methods, type StopReason } from '@agentclientprotocol/sdk';
-import { notePrompt } from './activity.ts';
+import { isActivityOn, notePrompt } from './activity.ts';
 import { failures } from './failures.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
@@ -49,6 +49,8 @@ export async function runScript(turn: Turn): Promise<StopReason> {
     history: [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } }],
   });
   notePrompt(text);
+  // Every turn leaves a mark in the log, also one that goes on after an interruption.
+  if (isActivityOn()) await tools.work(script, '1 0');
   let known = false;
   for (const line of text.split('\n')) {
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*)$/.exec(line) ?? [];

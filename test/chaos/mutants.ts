@@ -1,0 +1,89 @@
+// Proves the checker: copies of the program, each with one safeguard taken out of its source, must be caught. The
+// product has no switch for this.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { projectDir } from '../support/program.ts';
+
+export interface Mutant {
+  readonly name: string;
+  readonly database: DatabaseKind;
+  readonly seed: number;
+  readonly seconds: number;
+  /** Faults that bring it to light soonest. */
+  readonly faults: readonly string[];
+  readonly file: string;
+  /** Each text must be there, once. */
+  readonly changes: readonly { readonly from: string; readonly to: string }[];
+  /** One of these must be among the violations. */
+  readonly expected: readonly string[];
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'a run that has lost its conversation may still record',
+    database: 'postgres',
+    seed: 1,
+    seconds: 60,
+    faults: ['late-packets'],
+    file: 'src/runtime/store.ts',
+    changes: [
+      {
+        from: ".where('run_id', '=', runId)\n    .where('steps', '<', step)",
+        to: ".where('steps', '<', step)",
+      },
+    ],
+    expected: ['lost-run-wrote'],
+  },
+  {
+    name: 'a repeated Idempotency-Key creates again',
+    database: 'sqlite',
+    seed: 1,
+    seconds: 10,
+    faults: ['kill'],
+    file: 'src/conversations/store.ts',
+    changes: [
+      {
+        from: 'const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);\n      if (found !== undefined) return found;',
+        to: '',
+      },
+    ],
+    expected: ['doubled-creation', 'different-answers'],
+  },
+  {
+    name: 'settings are stored over a newer version',
+    database: 'postgres',
+    seed: 1,
+    seconds: 10,
+    faults: ['kill'],
+    file: 'src/settings/store.ts',
+    changes: [{ from: "    .where('version', '=', expectedVersion)\n", to: '' }],
+    expected: ['settings-version', 'settings-order', 'settings-lost-race'],
+  },
+];
+
+/** Builds the program with the change and returns its main file. Throws where the source is not as expected. */
+export function buildMutant({ name, file, changes }: Mutant): { main: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-mutant-'));
+  cpSync(join(projectDir, 'src'), join(folder, 'src'), { recursive: true });
+  cpSync(join(projectDir, 'package.json'), join(folder, 'package.json'));
+  symlinkSync(join(projectDir, 'node_modules'), join(folder, 'node_modules'));
+  const path = join(folder, file);
+  let source = readFileSync(path, 'utf8');
+  for (const { from, to } of changes) {
+    if (source.split(from).length !== 2)
+      throw new Error(`mutant "${name}": ${file} must hold this text exactly once:\n${from}`);
+    source = source.replace(from, () => to);
+  }
+  writeFileSync(path, source);
+  // In a process of its own: esbuild takes paths from the folder in which it was loaded.
+  const builder = JSON.stringify(new URL('../../buildService.ts', import.meta.url).href);
+  const script = `const { buildService } = await import(${builder}); if (!(await buildService('dist'))) process.exit(1);`;
+  execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
+  return {
+    main: join(folder, 'dist/main.js'),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
