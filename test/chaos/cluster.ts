@@ -23,6 +23,7 @@ const refusedCode = 2;
 export interface Member {
   readonly name: string;
   readonly answersRequests: boolean;
+  readonly runsConversations: boolean;
   readonly proxy: PgProxy | undefined;
   /** Only one process has a clock that can be set. */
   readonly clock: ClockFile | undefined;
@@ -141,6 +142,7 @@ export async function startCluster(
     return {
       name: role.name,
       answersRequests: role.role !== 'worker',
+      runsConversations: role.role !== 'api',
       proxy,
       clock,
       over: keepUp(),

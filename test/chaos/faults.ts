@@ -8,9 +8,9 @@ import type { PgProxy } from './pgProxy.ts';
 import type { Random } from './random.ts';
 
 /** A lease lasts 8 seconds: who sleeps longer has lost its conversations. */
-const pastLeaseMs = { min: 9_000, max: 12_000 };
-/** So late that somebody else has gone on, and just before the client gives the statement up. */
-const lateMs = { min: 9_000, max: 16_000 };
+const pastLeaseMs = { min: 9_000, max: 15_000 };
+/** Around the time at which a write is given up. */
+const lateMs = { min: 7_000, max: 11_000 };
 const hourS = 3_600;
 
 interface Scene {
@@ -75,6 +75,12 @@ async function holdBytes(member: Member & { proxy: PgProxy }, ms: number, { paus
   member.proxy.hold(false);
 }
 
+async function sleep(member: Member, { random, pause }: Scene): Promise<void> {
+  member.pause();
+  await pause(random.between(pastLeaseMs.min, pastLeaseMs.max));
+  member.resume();
+}
+
 const processFaults: readonly FaultKind[] = [
   {
     name: 'kill',
@@ -89,14 +95,16 @@ const processFaults: readonly FaultKind[] = [
     aim: ofMember(isUp, (member) => member.end('SIGTERM')),
   },
   {
-    name: 'pause',
+    name: 'pause-worker',
     weight: 2,
     needsMs: pastLeaseMs.min,
-    aim: ofMember(isUp, async (member, { random, pause }) => {
-      member.pause();
-      await pause(random.between(pastLeaseMs.min, pastLeaseMs.max));
-      member.resume();
-    }),
+    aim: ofMember((member) => member.runsConversations && isUp(member), sleep),
+  },
+  {
+    name: 'pause-api',
+    weight: 1,
+    needsMs: pastLeaseMs.min,
+    aim: ofMember((member) => !member.runsConversations && isUp(member), sleep),
   },
   {
     name: 'clock-step',

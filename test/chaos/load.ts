@@ -108,7 +108,11 @@ function stop({ user, operations }: Client, conversation: string) {
 /** Creates conversations, writes to them and stops most of them. */
 async function converse(client: Client): Promise<void> {
   const { random, isOver, pause } = client;
-  const words = () => `work ${random.between(1, 40)} ${random.between(10, 100)}`;
+  // A third of the turns last longer than a lease.
+  const words = () =>
+    random.chance(0.33)
+      ? `work ${random.between(90, 150)} 100`
+      : `work ${random.between(1, 40)} ${random.between(10, 100)}`;
   while (!isOver()) {
     await pause();
     const id = await create(client, words());

@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
     database: 'postgres',
     seed: 1,
     seconds: 60,
-    faults: ['late-packets'],
+    faults: ['pause-worker'],
     file: 'src/runtime/store.ts',
     changes: [
       {

@@ -1,6 +1,6 @@
 // One agent at a time on a workspace, nothing recorded by a run that has lost its conversation, every acknowledged
 // message given to the agent, and nothing stuck once the faults are over.
-import type { AgentLine, FinalConversation, History, Workspace } from '../history.ts';
+import type { AgentLine, FinalConversation, History, Operation, Workspace } from '../history.ts';
 import type { Findings } from './violation.ts';
 
 const markPattern = /\bagent-([0-9a-f]+)#(\d+)\b/;
@@ -38,7 +38,7 @@ function marksOf({ events }: FinalConversation): { agent: string; number: number
   });
 }
 
-function checkMarks(findings: Findings, conversation: FinalConversation): void {
+function checkMarks(findings: Findings, conversation: FinalConversation, about: readonly Operation[]): void {
   const { user, id } = conversation;
   const ended = new Set<string>();
   let current: string | undefined;
@@ -53,20 +53,22 @@ function checkMarks(findings: Findings, conversation: FinalConversation): void {
       !ended.has(agent),
       'lost-run-wrote',
       () => `event ${event} of ${id} of ${user} is of agent ${agent}, which another had replaced already`,
+      about,
     );
     if (!ended.has(agent))
       findings.expect(
         number === last + 1,
         number > last ? 'agent-event-lost' : 'agent-event-doubled',
         () => `event ${event} of ${id} of ${user}: step ${number} of agent ${agent} follows step ${last}`,
+        about,
       );
     last = number;
   }
 }
 
 /**
- * Messages of the user that the agent must have got. Where its user stopped the conversation, only those that two whole
- * turns followed: the stop may have come before the agent got the last ones.
+ * Messages of the user that the agent must have got. Where the conversation was stopped, only those that two whole turns
+ * followed: the stop may have come before the agent got the last ones.
  */
 function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
   const tokens: { readonly token: string; readonly turnsBefore: number }[] = [];
@@ -84,7 +86,7 @@ function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
       turns += 1;
     }
   }
-  const wasStopped = status === 'STOPPED' && stopCode === 'user';
+  const wasStopped = status === 'STOPPED' && stopCode !== 'idle' && stopCode !== 'finished';
   return tokens
     .filter(({ turnsBefore }) => !wasStopped || turns - turnsBefore >= turnsThatSettle)
     .map(({ token }) => token);
@@ -109,6 +111,7 @@ function checkDelivery(
   findings: Findings,
   conversation: FinalConversation,
   lines: readonly AgentLine[],
+  about: readonly Operation[],
   doubled: string[],
 ): number {
   const prompts = lines.filter(({ kind }) => kind === 'prompt').map(({ text = '' }) => text);
@@ -118,6 +121,7 @@ function checkDelivery(
       prompts.some((prompt) => prompt.includes(token)),
       'undelivered-message',
       () => `the agent of ${conversation.id} of ${conversation.user} never got the message ${token}`,
+      about,
     );
     if (countPlain(prompts, token) > 1) doubled.push(`${conversation.user} ${conversation.id} ${token}`);
   }
@@ -134,20 +138,36 @@ export function isSettled({ status, runId, turnOpen, heard, events }: FinalConve
   return status === 'RUNNING' && !turnOpen && !unheard;
 }
 
-function checkEnd(findings: Findings, conversation: FinalConversation, hasAgent: boolean): void {
+function checkEnd(
+  findings: Findings,
+  conversation: FinalConversation,
+  hasAgent: boolean,
+  about: readonly Operation[],
+): void {
   const { user, id, status, stopCode } = conversation;
   findings.expect(
     isSettled(conversation),
     'stuck-conversation',
     () =>
       `${id} of ${user} is ${status} and does not get on: ${JSON.stringify({ ...conversation, events: undefined })}`,
+    about,
   );
   const ends = hasAgent ? peacefulEnds : [...peacefulEnds, 'agent_missing'];
   findings.expect(
     stopCode === null || ends.includes(stopCode),
     'failed-conversation',
     () => `${id} of ${user} stopped with ${stopCode}: ${conversation.events.at(-1)?.text}`,
+    about,
   );
+}
+
+/** What its user did to each conversation. */
+function operationsByConversation({ operations }: History): Map<string, Operation[]> {
+  const found = operations.filter(({ kind }) => ['create', 'message', 'stop'].includes(kind));
+  return Map.groupBy(found, (one) => {
+    const conversation = one.kind === 'create' ? one.answered : 'conversation' in one ? one.conversation : '';
+    return `${one.user} ${conversation}`;
+  });
 }
 
 export function checkRuns(findings: Findings, history: History): Deliveries {
@@ -156,13 +176,15 @@ export function checkRuns(findings: Findings, history: History): Deliveries {
   const withAgent = new Set(history.users.filter(({ hasAgent }) => hasAgent).map(({ name }) => name));
   const workspaces = new Map(history.workspaces.map((one) => [`${one.user} ${one.conversation}`, one]));
   for (const workspace of history.workspaces) checkOverlaps(findings, workspace);
+  const operations = operationsByConversation(history);
   for (const conversation of history.conversations) {
+    const about = operations.get(`${conversation.user} ${conversation.id}`) ?? [];
     const hasAgent = withAgent.has(conversation.user);
-    checkEnd(findings, conversation, hasAgent);
+    checkEnd(findings, conversation, hasAgent, about);
     if (!hasAgent) continue;
-    checkMarks(findings, conversation);
+    checkMarks(findings, conversation, about);
     const lines = workspaces.get(`${conversation.user} ${conversation.id}`)?.lines ?? [];
-    messages += checkDelivery(findings, conversation, lines, doubled);
+    messages += checkDelivery(findings, conversation, lines, about, doubled);
   }
   return { messages, doubled };
 }

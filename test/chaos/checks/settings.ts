@@ -15,7 +15,7 @@ const isKind =
 function readSince(operation: Operation, { database, faults }: History): number {
   const asleep = (fault: Fault) =>
     fault.target === operation.process &&
-    fault.name === 'pause' &&
+    fault.name.startsWith('pause') &&
     fault.fromMs < operation.endedMs &&
     fault.toMs > operation.invokedMs - staleMs[database];
   const begins = faults.filter(asleep).map(({ fromMs }) => fromMs);
