@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { delimiter } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
+import { type PostgresProxy, startPostgresProxy } from '../support/postgresProxy.ts';
 import { createSite, type Program, type Site } from '../support/process.ts';
 import { fakeAgentPath, writeAgents } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 import { type ClockFile, createClockFile } from './clockFile.ts';
 import type { Exit } from './history.ts';
-import { type PgProxy, startPgProxy } from './pgProxy.ts';
 
 export const ownerKey = 'the-key-of-the-owner';
 const watchMs = 50;
@@ -24,7 +24,7 @@ export interface Member {
   readonly name: string;
   readonly answersRequests: boolean;
   readonly runsConversations: boolean;
-  readonly proxy: PgProxy | undefined;
+  readonly proxy: PostgresProxy | undefined;
   /** Only one process has a clock that can be set. */
   readonly clock: ClockFile | undefined;
   /** Undefined while it does not listen. */
@@ -87,7 +87,11 @@ export async function startCluster(
   let away = false;
   let awayUntilMs = Number.NEGATIVE_INFINITY;
 
-  function begin({ name, role }: Role, proxy: PgProxy | undefined, clock: ClockFile | undefined): Program {
+  function begin(
+    { name, role }: Role,
+    proxy: PostgresProxy | undefined,
+    clock: ClockFile | undefined,
+  ): Program {
     return site.begin({
       env: {
         PATH: `${fakeAgentPath()}${delimiter}${process.env['PATH']}`,
@@ -106,8 +110,7 @@ export async function startCluster(
 
   async function open(role: Role): Promise<Member & { over: Promise<void> }> {
     const { databaseUrl } = site.place;
-    const proxy = databaseUrl === undefined ? undefined : await startPgProxy(databaseUrl);
-    if (proxy !== undefined) t.after(() => proxy.close());
+    const proxy = databaseUrl === undefined ? undefined : await startPostgresProxy(databaseUrl, t);
     const clock = steered[kind].includes(role.name) ? createClockFile(site.createDir()) : undefined;
     let program = begin(role, proxy, clock);
     let cause: string | undefined;

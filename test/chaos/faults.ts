@@ -1,10 +1,10 @@
 // Everything that is done to the processes and their database, one fault after the other, chosen by the seed.
 import { setTimeout as wait } from 'node:timers/promises';
 import { withPostgres } from '../support/databases.ts';
+import type { Rule } from '../support/postgresProxy.ts';
 import type { PostgresServer } from '../support/postgresServer.ts';
 import type { Cluster, Member } from './cluster.ts';
 import type { Fault } from './history.ts';
-import type { PgProxy } from './pgProxy.ts';
 import type { Random } from './random.ts';
 
 /** A lease lasts 8 seconds: who sleeps longer has lost its conversations. */
@@ -43,7 +43,32 @@ function ofMember(
 }
 
 const isUp = (member: Member) => member.url() !== undefined;
-const hasProxy = (member: Member): member is Member & { proxy: PgProxy } => member.proxy !== undefined;
+/** The way of one process to its database, which goes by this rule for a while. */
+function ofConnections(
+  times: { readonly min: number; readonly max: number },
+  createRule: (random: Random) => Rule,
+): FaultKind['aim'] {
+  return ofMember(
+    ({ proxy }) => proxy !== undefined,
+    async ({ proxy }, { cluster, random, pause }) => {
+      cluster.databaseIsAway(true);
+      proxy?.rule(createRule(random));
+      await pause(random.between(times.min, times.max));
+      proxy?.release();
+      cluster.databaseIsAway(false);
+    },
+  );
+}
+
+/** COMMIT reaches the database, so many times, and its answer is lost. */
+function loseCommitAnswers(count: number): Rule {
+  let left = count;
+  return ({ name, text }) => {
+    if (name !== 'Query' || left === 0 || !/(^|;)\s*commit\s*$/i.test(text)) return 'pass';
+    left -= 1;
+    return 'cutAfter';
+  };
+}
 
 function ofDatabase(run: (server: PostgresServer, scene: Scene) => Promise<void>): FaultKind['aim'] {
   return (scene) => {
@@ -67,12 +92,6 @@ function ofDatabase(run: (server: PostgresServer, scene: Scene) => Promise<void>
 function administer({ url }: PostgresServer, sql: string): Promise<unknown> {
   const options = encodeURIComponent('-c default_transaction_read_only=off');
   return withPostgres(`${url}/postgres?options=${options}`, (client) => client.query(sql));
-}
-
-async function holdBytes(member: Member & { proxy: PgProxy }, ms: number, { pause }: Scene): Promise<void> {
-  member.proxy.hold(true);
-  await pause(ms);
-  member.proxy.hold(false);
 }
 
 async function sleep(member: Member, { random, pause }: Scene): Promise<void> {
@@ -164,41 +183,19 @@ const databaseFaults: readonly FaultKind[] = [
     name: 'unreachable',
     weight: 2,
     needsMs: 1_000,
-    aim: ofMember(hasProxy, async (member, scene) => {
-      const { proxy } = member as Member & { proxy: PgProxy };
-      scene.cluster.databaseIsAway(true);
-      proxy.refuse(true);
-      await scene.pause(scene.random.between(500, 4_000));
-      proxy.refuse(false);
-      scene.cluster.databaseIsAway(false);
-    }),
+    aim: ofConnections({ min: 500, max: 4_000 }, () => () => 'cut'),
   },
   {
     name: 'late-packets',
     weight: 2,
     needsMs: lateMs.min,
-    aim: ofMember(hasProxy, async (member, scene) => {
-      scene.cluster.databaseIsAway(true);
-      await holdBytes(
-        member as Member & { proxy: PgProxy },
-        scene.random.between(lateMs.min, lateMs.max),
-        scene,
-      );
-      scene.cluster.databaseIsAway(false);
-    }),
+    aim: ofConnections(lateMs, () => () => 'hold'),
   },
   {
     name: 'lost-commit-answer',
     weight: 4,
     needsMs: 0,
-    aim: ofMember(hasProxy, async (member, { cluster, random, pause }) => {
-      const { proxy } = member as Member & { proxy: PgProxy };
-      cluster.databaseIsAway(true);
-      proxy.cutAfterCommits(random.between(1, 5));
-      await pause(random.between(300, 1_000));
-      proxy.cutAfterCommits(0);
-      cluster.databaseIsAway(false);
-    }),
+    aim: ofConnections({ min: 300, max: 1_000 }, (random) => loseCommitAnswers(random.between(1, 5))),
   },
 ];
 

@@ -6,8 +6,8 @@ import type { Random } from './random.ts';
 
 /** After so long a client gives up, and cannot know what became of its request. */
 const patienceMs = 10_000;
-/** Refusals that leave open whether the request was carried out. */
-const undecidedCodes = new Set(['outcome_unknown', 'database_unavailable']);
+/** The one refusal that leaves open whether the request was carried out. */
+const undecidedCode = 'outcome_unknown';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -66,7 +66,7 @@ async function send(url: string, { key }: User, { method, path, json, headers }:
 function outcomeOf({ status, body }: Reply): Outcome {
   if (status === null || status === 500) return 'unknown';
   if (status < 400) return 'ok';
-  return undecidedCodes.has(String(body?.code)) ? 'unknown' : 'fail';
+  return body?.code === undecidedCode ? 'unknown' : 'fail';
 }
 
 export function createOperations(cluster: Cluster, random: Random, now: () => number): Operations {

@@ -35,6 +35,7 @@ function createDirection(target: Socket, isSplit: () => boolean) {
   let joined: Buffer[] = [];
   let pumping = false;
   let held = false;
+  let ending = false;
 
   async function pump(): Promise<void> {
     if (pumping) return;
@@ -49,10 +50,11 @@ function createDirection(target: Socket, isSplit: () => boolean) {
         }
     }
     pumping = false;
+    if (ending && !held) target.end();
   }
 
   function flush(): void {
-    waiting.push(Buffer.concat(joined));
+    if (joined.length > 0) waiting.push(Buffer.concat(joined));
     joined = [];
     void pump();
   }
@@ -69,9 +71,10 @@ function createDirection(target: Socket, isSplit: () => boolean) {
       joined.push(bytes);
       if (verdict !== 'join') flush();
     },
+    /** Once everything is delivered, also what is held now. */
     end: () => {
-      if (joined.length > 0) flush();
-      if (!held) target.end();
+      ending = true;
+      flush();
     },
   };
 }
@@ -106,10 +109,8 @@ export async function startPostgresProxy(
       }
     });
     from.on('end', direction.end);
-    from.on('close', () => {
-      directions.delete(direction);
-      direction.end();
-    });
+    from.on('close', direction.end);
+    to.on('close', () => directions.delete(direction));
   }
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
