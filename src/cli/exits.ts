@@ -75,6 +75,7 @@ const failures: ReadonlySet<StopCode> = new Set([
   'no_sandbox',
   'workspace_error',
   'start_timeout',
+  'unconfirmed_action',
 ]);
 
 export function exitOfStop(code: StopCode): number {

@@ -10,6 +10,7 @@ import { eventPlaces } from './migrations/0007-event-places.ts';
 import { conversationAgent } from './migrations/0008-conversation-agent.ts';
 import { said } from './migrations/0009-said.ts';
 import { runCrashes } from './migrations/0010-run-crashes.ts';
+import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   conversationAgent,
   said,
   runCrashes,
+  alwaysAllowed,
 ];
 
 const advisoryLock = 7_265_108;

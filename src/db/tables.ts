@@ -60,6 +60,8 @@ export interface Tables {
     agent: string | null;
     /** The agent's own name for the session, by which it can be resumed. */
     agent_session: string | null;
+    /** JSON: kinds of tools that the user has always allowed. */
+    always_allowed: string | null;
     /** The machine that has the workspace. */
     workspace_node: string | null;
     /** Events of the user below this one were given to the agent. */

@@ -56,6 +56,7 @@ export const stopReasons = {
   no_sandbox: 'There is no sandbox to run it in.',
   workspace_error: 'Its workspace could not be made ready.',
   start_timeout: 'It did not start in time.',
+  unconfirmed_action: 'The agent acted without approval, although confirmation_mode is on.',
   shutdown: 'The service was shut down.',
 } as const;
 export type StopCode = keyof typeof stopReasons;

@@ -9,6 +9,7 @@ import { openStream } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
 import type { NewEvent } from '../events/shapes.ts';
 import { createEventMapper } from './acp/events.ts';
+import { createActionGuard } from './actionGuard.ts';
 import { createConfirming } from './confirming.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
@@ -123,8 +124,10 @@ describe('a question of an agent', () => {
       confirming.answer({ id: 9, action: 'change_agent_state', args });
       return 7;
     };
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
     const confirming = createConfirming({
-      policy: () => ({ confirmationMode: true, securityAnalyzer: null, forced: false }),
+      policy,
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
       recorder: createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch }),
       mapper: createEventMapper(),
     });
@@ -144,7 +147,12 @@ describe('a question of an agent', () => {
     };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
-    const confirming = createConfirming({ policy, recorder, mapper: createEventMapper() });
+    const confirming = createConfirming({
+      policy,
+      recorder,
+      mapper: createEventMapper(),
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+    });
     const options = [
       { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
       { optionId: 'no', name: 'No', kind: 'reject_once' },
@@ -170,7 +178,7 @@ describe('a question of an agent', () => {
     const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
     const args = ['--modes', 'free,careful'];
     const programs = [{ command: 'parley-fake-agent', args, env: {}, modes }];
-    const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', programs }];
+    const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', asks: 'all', programs }];
     writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
     const runs = await startAsking(t, { place });
     assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode careful']);
@@ -265,7 +273,12 @@ describe('a question of an agent', () => {
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: 'some', forced: false });
     const mapper = createEventMapper();
-    const { onPermission } = createConfirming({ policy, recorder, mapper });
+    const { onPermission } = createConfirming({
+      policy,
+      recorder,
+      mapper,
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+    });
     mapper.take({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'execute', title: 'rm a' });
     const calls = [
       { toolCallId: '1', kind: 'read', title: 'rm a' },

@@ -5,6 +5,7 @@ import type { EventMapper } from './acp/events.ts';
 import { chooseAnswer, decide, highestRisk, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
 import { commandIn, type Risk } from './acp/toolCall.ts';
+import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -19,6 +20,7 @@ interface ConfirmingOptions {
   readonly policy: () => Policy;
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
+  readonly guard: ActionGuard;
 }
 
 export interface Confirming {
@@ -31,7 +33,18 @@ function unshown(fault: string): string {
   return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
 }
 
-export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions): Confirming {
+/** What the agent was told, which is not all that the user said where it offers less. */
+function outcomeOf(
+  { options }: PermissionRequest,
+  decision: Decision,
+  answer: PermissionAnswer,
+): AskedOutcome {
+  if (decision === 'reject' || answer === 'cancelled') return 'refused';
+  const chosen = options.find(({ optionId }) => optionId === answer.optionId);
+  return decision === 'allow_always' && chosen?.kind === 'allow_always' ? 'allowed_always' : 'allowed';
+}
+
+export function createConfirming({ policy, recorder, mapper, guard }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
   /** Where it was read before its question was known to be in the log, it is not lost. */
   let lastAnswer: UserEvent | undefined;
@@ -64,6 +77,7 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
     if (signal.aborted) return 'cancelled';
     const approval = mapper.approval(request.toolCall);
     if ('fault' in approval) {
+      guard.answer(request.toolCall, 'refused', riskOfCall(request));
       await recorder.add([notice(unshown(approval.fault))]);
       return chooseAnswer(request, 'reject');
     }
@@ -79,14 +93,24 @@ export function createConfirming({ policy, recorder, mapper }: ConfirmingOptions
       return 'cancelled';
     }
     const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
-    await recorder.step({ events: [agentStateChanged(state), agentStateChanged('running')] });
-    return chooseAnswer(request, decision);
+    const answer = chooseAnswer(request, decision);
+    const outcome = outcomeOf(request, decision, answer);
+    guard.answer(request.toolCall, outcome, riskOfCall(request));
+    await recorder.step({
+      events: [agentStateChanged(state), agentStateChanged('running')],
+      ...(outcome === 'allowed_always'
+        ? { progress: { always_allowed: JSON.stringify(guard.alwaysAllowed()) } }
+        : {}),
+    });
+    return answer;
   }
 
   return {
     onPermission: async (request, signal) => {
+      guard.ask(request.toolCall);
       const risk = riskOfCall(request);
       if (decide(policy(), risk) === 'allow') {
+        guard.answer(request.toolCall, 'allowed', risk);
         await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
         return chooseAnswer(request, 'allow');
       }

@@ -1,5 +1,5 @@
-// Standing instructions for agents that read them from a file in their home. It is written inside the cell: what an
-// agent left there may be a link to anywhere.
+// Files that agents read in their home, such as standing instructions. They are written inside the sandbox: what an agent
+// left there may be a link to anywhere.
 import { preamble } from './acp/prompt.ts';
 import type { RunInputs } from './inputs.ts';
 import { RunEnd } from './runEnd.ts';
@@ -24,7 +24,7 @@ export function instructionsOf({ instructions, settings }: RunInputs): string {
 }
 
 /** `file` is relative to the home. Without a text, one that was there goes: nobody but us writes it. */
-export async function writeInstructions(cell: OpenCell, file: string, text: string): Promise<void> {
+export async function writeHomeFile(cell: OpenCell, file: string, text: string): Promise<void> {
   const { home } = cell.inside;
   const { code, bound } = await runToEnd(
     cell,
@@ -37,5 +37,5 @@ export async function writeInstructions(cell: OpenCell, file: string, text: stri
     { ...bounds, input: `${text}\n` },
   );
   if (code !== 0 || bound !== undefined)
-    throw new RunEnd('workspace_error', 'The instructions for the agent could not be written to its home.');
+    throw new RunEnd('workspace_error', `The file ${file} could not be written to the home of the agent.`);
 }

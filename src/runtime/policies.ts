@@ -19,15 +19,16 @@ export interface Policies {
 }
 
 const notYet =
-  'confirmation_mode is on now. This agent was started without it, and may not ask before it is started again: stop the conversation, and send a message.';
+  'confirmation_mode is on now, but this agent was started without it. If it does something without asking, it is stopped; a message then starts it again, and it asks.';
+
+export function policyOf(settings: FullSettings, forced: boolean): Policy {
+  const { confirmation_mode: confirms, security_analyzer: analyzer } = settings;
+  return { confirmationMode: confirms === true, securityAnalyzer: analyzer, forced };
+}
 
 export function createPolicies({ inputs, place, recorder }: PoliciesOptions): Policies {
   const { confirmAlways: forced, agent } = place;
-  const toPolicy = ({ confirmation_mode: confirms, security_analyzer: analyzer }: FullSettings): Policy => ({
-    confirmationMode: confirms === true,
-    securityAnalyzer: analyzer,
-    forced,
-  });
+  const toPolicy = (settings: FullSettings) => policyOf(settings, forced);
   const first = toPolicy(inputs.settings);
   let policy = first;
   return {

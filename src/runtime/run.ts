@@ -4,6 +4,8 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
+import type { SessionUpdate } from './acp/update.ts';
+import { type ActionGuard, createActionGuard } from './actionGuard.ts';
 import { createConfirming } from './confirming.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf } from './instructions.ts';
@@ -56,6 +58,18 @@ function legacy({ question, workspace_node: node }: ClaimedConversation, nodeId:
   ];
 }
 
+function alwaysAllowedOf({ always_allowed: stored }: ClaimedConversation): string[] {
+  return stored === null ? [] : (JSON.parse(stored) as string[]);
+}
+
+/** What it throws ends the agent. */
+function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
+  const { sessionUpdate: kind } = update;
+  if (kind !== 'tool_call' && kind !== 'tool_call_update') return;
+  const end = guard.take(update);
+  if (end !== undefined) throw end;
+}
+
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
   const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
@@ -64,7 +78,13 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const mode = policies.now().confirmationMode || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
   const mapper = createEventMapper({ mask: scene.masking.text, mcpServers: serverNames });
-  const confirming = createConfirming({ policy: policies.now, recorder, mapper });
+  const guard = createActionGuard({
+    policy: policies.now,
+    always: alwaysAllowedOf(conversation),
+    onUnasked: (end) => agent.end(end),
+  });
+  scene.signal.addEventListener('abort', guard.close, { once: true });
+  const confirming = createConfirming({ policy: policies.now, recorder, mapper, guard });
   const mask = scene.masking.text;
   const { onBackgroundError: onError } = parts;
   const titles = createTitles({ database, conversation, runId: scene.runId, mask, onError });
@@ -75,10 +95,12 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     mode,
     isNewHome: conversation.agent_session === null,
     initializeMs,
-    onUpdate: (update) => {
+    onUpdate: async (update) => {
       titles.take(update);
-      return recorder.add(mapper.take(update));
+      await recorder.add(mapper.take(update));
+      guardUpdate(guard, update);
     },
+    onOtherUpdate: (update) => guardUpdate(guard, update),
     onPermission: confirming.onPermission,
     onNotice: (sentence) => watch(() => recorder.add([notice(sentence)])),
   });

@@ -2,6 +2,7 @@
 import { errorEvent } from '../events/shapes.ts';
 import type { ModelLimit } from '../gateway/meter.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
+import { decide, type Policy } from './acp/permissions.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
 import type { Bodies } from './bridge/bodies.ts';
@@ -11,6 +12,7 @@ import type { GitHandler } from './bridge/git.ts';
 import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
 import type { RunLimits } from './modelLimits.ts';
+import { policyOf } from './policies.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
 import type { RunFaults } from './runFaults.ts';
@@ -104,6 +106,25 @@ async function chooseSandbox({ sandboxes }: PlaceParts, { id, name }: Profile): 
   return choice;
 }
 
+/** Throws where the user wants to be asked, and the agent is not known to ask. */
+function refuseSilentAgent({ id, name, asks }: Profile, policy: Policy): void {
+  const needed = (['medium', 'high'] as const).filter((risk) => decide(policy, risk) === 'ask');
+  if (needed.length === 0 || asks === 'all' || (asks === 'commands' && !needed.includes('medium'))) return;
+  const why = {
+    nothing: `${name} does not ask before it acts`,
+    commands: `${name} asks before it runs commands, but not before it changes files`,
+    unknown: `Nobody has said whether ${name} asks before it acts`,
+  }[asks ?? 'unknown'];
+  const remedy =
+    asks === undefined
+      ? `Try it with "parley agents test ${id} --confirm"; the operator can then write "asks" into its profile. `
+      : '';
+  throw new RunEnd(
+    'unconfirmed_action',
+    `${why}, so it is not started while confirmation_mode is on. ${remedy}Turn confirmation_mode off, or start a conversation with another agent.`,
+  );
+}
+
 function chooseImage({ images }: PlaceParts, { settings }: RunInputs): string | null {
   const asked = settings.sandbox_runtime_container_image;
   if (asked === null || asked === '') return null;
@@ -190,6 +211,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
   const { runId, conversation, inputs, faults, signal } = scene;
   const agent = await chooseRunAgent(parts, scene);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
+  refuseSilentAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
   const image = chooseImage(parts, inputs);
   const remote = findRunRemote(parts, scene);
   const { key, user_id: userId, id } = conversation;

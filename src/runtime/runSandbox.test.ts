@@ -51,7 +51,7 @@ describe('a run without a sandbox', () => {
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
     const programs = [{ command: 'parley-fake-agent', args: [], env: {} }];
-    const agents = [{ id: 'builtin', name: 'Built in', protocol: 'openai-chat', programs }];
+    const agents = [{ id: 'builtin', name: 'Built in', protocol: 'openai-chat', asks: 'all', programs }];
     writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
     const settings = { agent: null, confirmation_mode: false };
     const runs = await startRuns({ place, sandbox: 'auto', settings }, t);

@@ -3,14 +3,14 @@ import { plainModelName } from '../gateway/providers.ts';
 import { type Agent, type AgentOptions, openAgent } from './acp/agent.ts';
 import { toMcpServers } from './acp/mcpServers.ts';
 import type { OpenedSession } from './acp/session.ts';
-import { type AskMode, launchOf, sessionOf } from './agents/launch.ts';
+import { type AskMode, homeFilesOf, launchOf, sessionOf } from './agents/launch.ts';
 import { ownToolsName } from './bridge/toolServer.ts';
 import type { RunInputs } from './inputs.ts';
-import { instructionsOf, writeInstructions } from './instructions.ts';
+import { instructionsOf, writeHomeFile } from './instructions.ts';
 import { RunEnd } from './runEnd.ts';
 import type { RunPlace } from './runPlace.ts';
 
-type Listeners = Pick<AgentOptions, 'onUpdate' | 'onPermission' | 'onNotice'>;
+type Listeners = Pick<AgentOptions, 'onUpdate' | 'onOtherUpdate' | 'onPermission' | 'onNotice'>;
 
 interface AgentStart extends Listeners {
   readonly place: RunPlace;
@@ -36,7 +36,9 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
   });
   const text = instructionsOf(inputs);
   if (profile.instructions !== undefined && (text !== '' || !isNewHome))
-    await writeInstructions(cell, profile.instructions, text);
+    await writeHomeFile(cell, profile.instructions, text);
+  for (const [file, content] of homeFilesOf(found, mode))
+    if (content !== '' || !isNewHome) await writeHomeFile(cell, file, content);
   const program = await cell.enter({ ...launch, env: { ...environment, ...launch.env } }).catch(toEnd);
   const { auth } = found.program;
   return openAgent({

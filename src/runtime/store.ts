@@ -48,6 +48,8 @@ export interface ClaimedConversation {
   /** The id of the agent that it keeps; null: it has had no session yet. */
   readonly agent: string | null;
   readonly agent_session: string | null;
+  /** JSON: kinds of tools that the user has always allowed. */
+  readonly always_allowed: string | null;
   readonly workspace_node: string | null;
   readonly heard: number;
   readonly turn_open: number;
@@ -70,6 +72,7 @@ const claimedColumns = [
   'git_provider',
   'agent',
   'agent_session',
+  'always_allowed',
   'workspace_node',
   'heard',
   'turn_open',
@@ -190,6 +193,7 @@ export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run 
 export interface RunProgress {
   readonly agent?: string;
   readonly agent_session?: string;
+  readonly always_allowed?: string;
   readonly workspace_node?: string;
   readonly heard?: number;
   readonly turn_open?: 0 | 1;

@@ -40,7 +40,10 @@ interface TalkOptions {
 
 /** Why a dead agent stops its conversation. */
 export function agentEnd(error: AgentError): RunEnd {
-  return new RunEnd('agent_error', error.message, error.details);
+  // Some reasons are ours: the agent was ended for them.
+  return error.cause instanceof RunEnd
+    ? error.cause
+    : new RunEnd('agent_error', error.message, error.details);
 }
 
 /** Returns when the signal is aborted; throws RunEnd where the agent is gone. */

@@ -1,6 +1,7 @@
 // What each line of a prompt makes the fake agent do. A line is a word and its rest; other lines are passed over.
 import { type AgentContext, type ContentBlock, methods, type StopReason } from '@agentclientprotocol/sdk';
 import { isActivityOn, notePrompt } from './activity.ts';
+import { approvals } from './approvals.ts';
 import { failures } from './failures.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
@@ -25,7 +26,13 @@ export interface Script extends Turn {
 /** Awaited. Whoever returns `refusal` ends the turn. */
 export type Command = (script: Script, rest: string) => unknown;
 
-const commands: Readonly<Record<string, Command>> = { ...talk, ...tools, ...toolServers, ...failures };
+const commands: Readonly<Record<string, Command>> = {
+  ...approvals,
+  ...talk,
+  ...tools,
+  ...toolServers,
+  ...failures,
+};
 
 /** `{env:NAME}` in a line stands for the value of a variable. */
 function expand(line: string): string {

@@ -41,6 +41,7 @@ export function writeAgents(dataDir: string, flags: readonly string[] = []): voi
     id,
     name: id,
     protocol: 'openai-chat',
+    asks: 'all',
     programs: [{ command, args, env: {} }],
   });
   const agents = [

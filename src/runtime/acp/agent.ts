@@ -18,6 +18,8 @@ export interface AgentOptions {
   readonly initializeMs: number;
   /** Awaited before the next one is read. What it throws ends the agent. */
   onUpdate(update: SessionUpdate): void | Promise<void>;
+  /** An update of a session that we did not open: of an agent within the agent, say. What it throws ends the agent. */
+  onOtherUpdate?(update: SessionUpdate): void;
   /** What it throws ends the agent. */
   readonly onPermission: AnswerPermission;
   /** A sentence for people, of something odd that harms nothing. */
@@ -47,6 +49,8 @@ export interface Agent {
   prompt(blocks: readonly ContentBlock[]): Promise<TurnEnd>;
   /** Asks it to end its turn, and answers what it has asked. `prompt` then settles, if the agent heeds it. */
   cancel(): Promise<void>;
+  /** Ends its program. What waits for it is rejected with an AgentError that has this as its cause. */
+  end(reason: Error): void;
   /** Settles when it has ended, with the reason. Never rejects. */
   readonly closed: Promise<AgentError>;
 }
@@ -68,6 +72,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
     onNotification: (method, { sessionId, update }) => {
       if (method !== 'session/update' || session.muted || !isUpdate(update)) return;
       if (session.id === undefined || session.id === sessionId) return onUpdate(update);
+      options.onOtherUpdate?.(update);
     },
     onRequest: async (method, params) => {
       if (method === 'session/request_permission') return questions.ask(params);
@@ -86,6 +91,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
   return {
     capabilities,
     closed,
+    end: peer.giveUp,
     openSession: (wanted) => open({ ...wanted, cwd, capabilities }, ask, session),
     prompt: createPrompt(peer, session),
     cancel: async () => {

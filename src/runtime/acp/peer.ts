@@ -51,6 +51,8 @@ export interface Peer {
   notify(method: string, params: Params): void;
   /** Rejects whatever waits for an answer, and takes nothing in any more. */
   close(reason: AgentError): void;
+  /** Ends the connection for a reason of ours. */
+  giveUp(error: Error): void;
   /** Settles when there is nothing more to read: with an error where the reading had to be given up. */
   readonly done: Promise<AgentError | undefined>;
 }
@@ -198,6 +200,7 @@ export function createPeer(options: PeerOptions): Peer {
       if (ended === undefined) send({ method, params }).catch(giveUp);
     },
     close,
+    giveUp,
     done: Promise.race([read.then(() => ended), gaveUp.promise]),
   };
 }

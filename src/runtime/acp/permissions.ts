@@ -25,7 +25,7 @@ export function highestRisk(known: readonly Risk[]): Risk {
   );
 }
 
-function isAbove(one: Risk, other: Risk): boolean {
+export function isAbove(one: Risk, other: Risk): boolean {
   return one !== other && (one === 'high' || other === 'low');
 }
 

@@ -86,7 +86,7 @@ function outputOf({ content, rawOutput }: Params): string | undefined {
 }
 
 /** Agents tell it under different names. */
-function exitCodeOf({ rawOutput }: Params): number | undefined {
+export function exitCodeOf({ rawOutput }: Params): number | undefined {
   const raw = isObject(rawOutput) ? rawOutput : {};
   const metadata = isObject(raw['metadata']) ? raw['metadata'] : {};
   const told = [raw['exitCode'], raw['exit_code'], metadata['exit'], metadata['exit_code']];

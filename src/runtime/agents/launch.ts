@@ -33,6 +33,14 @@ export function sessionOf(
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
+/** Files for its home by their path; those of the other mode have no text, and must not be there. */
+export function homeFilesOf({ program }: Found, mode: AskMode): ReadonlyMap<string, string> {
+  const { ask = {}, auto = {} } = program.modes ?? {};
+  const names = [ask, auto].flatMap(({ files = {} }) => Object.keys(files));
+  const wanted = (mode === 'ask' ? ask : auto).files ?? {};
+  return new Map(names.map((name) => [name, wanted[name] ?? '']));
+}
+
 export function launchOf(profile: Profile, found: Found, given: LaunchValues): Launch {
   const { mode, condenses = false, ...texts } = given;
   const { protocol } = profile;

@@ -13,7 +13,10 @@ const programsMax = 10;
 const argsMax = 100;
 const envMax = 100;
 const textMax = 10_000;
+const filesMax = 20;
 const only = { additionalProperties: false };
+/** Relative, and not out of it again. */
+const homePath = '^(?!/)(?!.*(^|/)\\.\\.(/|$)).+$';
 
 const Text = Type.String({ minLength: 1, maxLength: textMax });
 const ModeId = Type.String({ minLength: 1, maxLength: 200 });
@@ -33,6 +36,13 @@ const Mode = Type.Object(
     /** Added to those of the program. */
     args: Type.Optional(Args),
     env: Type.Optional(Env),
+    /** Files that must lie in its home, with their text. In the other mode they are removed. */
+    files: Type.Optional(
+      Type.Record(Type.String({ pattern: homePath, maxLength: 200 }), Type.String({ maxLength: textMax }), {
+        maxProperties: filesMax,
+        ...only,
+      }),
+    ),
     /** Sent as `_meta` when a session is opened, as it is. */
     meta: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
@@ -73,9 +83,9 @@ const Profile = Type.Object(
     protocol: Type.Enum([...protocols, 'any']),
     programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
     /** A file under its home that it reads as standing instructions. Absent: they go before the first prompt. */
-    instructions: Type.Optional(
-      Type.String({ pattern: '^(?!/)(?!.*(^|/)\\.\\.(/|$)).+$', maxLength: textMax }),
-    ),
+    instructions: Type.Optional(Type.String({ pattern: homePath, maxLength: textMax })),
+    /** What it asks approval for in the mode `ask`, whatever a repository says. Absent: nobody knows. */
+    asks: Type.Optional(Type.Enum(['all', 'commands', 'nothing'])),
     /** What it must be able to read beside its own program. */
     readable: Type.Optional(
       Type.Array(Type.String({ pattern: '^/', maxLength: textMax }), { maxItems: 100 }),
