@@ -15,6 +15,7 @@ import { measurePage } from './page.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
 import { measureRuns } from './runs.ts';
+import { measureSettingsWrites } from './settingsWrites.ts';
 import { measureStartup } from './startup.ts';
 import { measureStore } from './store.ts';
 import { measureStreams } from './streams.ts';
@@ -30,6 +31,7 @@ const parts: readonly Part[] = [
   { name: 'settings', needsPostgres: false, measure: measureSettings },
   { name: 'conversations', needsPostgres: true, measure: measureConversations },
   { name: 'store', needsPostgres: true, measure: measureStore },
+  { name: 'settings-writes', needsPostgres: true, measure: measureSettingsWrites },
   { name: 'append', needsPostgres: true, measure: measureAppend },
   { name: 'streams', needsPostgres: false, measure: measureStreams },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },

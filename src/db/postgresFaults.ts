@@ -1,6 +1,7 @@
 // What a failure on PostgreSQL means: whether anything can have been stored, and what callers are told.
 import pg from 'pg';
 import { AppError } from '../errors.ts';
+import { outcomeUnknown, tooLate } from './outcomes.ts';
 
 /** The answer to a COMMIT was lost: it may have been carried out, now or in a moment. */
 export class CommitUnknown extends Error {
@@ -103,21 +104,4 @@ export function describeFault(error: unknown): unknown {
         cause: error instanceof ConnectFailed ? error.cause : error,
       });
   }
-}
-
-/** For a write that was not carried out because it took too long. */
-export function tooLate(cause?: unknown): AppError {
-  return new AppError('overloaded', 'This took too long, and nothing was stored; try again.', {
-    retryAfterS: 1,
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
-/** Without Retry-After: whether it may be sent again is for the caller to decide. */
-export function outcomeUnknown(cause: unknown): AppError {
-  return new AppError(
-    'outcome_unknown',
-    'The database did not confirm the change: it may or may not have been stored. Check before you send it again.',
-    { cause },
-  );
 }

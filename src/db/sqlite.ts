@@ -4,10 +4,11 @@ import { Worker } from 'node:worker_threads';
 import { AppError, RefusalError } from '../errors.ts';
 import { programFile } from '../program.ts';
 import { newerDatabaseMessage } from './migrate.ts';
+import { outcomeUnknown, tooLate } from './outcomes.ts';
 import { createSqliteQueries } from './queries.ts';
-import { createSqliteDriver } from './sqliteDriver.ts';
+import { createSqliteDriver, monotonicMs } from './sqliteDriver.ts';
 import type { Answers, Call, Failure, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
-import type { Database, Transaction } from './transaction.ts';
+import type { Database, RunOptions, Transaction } from './transaction.ts';
 
 /** Calls that may wait for the thread; above it callers are told to come back. */
 const pendingWritesMax = 8_192;
@@ -38,6 +39,7 @@ const unavailableCodes = new Set([5, 8, 10, 13, 14]);
 
 function asError(error: Failure | (Error & { errcode?: number })): Error {
   const { message, errcode } = error;
+  if ('isLate' in error && error.isLate) return tooLate();
   const cause = error instanceof Error ? error : new Error(message);
   // The low byte of an extended result code is the primary one.
   if (errcode === undefined || !unavailableCodes.has(errcode & 0xff)) return cause;
@@ -104,7 +106,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     });
     started.reject(error);
     if (!running) return;
-    for (const caller of [...inFlight.flat(), ...callers]) caller.reject(dead);
+    // The thread may have committed those that it had.
+    for (const caller of inFlight.flat()) caller.reject(outcomeUnknown(error));
+    for (const caller of callers) caller.reject(dead);
     inFlight.length = 0;
     calls = [];
     callers = [];
@@ -122,7 +126,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   thread.on('error', die);
   thread.on('exit', () => die(new Error('the SQLite thread ended')));
 
-  function write(name: string, input: unknown): Promise<unknown> {
+  function write(name: string, input: unknown, deadline: number | undefined): Promise<unknown> {
     if (pending >= pendingWritesMax) {
       return Promise.reject(
         new AppError('overloaded', 'Too many writes are waiting; try again in a moment.', { retryAfterS: 1 }),
@@ -131,7 +135,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     return new Promise((resolve, reject) => {
       pending += 1;
       callers.push({ resolve, reject });
-      calls.push({ name, input });
+      calls.push(
+        deadline === undefined
+          ? { name, input }
+          : { name, input, dueAt: monotonicMs() + deadline - performance.now() },
+      );
       if (calls.length === 1) setImmediate(flush);
       else if (calls.length === groupEager) flush();
     });
@@ -176,10 +184,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     kind: 'sqlite',
     ready,
     // Not async: every creation would pay for it.
-    run: <In, Out>(transaction: Transaction<In, Out>, input: In) => {
+    run: <In, Out>(transaction: Transaction<In, Out>, input: In, options: RunOptions = {}) => {
       if (dead !== undefined) return Promise.reject(dead);
       if (closing !== undefined) return Promise.reject(shuttingDown());
-      if (transaction.access === 'write') return write(transaction.name, input) as Promise<Out>;
+      if (transaction.access === 'write')
+        return write(transaction.name, input, options.deadline) as Promise<Out>;
       try {
         return Promise.resolve(read(transaction, input));
       } catch (error) {

@@ -4,6 +4,11 @@ import type { Steps } from './transaction.ts';
 
 const statementsMax = 512;
 
+/** A clock that nobody sets, the same in every thread. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}
+
 export interface SqliteDriver {
   /** One that gives rows. */
   statement(text: string): StatementSync;

@@ -6,7 +6,7 @@ import { settleMemorySoon } from '../memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createCheckpoints, forcedFrames } from './sqliteCheckpoints.ts';
-import { createSqliteDriver } from './sqliteDriver.ts';
+import { createSqliteDriver, monotonicMs } from './sqliteDriver.ts';
 import type { AnyTransaction } from './transaction.ts';
 
 export interface ThreadInput {
@@ -18,12 +18,18 @@ export interface ThreadInput {
 export interface Call {
   readonly name: string;
   readonly input: unknown;
+  /** Not carried out after this time of `monotonicMs`. */
+  readonly dueAt?: number;
 }
 
 export interface Failure {
   readonly message: string;
   readonly errcode: number | undefined;
+  /** It was not carried out because it came to its turn too late. */
+  readonly isLate: boolean;
 }
+
+class LateError extends Error {}
 
 /** Of one group, in the order of its calls. */
 export interface Answers {
@@ -68,10 +74,11 @@ const checkpoints = createCheckpoints(file, statement);
 
 function describe(error: unknown): Failure {
   const { message, errcode } = error as { message?: string; errcode?: number };
-  return { message: message ?? String(error), errcode };
+  return { message: message ?? String(error), errcode, isLate: error instanceof LateError };
 }
 
-function driveCall({ name, input }: Call): unknown {
+function driveCall({ name, input, dueAt }: Call): unknown {
+  if (dueAt !== undefined && monotonicMs() > dueAt) throw new LateError('the deadline has passed');
   const transaction = byName.get(name);
   if (transaction === undefined) throw new Error(`transaction ${name} is not in the list of transactions`);
   return drive(transaction.steps(queries, input));

@@ -24,11 +24,12 @@ import {
   type SettingsRows,
   storeSettings,
 } from './store.ts';
+import { createWriteQueue } from './writeQueue.ts';
 
 const cachedUsersMax = 10_000;
 const etagDigits = 16;
-/** Each lost race means that another writer has won one. */
-const attemptsMax = 100;
+/** From the call on, with all waiting. A write that is not stored by then is not stored at all. */
+const writeMs = 10_000;
 
 const mcpSecretKind = 'mcp';
 
@@ -50,6 +51,8 @@ export interface Change {
   readonly secrets: readonly SecretWrite[];
   readonly audit: readonly { readonly action: AuditAction; readonly subject: string }[];
 }
+
+type MakeChange = (rows: SettingsRows) => Promise<Change | undefined>;
 
 export type Settings = ReturnType<typeof createSettings>;
 
@@ -73,6 +76,7 @@ function versionMatches(ifMatch: string | undefined, version: number): boolean {
 
 export function createSettings({ database, vault }: { database: Database; vault: Vault }) {
   const cache = createCache<Shapes>(database, { entriesMax: cachedUsersMax });
+  const writes = createWriteQueue();
 
   async function load(userId: number): Promise<Shapes> {
     const rows = await database.run(findSettings, userId);
@@ -108,17 +112,11 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
-  /**
-   * Stores what `make` makes of the newest rows, or nothing where it makes nothing; again where another writer
-   * was faster. Throws `precondition_failed` where If-Match names another version.
-   */
-  async function change(
-    writer: Writer,
-    make: (rows: SettingsRows) => Promise<Change | undefined>,
-    ifMatch?: string,
-  ): Promise<void> {
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      const rows = await database.run(findSettings, writer.userId);
+  /** Stores what `make` makes of the newest rows, computed anew where a writer of another process was faster. */
+  async function changeNow(writer: Writer, make: MakeChange, ifMatch: string | undefined, deadline: number) {
+    const { userId } = writer;
+    for (;;) {
+      const rows = await database.run(findSettings, userId, { deadline });
       if (!versionMatches(ifMatch, rows.version))
         throw new AppError(
           'precondition_failed',
@@ -126,20 +124,32 @@ export function createSettings({ database, vault }: { database: Database; vault:
         );
       const made = await make(rows);
       if (made === undefined) return;
-      const { document, secrets, audit } = made;
-      const outcome = await database.run(storeSettings, {
-        userId: writer.userId,
+      const write = {
+        userId,
         expectedVersion: rows.version,
-        document: JSON.stringify(document),
-        secrets,
-        audit: audit.map((entry) => ({ ...writer, ...entry })),
-      });
-      if (outcome === 'stored') return cache.forget(writer.userId);
+        document: JSON.stringify(made.document),
+        secrets: made.secrets,
+        audit: made.audit.map((entry) => ({ ...writer, ...entry })),
+      };
+      const outcome = await database.run(storeSettings, write, { deadline });
+      if (outcome === 'stored') return;
       if (outcome === 'stale_seal') await vault.refresh();
     }
-    throw new AppError('overloaded', 'Too many writers change these settings at once; try again.', {
-      retryAfterS: 1,
-    });
+  }
+
+  /**
+   * Stores what `make` makes of the newest rows, or nothing where it makes nothing. Writes of one user are done one
+   * after another. Throws `precondition_failed` where If-Match names another version, `overloaded` where it takes too
+   * long; nothing is stored then.
+   */
+  async function change(writer: Writer, make: MakeChange, ifMatch?: string): Promise<void> {
+    const deadline = performance.now() + writeMs;
+    try {
+      await writes.run(writer.userId, deadline, () => changeNow(writer, make, ifMatch, deadline));
+    } finally {
+      // Also where it failed: nobody may know yet whether it was stored.
+      cache.forget(writer.userId);
+    }
   }
 
   async function openMcpRows(userId: number, { document, sealed }: McpRows): Promise<StoredMcp> {
