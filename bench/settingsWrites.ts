@@ -1,24 +1,21 @@
 // Writes to the settings of one user, from one writer and from many at once, in one process and in two.
-import { openConfiguredDatabase } from '../src/database.ts';
 import type { DatabaseKind } from '../src/db/transaction.ts';
-import { openVault } from '../src/secrets/vault.ts';
-import { createSettings, type Settings } from '../src/settings/service.ts';
-import { ensureUser } from '../src/users/store.ts';
 import { createPlace, databaseKinds } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { atLeast, decimals, type PartReport, whole } from './report.ts';
+import { sessionKey } from './requests.ts';
+import { startService } from './service.ts';
 import { median, percentile } from './statistics.ts';
-import { databaseNames, fail } from './store.ts';
+import { databaseNames } from './store.ts';
 
 /** Of the many, compared with one writer. */
 const ratioTarget = 1;
-const secretKey = Buffer.alloc(32, 7);
+const secretKey = '07'.repeat(32);
 
 interface Load {
   readonly name: string;
   readonly writers: number;
-  /** Each with connections of its own, as processes have. */
   readonly processes: number;
   readonly rates: number[];
   readonly latencies: number[];
@@ -33,19 +30,23 @@ const createLoads = (kind: DatabaseKind): readonly Load[] => [
     : [{ name: '24 writers, two processes', writers: 24, processes: 2, rates: [], latencies: [] }]),
 ];
 
-async function writeFor(
-  rooms: readonly Settings[],
-  userId: number,
-  ms: number,
-  { writers, processes, rates, latencies }: Load,
-): Promise<void> {
+async function write(url: string, value: string): Promise<void> {
+  const { ok, status } = await fetch(`${url}/api/settings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-session-api-key': sessionKey },
+    body: JSON.stringify({ llm_model: value }),
+  });
+  if (!ok) throw new Error(`a write was answered ${status}`);
+}
+
+async function writeFor(urls: readonly string[], ms: number, load: Load): Promise<void> {
+  const { writers, processes, rates, latencies } = load;
   const begin = performance.now();
   let written = 0;
   async function writeOn(writer: number): Promise<void> {
-    const settings = rooms[writer % processes] as Settings;
     for (let turn = 0; performance.now() < begin + ms; turn++) {
       const sentAt = performance.now();
-      await settings.update({ userId, keyId: 'bench' }, 'patch', { llm_model: `model-${writer}-${turn}` });
+      await write(urls[writer % processes] ?? '', `model-${writer}-${turn}`);
       latencies.push(performance.now() - sentAt);
       written += 1;
     }
@@ -54,33 +55,27 @@ async function writeFor(
   rates.push((written / (performance.now() - begin)) * 1_000);
 }
 
-async function measureKind(kind: DatabaseKind, { rounds, roundMs, warmupMs }: Plan) {
+async function measureKind(lifetime: Lifetime, kind: DatabaseKind, plan: Plan): Promise<readonly Load[]> {
+  const { rounds, roundMs, warmupMs } = plan;
   const place = await createPlace(kind);
   const loads = createLoads(kind);
-  const databases = [];
-  const rooms: Settings[] = [];
-  for (let i = 0; i < Math.max(...loads.map(({ processes }) => processes)); i++) {
-    const database = await openConfiguredDatabase(place, fail);
-    const vault = await openVault({ database, dataDir: place.dataDir, secretKeys: [secretKey] });
-    databases.push(database);
-    rooms.push(createSettings({ database, vault }));
-  }
-  const user = await databases[0]?.run(ensureUser, 'bench');
-  const userId = user?.id ?? 0;
-  for (const load of loads) await writeFor(rooms, userId, warmupMs, { ...load, rates: [], latencies: [] });
-  for (let round = 0; round < rounds; round++)
-    for (const load of loads) await writeFor(rooms, userId, roundMs, load);
-  for (const database of databases) await database.close();
+  const services = [];
+  for (let i = 0; i < Math.max(...loads.map(({ processes }) => processes)); i++)
+    services.push(await startService(lifetime, place, { PARLEY_SECRET_KEY: secretKey }));
+  const urls = services.map(({ url }) => url);
+  for (const load of loads) await writeFor(urls, warmupMs, { ...load, rates: [], latencies: [] });
+  for (let round = 0; round < rounds; round++) for (const load of loads) await writeFor(urls, roundMs, load);
+  for (const service of services) await service.stop();
   await place.remove();
   return loads;
 }
 
-export async function measureSettingsWrites(_lifetime: Lifetime, plan: Plan): Promise<PartReport> {
+export async function measureSettingsWrites(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   process.stderr.write('writes to the settings of one user …\n');
   const rows: string[][] = [];
   const figures = [];
   for (const kind of databaseKinds) {
-    const loads = await measureKind(kind, plan);
+    const loads = await measureKind(lifetime, kind, plan);
     const rateOf = (place: number) => median(loads[place]?.rates ?? []);
     for (const { name, rates, latencies } of loads) {
       const p99 = percentile(
