@@ -51,7 +51,7 @@ export type Fault =
 const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01']);
 const lockTimeoutCode = '55P03';
 const readOnlyCode = '25006';
-const lostCodes = /^(08|57P01$|57P02$|ECONNRESET$|EPIPE$)/;
+const lostCodes = /^(08|25P03$|57P01$|57P02$|57P05$|ECONNRESET$|EPIPE$)/;
 const lostText = /connection terminated|not queryable/i;
 // Refused connections, shutdown, too many connections, out of disk: see the manual's appendix of error codes; then what
 // the operating system and the client itself say.

@@ -128,7 +128,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
     async (request, reply) => {
       const { userId, via } = request.principal;
       await settings.update(request.principal, 'patch', request.body, request.headers['if-match']);
-      const { text, etag } = await settings.get(userId, via);
+      const { text, etag } = await settings.getChanged(userId, via);
       return reply.headers(headers).header('etag', etag).send(text);
     },
   );

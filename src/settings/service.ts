@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { AuditAction } from '../audit/store.ts';
 import { createCache } from '../db/cache.ts';
+import { outcomeUnknown } from '../db/outcomes.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -94,6 +95,15 @@ export function createSettings({ database, vault }: { database: Database; vault:
     const known = find(userId, shape);
     if (known !== undefined) return known;
     return cache.load(userId, () => load(userId)).then((shapes) => (shapes as Shapes)[shape]);
+  }
+
+  /** The record after a change that was stored: a failure to read it must not look as if nothing was stored. */
+  async function getChanged(userId: number, shape: KeyKind): Promise<Rendered> {
+    try {
+      return await get(userId, shape);
+    } catch (error) {
+      throw outcomeUnknown(error);
+    }
   }
 
   /** The record as it is stored now, past the cache. */
@@ -230,5 +240,5 @@ export function createSettings({ database, vault }: { database: Database; vault:
     );
   }
 
-  return { find, get, read, update, change, openSecret, sealSecret, openMcp };
+  return { find, get, getChanged, read, update, change, openSecret, sealSecret, openMcp };
 }

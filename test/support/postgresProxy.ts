@@ -21,10 +21,6 @@ export interface PostgresProxy {
   release(): void;
   /** Delivers every byte in a packet of its own. */
   split(splitting: boolean): void;
-  /** Connections that are open now. */
-  open(): number;
-  /** Connects new connections to another database. */
-  redirect(databaseUrl: string): void;
 }
 
 const passAll: Rule = () => 'pass';
@@ -85,7 +81,7 @@ export async function startPostgresProxy(
 ): Promise<PostgresProxy> {
   const sockets = new Set<Socket>();
   const directions = new Set<ReturnType<typeof createDirection>>();
-  let target = new URL(databaseUrl);
+  const target = new URL(databaseUrl);
   let rule = passAll;
   let splitting = false;
   let count = 0;
@@ -144,10 +140,6 @@ export async function startPostgresProxy(
     },
     split: (value) => {
       splitting = value;
-    },
-    open: () => sockets.size / 2,
-    redirect: (next) => {
-      target = new URL(next);
     },
   };
 }

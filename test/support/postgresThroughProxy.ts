@@ -1,0 +1,59 @@
+// A database that is opened through a proxy, once its own connections are up: what a test cuts is then its own.
+import { openConfiguredDatabase } from '../../src/database.ts';
+import type { Database } from '../../src/db/transaction.ts';
+import { createPlace, type Place } from './databases.ts';
+import { type PostgresProxy, type Rule, startPostgresProxy, type Verdict } from './postgresProxy.ts';
+import { until } from './until.ts';
+
+interface Test {
+  after(fn: () => Promise<void>): void;
+}
+
+export interface Proxied {
+  readonly place: Place;
+  readonly proxy: PostgresProxy;
+  readonly database: Database;
+}
+
+export async function openThroughProxy(t: Test, existing?: Place): Promise<Proxied> {
+  const place = existing ?? (await createPlace('postgres'));
+  if (existing === undefined) t.after(place.remove);
+  const proxy = await startPostgresProxy(place.databaseUrl ?? '', t);
+  let listens = false;
+  proxy.rule(({ name, text }) => {
+    listens ||= name === 'CommandComplete' && text === 'LISTEN';
+    return 'pass';
+  });
+  const database = await openConfiguredDatabase({ ...place, databaseUrl: proxy.url }, (error) => {
+    throw error;
+  });
+  t.after(() => database.close());
+  await until('it listens for notifications', () => listens);
+  proxy.release();
+  return { place, proxy, database };
+}
+
+/** A rule for the first message that matches; `seen` tells whether it came. */
+export function once(matches: (message: Parameters<Rule>[0]) => boolean, verdict: Verdict) {
+  let seen = false;
+  const rule: Rule = (message) => {
+    if (seen || !matches(message)) return 'pass';
+    seen = true;
+    return verdict;
+  };
+  return { rule, seen: () => seen };
+}
+
+/** Cuts the answer to the COMMIT of the first transaction that has such a statement. */
+export function cutCommitOf(statement: RegExp) {
+  /** Connections in the middle of such a transaction. */
+  const marked = new Set<number>();
+  let seen = false;
+  const rule: Rule = ({ name, text, connection }) => {
+    if (name === 'Parse' && statement.test(text)) marked.add(connection);
+    if (seen || name !== 'CommandComplete' || text !== 'COMMIT' || !marked.delete(connection)) return 'pass';
+    seen = true;
+    return 'cut';
+  };
+  return { rule, seen: () => seen };
+}
