@@ -13,6 +13,7 @@ export function confirmationRoutes(app: Server, confirmations: Confirmations): v
       config: {
         access: needs('conversations:write'),
         document: {
+          errors: ['nothing_to_confirm'],
           requestExamples: { allow: { decision: 'allow' }, reject: { decision: 'reject', question: 7 } },
         },
       },

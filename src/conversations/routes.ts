@@ -22,7 +22,12 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
           headers: IdempotencyHeader,
           requestExamples: createExamples,
           responseExamples: { created: createdExample },
-          errors: ['conversation_exists', 'idempotency_key_reused'],
+          errors: [
+            'conversation_exists',
+            'idempotency_key_reused',
+            'too_many_waiting',
+            'sealing_key_missing',
+          ],
         },
       },
       schema: {

@@ -1,7 +1,9 @@
 // GET …/events, …/events/stream, …/trajectory of a conversation, and GET /api/events/stream of them all.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
 import { ConversationParams } from '../conversations/schema.ts';
+import type { ErrorCode } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/server.ts';
@@ -12,7 +14,19 @@ import type { Events, Stream } from './service.ts';
 const access = needs('conversations:read');
 const tags = ['Events'];
 const reconnectMs = 1_000;
-const streamAnswer = { description: 'Server-sent events that do not end.', anyOf: [] };
+const streamAnswer = {
+  description: 'Server-sent events that do not end.',
+  mediaType: 'text/event-stream',
+  anyOf: [
+    Type.String({ description: 'Frames of `id:`, `event:` and `data:` lines; `data` is one JSON object.' }),
+  ],
+};
+const streamErrors: readonly ErrorCode[] = ['overloaded'];
+
+/** An object as it is sent in a frame. */
+function frame(id: string, data: unknown): string {
+  return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+}
 
 function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>): string | undefined {
   // Browsers repeat the first URL when they come again: what they saw last counts more.
@@ -89,7 +103,14 @@ function eventStreamRoute(app: Server, events: Events): void {
     '/api/conversations/:id/events/stream',
     {
       exposeHeadRoute: false,
-      config: { access, document: { headers: StreamHeaders, responses: { 200: streamAnswer } } },
+      config: {
+        access,
+        document: {
+          headers: StreamHeaders,
+          errors: streamErrors,
+          responses: { 200: { ...streamAnswer, examples: { event: frame('0', eventsExample.events[0]) } } },
+        },
+      },
       schema: {
         tags,
         operationId: 'streamEvents',
@@ -118,7 +139,8 @@ function changeStreamRoute(app: Server, events: Events): void {
         access,
         document: {
           headers: StreamHeaders,
-          responses: { 200: { ...streamAnswer, examples: { change: changeExample } } },
+          errors: streamErrors,
+          responses: { 200: { ...streamAnswer, examples: { change: frame('…', changeExample) } } },
         },
       },
       schema: {

@@ -28,6 +28,26 @@ describe('GET /openapi.json', () => {
     for (const name of names) assert.ok(name in body.components.schemas, name);
   });
 
+  it('tells where the service is, what streams and archives are sent as, and which fields cannot be null', async (t) => {
+    const service = await startService({}, t);
+    const { body } = await service.ask('/openapi.json');
+    assert.deepEqual(
+      body.servers.map(({ url }: { url: string }) => url),
+      ['/'],
+    );
+    const mediaOf = (path: string) => Object.keys(body.paths[path].get.responses['200'].content);
+    for (const path of ['/api/events/stream', '/api/conversations/{id}/events/stream'])
+      assert.deepEqual(mediaOf(path), ['text/event-stream']);
+    assert.deepEqual(mediaOf('/api/conversations/{id}/zip-directory'), ['application/zip']);
+    const { CreateConversation: request, ConversationResponse: answer } = body.components.schemas;
+    assert.equal(request.properties.conversation_id.type, 'string');
+    assert.equal(answer.properties.conversation_id.type, 'string');
+    const { '429': limited } = body.paths['/api/conversations'].post.responses;
+    assert.match(limited.description, /`rate_limited`.*`too_many_waiting`/);
+    const confirm = body.paths['/api/conversations/{id}/confirm'].post.responses;
+    assert.match(confirm['409'].description, /`nothing_to_confirm`/);
+  });
+
   it('has examples that pass their own schemas', () => {
     const check = (schema: Parameters<typeof compileCheck>[0], value: unknown) =>
       assert.equal(compileCheck(schema)(value), undefined);

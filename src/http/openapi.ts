@@ -12,6 +12,7 @@ type Json = Record<string, unknown>;
 export interface OpenApi {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Json; readonly securitySchemes: Json };
@@ -143,10 +144,10 @@ function okResponses({ schema, document }: DeclaredRoute, place: (schema: unknow
     ],
   );
   const documented = Object.entries(document.responses ?? {}).map(
-    ([status, { description, anyOf, examples }]) => {
+    ([status, { description, anyOf, examples, mediaType = 'application/json' }]) => {
       const bodies = anyOf.map(place);
       const body = bodies.length > 1 ? { anyOf: bodies } : bodies[0];
-      const content = body && { content: { 'application/json': { schema: body, ...examplesOf(examples) } } };
+      const content = body && { content: { [mediaType]: { schema: body, ...examplesOf(examples) } } };
       return [status, { description, ...content }];
     },
   );
@@ -192,6 +193,8 @@ export function createOpenApi(routes: readonly DeclaredRoute[], version: string)
       version,
       description: 'The control plane for coding agents: settings, and conversations that are never lost.',
     },
+    // Relative to this document, which the service itself sends.
+    servers: [{ url: '/', description: 'The service that serves this document.' }],
     tags,
     paths,
     components: { schemas, securitySchemes },

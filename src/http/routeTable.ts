@@ -8,6 +8,8 @@ import type { Server } from './server.ts';
 export interface DocumentedResponse {
   readonly description: string;
   readonly anyOf: readonly TSchema[];
+  /** Of what is not JSON. */
+  readonly mediaType?: string;
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 

@@ -52,7 +52,10 @@ function runRoutes(app: Server, lifecycle: Lifecycle): void {
   app.post(
     '/api/conversations/:id/start',
     {
-      config: { access, document: { responseExamples: { started: createdExample } } },
+      config: {
+        access,
+        document: { responseExamples: { started: createdExample }, errors: ['too_many_waiting'] },
+      },
       schema: {
         tags,
         operationId: 'startConversation',
@@ -92,7 +95,13 @@ function messageRoute(app: Server, lifecycle: Lifecycle): void {
   app.post(
     '/api/conversations/:id/message',
     {
-      config: { access, document: { requestExamples: { message: { message: 'Now add a test for it.' } } } },
+      config: {
+        access,
+        document: {
+          requestExamples: { message: { message: 'Now add a test for it.' } },
+          errors: ['too_many_waiting'],
+        },
+      },
       schema: {
         tags,
         operationId: 'sendMessage',
@@ -121,6 +130,7 @@ function actionRoute(app: Server, lifecycle: Lifecycle): void {
             message: { action: 'message', args: { content: 'Now add a test for it.', image_urls: [] } },
             stop: { action: 'change_agent_state', args: { agent_state: 'stopped' } },
           },
+          errors: ['too_many_waiting', 'nothing_to_confirm'],
         },
       },
       schema: {

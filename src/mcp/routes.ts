@@ -11,6 +11,7 @@ export function mcpRoutes(app: Server, check: McpCheck): void {
       config: {
         access: needs('settings:read'),
         document: {
+          errors: ['sealing_key_missing'],
           requestExamples: { servers: checkMcpExample },
           responseExamples: { servers: checkedMcpExample },
         },

@@ -30,7 +30,7 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
   app.post(
     '/api/secrets',
     {
-      config: { access, document: { errors: ['secret_exists', 'limit_reached'] } },
+      config: { access, document: { errors: ['secret_exists', 'limit_reached', 'sealing_key_missing'] } },
       schema: {
         tags,
         operationId: 'createSecret',
@@ -49,7 +49,7 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
   app.put(
     '/api/secrets/:name',
     {
-      config: { access, document: { errors: ['secret_exists'] } },
+      config: { access, document: { errors: ['secret_exists', 'sealing_key_missing'] } },
       schema: {
         tags,
         operationId: 'updateSecret',
@@ -90,6 +90,7 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       config: {
         access,
         document: {
+          errors: ['sealing_key_missing'],
           requestExamples: {
             gitlab: { provider_tokens: { gitlab: { token: 'a-token', host: 'git.example.com' } } },
           },

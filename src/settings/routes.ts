@@ -79,7 +79,10 @@ export function settingsRoutes(app: Server, settings: Settings): void {
     {
       config: {
         access: needs('settings:write'),
-        document: { requestExamples: { model: writeExample }, errors: ['precondition_failed'] },
+        document: {
+          requestExamples: { model: writeExample },
+          errors: ['precondition_failed', 'sealing_key_missing'],
+        },
       },
       schema: {
         tags: ['Settings'],
@@ -105,7 +108,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
         access: needs('settings:write'),
         document: {
           requestExamples: { model: writeExample },
-          errors: ['precondition_failed'],
+          errors: ['precondition_failed', 'sealing_key_missing'],
           responses: {
             200: {
               description: 'The whole record as it is now.',

@@ -1,5 +1,7 @@
 // GET …/git/changes, …/git/diff, …/list-files, …/select-file and …/zip-directory of a conversation's workspace.
+
 import type { FastifyRequest, preValidationHookHandler } from 'fastify';
+import Type from 'typebox';
 import { ConversationParams } from '../conversations/schema.ts';
 import { type ErrorCode, invalid } from '../errors.ts';
 import { needs } from '../http/access.ts';
@@ -124,7 +126,13 @@ function archiveRoute(app: Server, workspaces: Workspaces): void {
         access,
         document: {
           errors,
-          responses: { 200: { description: 'A zip archive, as application/zip.', anyOf: [] } },
+          responses: {
+            200: {
+              description: 'A zip archive.',
+              mediaType: 'application/zip',
+              anyOf: [Type.Unsafe<string>({ type: 'string', format: 'binary' })],
+            },
+          },
         },
       },
       schema: {

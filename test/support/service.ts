@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createLogger } from '../../src/log.ts';
 import { createPlace, type Place } from './databases.ts';
+import { checkDocumented } from './documented.ts';
 
 export interface Answer {
   readonly status: number;
@@ -57,20 +58,18 @@ export async function ask(
   if (options.bearer !== undefined) headers['authorization'] = `Bearer ${options.bearer}`;
   if (options.json !== undefined) headers['content-type'] ??= 'application/json';
   const body = options.raw ?? (options.json === undefined ? undefined : JSON.stringify(options.json));
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
   const response = await fetch(url + path, {
-    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    method,
     headers,
     redirect: 'manual',
     ...(body === undefined ? {} : { body: body as string }),
   });
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    body: isJson ? JSON.parse(text) : undefined,
-  };
+  const parsed = isJson ? JSON.parse(text) : undefined;
+  checkDocumented(method, path, response.status, response.ok ? undefined : parsed?.code);
+  return { status: response.status, headers: response.headers, text, body: parsed };
 }
 
 export async function startService(

@@ -14,6 +14,7 @@ function documentOf(operation: Json, schemas: Json = {}, path = '/things/{id}', 
   return {
     openapi: '3.1.0',
     info: { title: 'Things', version: '1.2.3', description: 'About things.' },
+    servers: [{ url: '/', description: 'This one.' }],
     tags: [{ name: 'Things', description: 'What there is.' }],
     paths: { [path]: { [method]: { tags: ['Things'], summary: 'Do it', ...operation } } },
     components: {
