@@ -68,7 +68,8 @@ describe('a service on SQLite', { timeout: 60_000, concurrency: 3 }, () => {
       assert.equal((await service.ask('/ready')).status, 200);
       turnOn(site, 'disk-full');
       // What is free inside the file is used up first.
-      for (let i = 0; (await create(service, `filler-${i}`)).status === 200; i++) assert.ok(i < 10);
+      const fill = () => service.ask('/api/conversations', { json: { initial_user_msg: 'x'.repeat(4_000) } });
+      for (let i = 0; (await fill()).status === 200; i++) assert.ok(i < 200);
       for (let i = 0; i < 3; i++) {
         await wait(trialMs);
         assertUnavailable(await service.ask('/ready'));
