@@ -35,9 +35,11 @@ interface FastLaneOptions {
   readonly logger: Logger;
 }
 
+const notPlain = ['origin', 'if-none-match', 'content-length', 'transfer-encoding'];
+
 /** Whether the usual way would look at nothing more than the key. */
 function isPlain(headers: IncomingHttpHeaders, guard: Guard): boolean {
-  if (headers.origin !== undefined || headers['if-none-match'] !== undefined) return false;
+  for (const name of notPlain) if (headers[name] !== undefined) return false;
   const forwarded = headers['x-forwarded-host'];
   // Whether the proxy is trusted does not matter where both names are allowed.
   const known = forwarded === undefined || (typeof forwarded === 'string' && guard.knows(forwarded));

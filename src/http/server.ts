@@ -29,6 +29,7 @@ import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
 import { boundStall } from './stall.ts';
+import { discardBody } from './unreadBody.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,
@@ -132,9 +133,10 @@ export function createServer(options: ServerOptions): CreatedServer {
     else if (request.method === 'OPTIONS') answerOptions(request, reply, done);
     else done(nothingHere(request));
   });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
-    done();
+    if (isLastOfConnection(request, reply)) discardBody(request.raw, done);
+    else done();
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
 
@@ -164,6 +166,11 @@ export function createServer(options: ServerOptions): CreatedServer {
   }
 
   return { app, routes, openAnswers };
+}
+
+function isLastOfConnection({ headers, raw }: FastifyRequest, reply: FastifyReply): boolean {
+  const asked = headers.connection?.toLowerCase() === 'close' || raw.httpVersion === '1.0';
+  return asked || reply.getHeader('connection') === 'close';
 }
 
 function isMediaType(contentType: string | undefined): boolean {
