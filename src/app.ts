@@ -29,6 +29,8 @@ export interface App {
   readonly databaseKind: Database['kind'];
   /** What agents run in, in a sentence. */
   readonly sandbox: string;
+  /** Why local models do not work, and what to do about it; undefined where they do, or the operator decided. */
+  readonly privateAddressNote: string | undefined;
   /** Finishes the answers in flight and answers what comes meanwhile, then closes everything. Later calls wait for the same end. */
   stop(): Promise<void>;
 }
@@ -122,6 +124,15 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     let stop: Promise<void> | undefined;
     const { kind, announcement } = await services.runtime.describeSandbox();
     logger.info({ sandbox: kind ?? null }, announcement);
-    return { url, ownerKey, databaseKind: database.kind, sandbox: announcement, stop: stopped };
+    const privateAddressNote = await services.findPrivateAddressNote();
+    if (privateAddressNote !== undefined) logger.info(privateAddressNote);
+    return {
+      url,
+      ownerKey,
+      databaseKind: database.kind,
+      sandbox: announcement,
+      privateAddressNote,
+      stop: stopped,
+    };
   }
 }

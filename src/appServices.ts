@@ -17,7 +17,11 @@ import { createListing } from './listing/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
 import { loadModels } from './models/catalogue.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
-import { createPrivateAddressRule } from './outgoing/privateAddresses.ts';
+import {
+  createPrivateAddressRule,
+  findPrivateAddressNote,
+  watchPrivateAddresses,
+} from './outgoing/privateAddresses.ts';
 import { createRuntime, type Runtime, type RuntimeTimes } from './runtime/runtime.ts';
 import type { Worker } from './runtime/worker.ts';
 import { createSecrets } from './secrets/service.ts';
@@ -91,7 +95,11 @@ function startWork(
 export function createServices({ config, logger, database, vault, owner, closers, times }: ServicesOptions) {
   const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
   const isAlone = () => database.run(hasOneUser, null);
-  const allowPrivate = createPrivateAddressRule({ config, hasOneUser: isAlone });
+  const privateAddresses = { config, hasOneUser: isAlone };
+  const allowPrivate = createPrivateAddressRule(privateAddresses);
+  closers.push(
+    watchPrivateAddresses({ ...privateAddresses, onOff: (note) => logger.warn(note), onBackgroundError }),
+  );
   const deliveries = createDeliveries({
     database,
     vault,
@@ -158,6 +166,8 @@ export function createServices({ config, logger, database, vault, owner, closers
     mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
     models,
     runtime,
+    /** What the operator should know of private addresses; undefined: nothing. */
+    findPrivateAddressNote: () => findPrivateAddressNote(privateAddresses),
     conversations,
     confirmations,
     lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),

@@ -76,6 +76,8 @@ describe('readConfig', () => {
     ['PARLEY_TRUST_PROXY', '10.0.0.0/33'],
     ['PARLEY_TRUST_PROXY', 'everyone'],
     ['PARLEY_ALLOW_PRIVATE_ADDRESSES', 'true'],
+    ['PARLEY_ALLOW_PRIVATE_ADDRESSES', '169.254.169.254'],
+    ['PARLEY_WORKSPACE_FILES', 'many'],
     ['PARLEY_SEARCH_URL', 'search.example'],
     ['PARLEY_SEARCH_URL', 'ftp://a.example/mcp'],
     ['PARLEY_SEARCH_URL', 'https://user@a.example/mcp'],

@@ -6,6 +6,7 @@ import { RefusalError } from './errors.ts';
 import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
 import type { ModelHosts } from './gateway/providers.ts';
 import { urlFault } from './mcp/url.ts';
+import { type PrivateAccess, parsePrivateAccess, privateHostsForm } from './outgoing/privateHosts.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -338,9 +339,14 @@ const options = {
   allowPrivateAddresses: option({
     env: 'PARLEY_ALLOW_PRIVATE_ADDRESSES',
     flag: 'allow-private-addresses',
-    help: 'With 1, the service may connect to private addresses that users name, such as tool servers; with 0 never.',
+    help: 'Private addresses that the service may connect to where users name them, such as local models: 1 (all), 0 (none), or hosts: 127.0.0.1:11434,models.internal:8000,10.1.0.0/16.',
     shownDefault: '1 on loopback, with one user and no public URL, else 0',
-    parse: (text) => (text === undefined ? undefined : zeroOrOne(text)),
+    parse: (text): PrivateAccess | undefined => {
+      if (text === undefined) return undefined;
+      const access = parsePrivateAccess(text);
+      if (access === undefined) throw new BadValue(privateHostsForm);
+      return access;
+    },
   }),
 };
 

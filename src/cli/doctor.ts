@@ -4,12 +4,13 @@ import type { Settings } from '../client/parley.ts';
 import { type Config, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { ownerName } from '../users/owner.ts';
+import { hasOneUser } from '../users/store.ts';
 import type { Command } from './command.ts';
 import { findKey, isAddressNamed, type ServiceAddress, serviceAddress } from './connection.ts';
-import { withSettings } from './database.ts';
+import { withDatabase, withSettings } from './database.ts';
 import { checkDatabase } from './doctorDatabase.ts';
 import { checkAgents, checkDataDir, checkSandbox } from './doctorMachine.ts';
-import { checkModel } from './doctorModel.ts';
+import { checkModel, checkPrivateAddresses } from './doctorModel.ts';
 import { type AskedService, askService, checkPort } from './doctorService.ts';
 import { exits } from './exits.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
@@ -42,6 +43,12 @@ async function ownSettings(
   }
 }
 
+/** Whether there is one user; a database that cannot be opened as it is has at most one. */
+async function isAlone(found: readonly Finding[]): Promise<boolean> {
+  if (!found.some(({ check, state }) => check === 'database' && state === 'ok')) return true;
+  return withDatabase((database) => database.run(hasOneUser, null));
+}
+
 /** What keeps it from being read is a finding, and ends nothing. */
 function lookForKey(address: ServiceAddress): string | RefusalError | undefined {
   try {
@@ -70,7 +77,7 @@ async function remoteFindings(asked: AskedService | undefined, url: string): Pro
               'Unset PARLEY_SECCOMP there.',
             )
           : ok('sandbox', `Agents run there in ${kind}.`);
-  return [...findings, sandbox, await checkModel(settings, undefined)];
+  return [...findings, sandbox, await checkModel(settings, undefined, true)];
 }
 
 async function localFindings(config: Config): Promise<Finding[]> {
@@ -86,7 +93,8 @@ async function localFindings(config: Config): Promise<Finding[]> {
   } else if (isAddressNamed())
     found.push(wrong('service', `No Parley answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'));
   else found.push(await checkPort(config));
-  return [...found, await checkModel(settings, config.modelHosts)];
+  const addresses = await checkPrivateAddresses(config, () => isAlone(found));
+  return [...found, addresses.finding, await checkModel(settings, config.modelHosts, addresses.access)];
 }
 
 const marks = { ok: ['green', '✓'], note: ['yellow', '!'], wrong: ['red', '✗'] } as const;

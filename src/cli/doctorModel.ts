@@ -1,7 +1,12 @@
 // What the doctor says of the model: whether one is chosen, has its key, and whether anything is where it should be.
 import { connect } from 'node:net';
 import type { Settings } from '../client/parley.ts';
+import type { Config } from '../config.ts';
 import { type ModelHosts, providers } from '../gateway/providers.ts';
+import { OutgoingError } from '../outgoing/errors.ts';
+import { createPrivateAddressRule, findPrivateAddressNote } from '../outgoing/privateAddresses.ts';
+import { describeHosts, type PrivateAccess } from '../outgoing/privateHosts.ts';
+import { checkUrl, portOf } from '../outgoing/resolve.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 const connectMsMax = 5_000;
@@ -22,14 +27,58 @@ function connectFault({ hostname, port, protocol }: URL): Promise<string | undef
   });
 }
 
+/** Whether the service may connect to private addresses, where local models are. */
+export async function checkPrivateAddresses(
+  config: Config,
+  hasOneUser: () => Promise<boolean>,
+): Promise<{ finding: Finding; access: PrivateAccess }> {
+  const access = await createPrivateAddressRule({ config, hasOneUser })();
+  const why = await findPrivateAddressNote({ config, hasOneUser });
+  if (why !== undefined) {
+    const remedy = 'See "Outgoing connections" in docs/operations.md.';
+    return { finding: note('addresses', `${why}.`, remedy), access };
+  }
+  const which =
+    typeof access !== 'boolean'
+      ? `The private addresses of ${describeHosts(access)} can be reached.`
+      : access
+        ? 'Private addresses, such as those of local models, can be reached.'
+        : 'No private address can be reached, as PARLEY_ALLOW_PRIVATE_ADDRESSES=0 asks for.';
+  return { finding: ok('addresses', which), access };
+}
+
+/** Why the service refuses to connect there; undefined where it does not. */
+async function refusal(url: URL, access: PrivateAccess): Promise<string | undefined> {
+  try {
+    await checkUrl(url, access);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    // A name that is not known is for the connection to tell.
+    return error.code === 'address_not_allowed' ? error.message : undefined;
+  }
+}
+
 const providerOf = (model: string) => model.split('/')[0] ?? '';
 
-async function checkAddress(settings: Settings, modelHosts: ModelHosts): Promise<Finding | undefined> {
+async function checkAddress(
+  settings: Settings,
+  modelHosts: ModelHosts,
+  access: PrivateAccess,
+): Promise<Finding | undefined> {
   const { llm_model: model, llm_base_url: baseUrl } = settings;
   const provider = providerOf(model ?? '');
   const address = baseUrl || modelHosts[provider] || providers[provider]?.origin;
   const url = URL.parse(address ?? '');
   if (url === null) return undefined;
+  const namedByOperator = !baseUrl && modelHosts[provider] !== undefined;
+  const refused = namedByOperator ? undefined : await refusal(url, access);
+  if (refused !== undefined)
+    return wrong(
+      'model',
+      `${model} is at ${url.origin}. ${refused}`,
+      `Start the service with PARLEY_ALLOW_PRIVATE_ADDRESSES=${url.hostname}:${portOf(url)} in its environment.`,
+    );
   const fault = await connectFault(url);
   if (fault === undefined) return undefined;
   const remedy = baseUrl
@@ -42,6 +91,7 @@ async function checkAddress(settings: Settings, modelHosts: ModelHosts): Promise
 export async function checkModel(
   settings: Settings | undefined,
   modelHosts: ModelHosts | undefined,
+  access: PrivateAccess,
 ): Promise<Finding> {
   if (settings === undefined)
     return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
@@ -59,6 +109,6 @@ export async function checkModel(
       `${model} is set, but no key for it.`,
       'Give it: parley settings set llm_api_key < FILE',
     );
-  const fault = modelHosts === undefined ? undefined : await checkAddress(settings, modelHosts);
+  const fault = modelHosts === undefined ? undefined : await checkAddress(settings, modelHosts, access);
   return fault ?? ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
 }

@@ -35,7 +35,7 @@ Example: parley keys create --user ada --name laptop --expires 90d
 `;
 
 const secondUserNote =
-  'Parley has a second user now, so that it no longer connects to private addresses such as 127.0.0.1 for webhooks and tool servers; start it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1 where it should.\n';
+  'Parley has a second user now. It no longer connects to private addresses that users name: local models (ollama/…, a private llm_base_url), webhooks and MCP servers. To allow hosts, start it with PARLEY_ALLOW_PRIVATE_ADDRESSES=127.0.0.1:11434 or the like.\n';
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

@@ -15,6 +15,7 @@ const app: App = {
   ownerKey: undefined,
   databaseKind: 'sqlite',
   sandbox: 'Agents run in a sandbox.',
+  privateAddressNote: undefined,
   stop: async () => {},
 };
 const config = readConfig({ PARLEY_DATA_DIR: '/tmp/parley-banner' });
@@ -37,6 +38,13 @@ describe('the banner', () => {
     assert.ok(shown.includes(`Owner key: written to ${file}`));
     assert.ok(shown.includes(`X-Session-API-Key: $(cat ${file})`));
     assert.match(shown, /settings set llm_api_key/);
+  });
+
+  it('says that private addresses are off, also for a worker', () => {
+    const noted = { ...app, privateAddressNote: 'Local models are off.' };
+    const asWorker = readConfig({ PARLEY_ROLE: 'worker', DATABASE_URL: 'postgres://localhost/x' });
+    for (const shown of [banner(noted, config, true), banner(noted, asWorker, false)])
+      assert.match(shown, /^ {2}Agents run in a sandbox\.\n {2}Local models are off\.$/m);
   });
 
   it('names the public address where there is one', () => {

@@ -53,9 +53,18 @@ function ownerKeyLines({ ownerKey }: App, shownKey: string | undefined): string[
 }
 
 /** A worker answers for its health alone. */
-function workerBanner({ url, sandbox }: App): string {
-  return `Parley ${version} runs conversations, and listens on ${url} for its health alone.\n  ${sandbox}\n\n  Stop: Ctrl-C\n`;
+function workerBanner(app: App): string {
+  return [
+    `Parley ${version} runs conversations, and listens on ${app.url} for its health alone.`,
+    `  ${app.sandbox}`,
+    ...noteLines(app),
+    '',
+    '  Stop: Ctrl-C',
+    '',
+  ].join('\n');
 }
+
+const noteLines = ({ privateAddressNote: note }: App) => (note === undefined ? [] : [`  ${note}`]);
 
 /** Said outright: on SQLite no other process can take them. */
 function apiOnly({ databaseKind }: App): string {
@@ -88,6 +97,7 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
     `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
     ...ownerKeyLines(app, shownKey),
     `  ${work}`,
+    ...noteLines(app),
     '',
     `  Open ${address}/${shownKey === undefined ? '' : `#key=${shownKey}`}`,
     '',

@@ -4,7 +4,8 @@ import { crowdFault } from '../crowd.ts';
 import type { Protocol } from '../modelProtocols.ts';
 import type { Models } from '../models/catalogue.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
-import type { AddressRule } from '../outgoing/resolve.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
+import { type AddressRule, portOf } from '../outgoing/resolve.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
 import { mib } from '../schema.ts';
 import { attempt } from './attempts.ts';
@@ -76,7 +77,7 @@ export interface ExchangeParts {
   readonly times: GatewayTimes;
   readonly bounds: GatewayBounds;
   readonly connections: Connections;
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
 }
 
 /** A request of an agent, and who is asked. */
@@ -129,8 +130,8 @@ export function createExchange(parts: ExchangeParts): Exchange {
   const gate = createGate(bounds);
   const pace = createPace(bounds);
 
-  async function ruleFor({ namedByOperator }: Upstream): Promise<AddressRule> {
-    return { private: namedByOperator || (await allowPrivate()) };
+  async function ruleFor({ namedByOperator, base }: Upstream): Promise<AddressRule> {
+    return { private: namedByOperator || (await allowPrivate()), port: portOf(new URL(base)) };
   }
 
   /** What an answer of the user's own address cost last: before the first nobody knows whether it is free. */

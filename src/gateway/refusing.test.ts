@@ -75,6 +75,20 @@ describe('a wrong llm_base_url', () => {
     assert.deepEqual(notices, ['The provider of the model refuses a request (404).']);
   });
 
+  it('is asked at a private address where the operator allows its host, 402 otherwise', async (t) => {
+    for (const isListed of [true, false]) {
+      const { url } = await listenOnLoopback(t, saying(404, '{"error":{"message":"No such model."}}'));
+      const port = Number(new URL(url).port) + (isListed ? 0 : 1);
+      const more = {
+        model: 'openai/local',
+        baseUrl: `${url}/v1`,
+        allowPrivate: () => [{ range: '127.0.0.0/8', port }],
+      };
+      const { ask } = await withProvider(t, () => {}, more);
+      assert.equal((await ask()).status, isListed ? 404 : 402);
+    }
+  });
+
   for (const allowed of [true, false])
     it(`that cannot be reached is told of by its host and port alone, 402, ${allowed ? 'allowed' : 'or not'}`, async (t) => {
       const baseUrl = 'http://user:pass@127.0.0.1:9/v1?word=hidden';

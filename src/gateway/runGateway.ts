@@ -1,6 +1,8 @@
 // The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
+
 import type { Database } from '../db/transaction.ts';
 import type { Models } from '../models/catalogue.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../repeat.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
 import type { ClaimedConversation } from '../runtime/store.ts';
@@ -33,7 +35,7 @@ interface RunGatewayOptions {
   readonly loadModel: () => Promise<RunModel>;
   readonly modelHosts: ModelHosts;
   readonly models: Models;
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;

@@ -190,14 +190,21 @@ for (const kind of databaseKinds) {
         [refused.status, refused.reason],
         [
           'failed',
-          'Its address is private, which this service may not connect to; the operator can allow it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1.',
+          'Its address is private, which this service may not connect to; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
         ],
       );
       assert.equal(server.requests.length, 0);
-      const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };
-      const allowed = await startService({ kind, env }, t);
-      await allowed.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
-      assert.equal((await checkOne(allowed, server.url)).status, 'ok');
+      const { host } = new URL(server.url);
+      for (const [value, status] of [
+        ['1', 'ok'],
+        [host, 'ok'],
+        ['127.0.0.1:1', 'failed'],
+      ] as const) {
+        const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: value };
+        const allowed = await startService({ kind, env }, t);
+        await allowed.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
+        assert.equal((await checkOne(allowed, server.url)).status, status, value);
+      }
     });
   });
 }

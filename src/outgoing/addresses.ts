@@ -100,6 +100,14 @@ export function classifyAddress(literal: string): AddressClass {
   return parsed[1] === 'ipv4' || globalList.check(...parsed) ? 'public' : 'never';
 }
 
+/** Whether an address, in whatever form, lies in a range such as 10.0.0.0/8. */
+export function isInRange(literal: string, range: string): boolean {
+  const parsed = parseAddress(literal);
+  if (parsed === undefined) return false;
+  const list = isIP(range.split('/')[0] ?? '') === 4 ? createList([range], []) : createList([], [range]);
+  return list.check(...parsed);
+}
+
 /** Whether an address, in whatever form, is one of this machine. */
 export function isThisMachine(literal: string): boolean {
   const parsed = parseAddress(literal);

@@ -4,11 +4,12 @@ import type { LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { kib } from '../schema.ts';
 import { OutgoingError, timedOut, toOutgoingError } from './errors.ts';
-import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp } from './resolve.ts';
+import type { AllowPrivate } from './privateHosts.ts';
+import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp, portOf } from './resolve.ts';
 
 export interface OutgoingOptions {
   /** Asked for each request. What it throws reaches the caller as it is. */
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly lookup?: Lookup;
   /** From the first look-up to the last byte. */
   readonly timeoutMs: number;
@@ -82,7 +83,7 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
 
   return async (url, { method, headers, body, signal: callerSignal } = {}) => {
     const target = parseTarget(url);
-    const rule = { private: await allowPrivate() };
+    const rule = { private: await allowPrivate(), port: portOf(target) };
     checkLiteral(bareHost(target.hostname), rule);
 
     // Loaded at the first use: a start of the service does not need it.

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../test/support/until.ts';
 import { readConfig } from '../config.ts';
-import { createPrivateAddressRule } from './privateAddresses.ts';
+import {
+  createPrivateAddressRule,
+  findPrivateAddressNote,
+  watchPrivateAddresses,
+} from './privateAddresses.ts';
 
 const alone = async () => true;
 const notAlone = async () => false;
@@ -20,6 +25,12 @@ describe('the rule for private addresses', () => {
       assert.equal(await createPrivateAddressRule({ config: readConfig(env), hasOneUser })(), expected);
     });
 
+  it('allows the hosts that the operator names, however many users there are', async () => {
+    const config = readConfig({ HOST: '0.0.0.0', PARLEY_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1:11434' });
+    const rule = createPrivateAddressRule({ config, hasOneUser: notAlone });
+    assert.deepEqual(await rule(), [{ range: '127.0.0.1/32', port: 11434 }]);
+  });
+
   it('asks for the users again after a second, and does not remember a failure', async () => {
     let time = 0;
     let asked = 0;
@@ -37,5 +48,48 @@ describe('the rule for private addresses', () => {
     time = 1_000;
     assert.equal(await rule(), false);
     assert.equal(asked, 3);
+  });
+});
+
+describe('what the operator is told of private addresses', () => {
+  const cases: readonly [Record<string, string>, () => Promise<boolean>, RegExp | undefined][] = [
+    [{}, alone, undefined],
+    [{}, notAlone, /because there is more than one user\. To allow hosts: PARLEY_ALLOW_PRIVATE_ADDRESSES=/],
+    [{ HOST: '0.0.0.0' }, alone, /because the service listens beyond this machine/],
+    [{ PARLEY_PUBLIC_URL: 'https://parley.example.com' }, alone, /because the service has a public URL/],
+    [{ PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' }, notAlone, undefined],
+    [{ PARLEY_ALLOW_PRIVATE_ADDRESSES: 'localhost' }, notAlone, undefined],
+  ];
+  for (const [env, hasOneUser, expected] of cases)
+    it(`is ${expected ?? 'nothing'} with ${JSON.stringify(env)}`, async () => {
+      const note = await findPrivateAddressNote({ config: readConfig(env), hasOneUser });
+      if (expected === undefined) assert.equal(note, undefined);
+      else assert.match(String(note), expected);
+    });
+
+  it('is told once, when a second user comes while the service runs', async (t) => {
+    const told: string[] = [];
+    let asked = 0;
+    const watch = (hasOneUser: () => Promise<boolean>) =>
+      watchPrivateAddresses({
+        config: readConfig({}),
+        hasOneUser,
+        everyMs: 1,
+        onOff: (note) => told.push(note),
+        onBackgroundError: assert.fail,
+      });
+    t.after(watch(async () => ++asked < 3));
+    await until('it is told', () => told.length > 0);
+    const askedThen = asked;
+    let askedOther = 0;
+    // Two users from the beginning: the start output has said so.
+    t.after(
+      watch(async () => {
+        askedOther++;
+        return false;
+      }),
+    );
+    await until('the other has looked', () => askedOther > 0);
+    assert.deepEqual([told.length, asked, askedOther], [1, askedThen, 1]);
   });
 });

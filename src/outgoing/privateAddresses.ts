@@ -1,8 +1,11 @@
 // Whether private addresses may be reached: what the operator said, or else only where one person uses the service on
 // their own machine, for whom they are no more private than for their browser.
 import type { Config } from '../config.ts';
+import { repeat } from '../repeat.ts';
+import type { PrivateAccess } from './privateHosts.ts';
 
 const rememberedMs = 1_000;
+const watchEveryMs = 10_000;
 
 interface RuleOptions {
   readonly config: Pick<Config, 'allowPrivateAddresses' | 'onLoopback' | 'publicUrl'>;
@@ -16,11 +19,59 @@ export function createPrivateAddressRule({ config, hasOneUser, now = () => perfo
   const { allowPrivateAddresses, onLoopback, publicUrl } = config;
   let known = { answer: false, until: Number.NEGATIVE_INFINITY };
 
-  return async (): Promise<boolean> => {
+  return async (): Promise<PrivateAccess> => {
     if (allowPrivateAddresses !== undefined) return allowPrivateAddresses;
     if (!onLoopback || publicUrl !== undefined) return false;
     const at = now();
     if (at >= known.until) known = { answer: await hasOneUser(), until: at + rememberedMs };
     return known.answer;
   };
+}
+
+/**
+ * What the operator must know where local models do not work although nobody said so: why, and what to do. Undefined
+ * where they work, or where the operator has decided. Fails as `hasOneUser` fails.
+ */
+export async function findPrivateAddressNote({
+  config,
+  hasOneUser,
+}: Omit<RuleOptions, 'now'>): Promise<string | undefined> {
+  const { allowPrivateAddresses, onLoopback, publicUrl } = config;
+  if (allowPrivateAddresses !== undefined) return undefined;
+  const reason = !onLoopback
+    ? 'the service listens beyond this machine'
+    : publicUrl !== undefined
+      ? 'the service has a public URL'
+      : (await hasOneUser())
+        ? undefined
+        : 'there is more than one user';
+  return reason === undefined
+    ? undefined
+    : `Local models and other private addresses are off, because ${reason}. To allow hosts: PARLEY_ALLOW_PRIVATE_ADDRESSES=127.0.0.1:11434`;
+}
+
+interface WatchOptions extends RuleOptions {
+  /** Called once, when private addresses go off while the service runs. */
+  readonly onOff: (note: string) => void;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly everyMs?: number;
+}
+
+/** Looks from time to time whether a second user has switched private addresses off. What is returned stops it. */
+export function watchPrivateAddresses(options: WatchOptions): () => Promise<void> {
+  const { config, onOff, onBackgroundError, everyMs = watchEveryMs } = options;
+  const { allowPrivateAddresses, onLoopback, publicUrl } = config;
+  if (allowPrivateAddresses !== undefined || !onLoopback || publicUrl !== undefined) return async () => {};
+  let before: string | undefined;
+  let isFirst = true;
+  const look = async () => {
+    const note = await findPrivateAddressNote(options);
+    if (!isFirst && before === undefined && note !== undefined) onOff(note);
+    isFirst = false;
+    before = note;
+    if (note !== undefined) void watch.stop();
+  };
+  const watch = repeat(look, everyMs, onBackgroundError);
+  void watch.run();
+  return watch.stop;
 }

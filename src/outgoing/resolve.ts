@@ -3,6 +3,7 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { classifyAddress } from './addresses.ts';
 import { OutgoingError } from './errors.ts';
+import { allowsPrivate, type PrivateAccess } from './privateHosts.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -11,16 +12,17 @@ export interface ResolvedAddress {
 
 export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** What may be reached beside public addresses. */
+/** What may be reached beside public addresses, at one port. */
 export interface AddressRule {
-  readonly private: boolean;
+  readonly private: PrivateAccess;
+  readonly port: number;
   /** What is never reached, although it is allowed otherwise: the machine itself, for programs of a sandbox. */
   readonly isOffLimits?: (address: string) => boolean;
 }
 
 export const lookUp: Lookup = (hostname) => systemLookup(hostname, { all: true });
 
-function checkAddresses(addresses: readonly string[], rule: AddressRule): void {
+function checkAddresses(host: string, addresses: readonly string[], rule: AddressRule): void {
   const classes = new Set(addresses.map(classifyAddress));
   if (classes.has('never'))
     throw new OutgoingError(
@@ -29,29 +31,43 @@ function checkAddresses(addresses: readonly string[], rule: AddressRule): void {
     );
   if (rule.isOffLimits !== undefined && addresses.some(rule.isOffLimits))
     throw new OutgoingError('address_not_allowed', 'Its address is the machine of this service itself.');
-  if (classes.has('private') && !rule.private)
+  const { port } = rule;
+  const isRefused = (address: string) =>
+    classifyAddress(address) === 'private' && !allowsPrivate(rule.private, { host, port }, address);
+  if (addresses.some(isRefused))
     throw new OutgoingError(
       'address_not_allowed',
-      'Its address is private, which this service may not connect to; the operator can allow it with PARLEY_ALLOW_PRIVATE_ADDRESSES=1.',
+      'Its address is private, which this service may not connect to; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
     );
 }
 
 /** The host of a URL or of a request line, without brackets. */
 export const bareHost = (host: string) => host.replace(/^\[|\]$/g, '');
 
+export const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
+
 /** A socket looks up names only, so an address that stands in for one is checked here. */
 export function checkLiteral(host: string, rule: AddressRule): void {
-  if (isIP(host) !== 0) checkAddresses([host], rule);
+  if (isIP(host) !== 0) checkAddresses(host, [host], rule);
 }
 
 async function resolve(lookup: Lookup, hostname: string, rule: AddressRule) {
   const found = await lookup(hostname).catch(() => []);
   if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name is not known.');
   checkAddresses(
+    hostname,
     found.map(({ address }) => address),
     rule,
   );
   return found;
+}
+
+/** Throws OutgoingError where a socket would refuse to connect to a URL. Looks its name up. */
+export async function checkUrl(url: URL, access: PrivateAccess, lookup: Lookup = lookUp): Promise<void> {
+  const host = bareHost(url.hostname);
+  const rule = { private: access, port: portOf(url) };
+  if (isIP(host) !== 0) checkLiteral(host, rule);
+  else await resolve(lookup, host, rule);
 }
 
 /** For sockets: they connect to what this returns and look nothing up themselves. */

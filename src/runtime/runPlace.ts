@@ -1,7 +1,9 @@
 // The place of a run: its agent chosen, its bridge and cell open, its workspace ready.
+
 import { errorEvent } from '../events/shapes.ts';
 import type { ModelLimit } from '../gateway/meter.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { decide, type Policy } from './acp/permissions.ts';
 import { type Choice as AgentChoice, chooseAgent } from './agents/choose.ts';
 import type { Profile } from './agents/profiles.ts';
@@ -42,7 +44,7 @@ export interface PlaceParts {
   /** Of containers that users may ask for; the first is the usual one. */
   readonly images: readonly string[];
   readonly disk: DiskLimits;
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly createEgress: () => Egress;
   /** Answers the model requests of a run. */
   readonly openGateway: (needs: GatewayNeeds) => Promise<RunGateway>;

@@ -11,6 +11,7 @@ import type { GatewayTimes } from '../gateway/times.ts';
 import type { Models } from '../models/catalogue.ts';
 import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import { limitLookups } from '../outgoing/lookupGate.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { lookUp } from '../outgoing/resolve.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { Settings } from '../settings/service.ts';
@@ -49,7 +50,7 @@ interface RuntimeOptions {
   readonly settings: Settings;
   readonly models: Models;
   readonly hasOneUser: () => Promise<boolean>;
-  readonly allowPrivate: () => Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<RuntimeTimes> | undefined;
@@ -110,7 +111,7 @@ export function createRuntime(options: RuntimeOptions) {
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
       createEgress: () =>
         createEgress({
-          allowPrivate: () => config.allowPrivateAddresses === true,
+          allowPrivate: () => config.allowPrivateAddresses ?? false,
           lookup: limitLookups(egressLookup, { atOnceMax: 2, waitingMax: 128 }),
         }),
       openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit }) =>

@@ -4,6 +4,8 @@ import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
+import { type AllowPrivate, allowsPrivate } from '../outgoing/privateHosts.ts';
+import { bareHost, portOf } from '../outgoing/resolve.ts';
 import { ownerOf } from '../secrets/store.ts';
 import { storeSealed } from '../secrets/storeSealed.ts';
 import type { Vault } from '../secrets/vault.ts';
@@ -28,7 +30,7 @@ const batchMax = 1_000;
 interface WebhooksOptions {
   readonly database: Database;
   readonly vault: Vault;
-  readonly allowPrivate: () => Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly nextId: () => string;
   /** Called when there is something to send. */
   readonly wake: () => void;
@@ -86,15 +88,17 @@ export async function redeliverAll(
 export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: WebhooksOptions) {
   /** Names are checked when they are connected to; an address in the URL can be refused at once. */
   async function refuseAddress(url: string): Promise<void> {
-    const literal = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const target = new URL(url);
+    const literal = bareHost(target.hostname);
     if (isIP(literal) === 0) return;
     const found = classifyAddress(literal);
     const fault = (message: string) => invalid([{ path: 'url', message }]);
     if (found === 'never')
       throw fault('must not be a link-local or reserved address, which this service never connects to');
-    if (found === 'private' && !(await allowPrivate()))
+    const at = { host: literal, port: portOf(target) };
+    if (found === 'private' && !allowsPrivate(await allowPrivate(), at, literal))
       throw fault(
-        'must not be a private address here; the operator can allow those with PARLEY_ALLOW_PRIVATE_ADDRESSES=1',
+        'must not be a private address here; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES',
       );
   }
 

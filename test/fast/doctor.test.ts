@@ -92,6 +92,35 @@ describe('parley doctor', () => {
     assert.match(String(unreadable.get('key')?.message), /owner\.key cannot be read: EISDIR\./);
   });
 
+  it('says that a second user has switched local models off, and how to allow them, 1', async (t) => {
+    const place = await emptyPlace(t);
+    const service = await startService({ place });
+    await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
+    await service.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
+    await service.stop();
+    const run = async (more: Record<string, string> = {}) => {
+      const env = { ...quiet, PARLEY_URL: '', ...more };
+      return findings(await createCommandLine({ url: '', place }, t, env).run(['doctor']));
+    };
+    const found = await run();
+    assert.equal(found.get('addresses')?.state, 'note');
+    assert.match(String(found.get('addresses')?.message), /off, because there is more than one user/);
+    assert.equal(found.get('model')?.state, 'wrong');
+    assert.match(String(found.get('model')?.remedy), /PARLEY_ALLOW_PRIVATE_ADDRESSES=127\.0\.0\.1:11434 /);
+    const allowed = await run({ PARLEY_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1:11434' });
+    assert.deepEqual(allowed.get('addresses'), {
+      check: 'addresses',
+      state: 'ok',
+      message: 'The private addresses of 127.0.0.1:11434 can be reached.',
+    });
+    assert.doesNotMatch(String(allowed.get('model')?.message), /private/);
+    const again = await startService({ place }, t);
+    assert.match(
+      again.logs(),
+      /Local models and other private addresses are off, because there is more than one/,
+    );
+  });
+
   it('notes that the seccomp filter is off, 0', { skip: noBubblewrap }, async (t) => {
     const { run } = await examine(t, { PARLEY_URL: '', PARLEY_SECCOMP: 'off' });
     const { state, message } = findings(await run()).get('sandbox') ?? {};

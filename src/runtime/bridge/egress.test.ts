@@ -127,6 +127,18 @@ describe('the egress', () => {
     }
   });
 
+  it('connects to the private hosts that the operator names, and never to this machine, 403', async (t) => {
+    const server = await listenOnLoopback(t, (_, response) => void response.end('hello\n'));
+    const port = Number(new URL(server.url).port);
+    const allowPrivate = () => [{ range: '127.0.0.0/8', port }];
+    const { answer } = await open(t, { allowPrivate });
+    assert.match(await answer(`GET http://name.example:${port}/`), /^HTTP\/1\.1 200 .*hello/s);
+    assert.match(await answer(`GET http://name.example:${port + 1}/`), /^HTTP\/1\.1 403 /);
+    assert.match(await answer(`CONNECT 10.0.0.1:${port}`), /^HTTP\/1\.1 403 /);
+    const { answer: answerInRuns } = await open(t, { allowPrivate, isOffLimits: isThisMachine });
+    assert.match(await answerInRuns(`GET http://name.example:${port}/`), /^HTTP\/1\.1 403 /);
+  });
+
   it('does not deliver mail, 403', async (t) => {
     const { answer } = await open(t);
     assert.match(await answer('CONNECT name.example:25'), /^HTTP\/1\.1 403 .*Its port, 25,/s);

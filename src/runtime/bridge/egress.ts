@@ -5,13 +5,14 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isThisMachine } from '../../outgoing/addresses.ts';
 import { OutgoingError, timedOut, toOutgoingError } from '../../outgoing/errors.ts';
+import type { AllowPrivate } from '../../outgoing/privateHosts.ts';
 import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp } from '../../outgoing/resolve.ts';
 import type { Egress } from './bridge.ts';
 import { endToEnd } from './headers.ts';
 
 export interface EgressOptions {
   /** Asked for each connection. The machine itself is out of reach whatever it says. */
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly lookup?: Lookup;
   /** Tells what is never reached. Only tests have another. */
   readonly isOffLimits?: (address: string) => boolean;
@@ -131,7 +132,7 @@ export function createEgress(options: EgressOptions): Egress {
   async function admit({ host, port }: Target) {
     if (refusedPorts.has(port))
       throw new OutgoingError('address_not_allowed', `Its port, ${port}, is never connected to.`);
-    const rule = { private: await allowPrivate(), isOffLimits };
+    const rule = { private: await allowPrivate(), port, isOffLimits };
     checkLiteral(host, rule);
     return { host, port, lookup: createCheckedLookup(lookup, rule) };
   }

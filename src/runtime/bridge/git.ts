@@ -1,9 +1,11 @@
 // The git proxy of the bridge: clone, fetch and push of the one repository of a conversation. The user's token is
 // added here, outside the sandbox, and pushes reach branches only.
+
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
+import type { AllowPrivate } from '../../outgoing/privateHosts.ts';
 import type { GitProvider } from '../../providers.ts';
 import { mib } from '../../schema.ts';
 import { type GitRemote, isBranchName } from '../workspace/remote.ts';
@@ -16,7 +18,7 @@ interface GitHandlerOptions {
   /** The user's token for the provider; null where none is stored. */
   readonly token: string | null;
   /** Whether hosts that users name may have private addresses. */
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly lookup?: NonNullable<OutgoingOptions['lookup']>;
 }
 

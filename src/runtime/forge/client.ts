@@ -1,5 +1,7 @@
 // Asks the API of a git provider, with the user's token, outside of the sandbox.
+
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../../outgoing/fetch.ts';
+import type { AllowPrivate } from '../../outgoing/privateHosts.ts';
 import type { GitProvider } from '../../providers.ts';
 import { mib } from '../../schema.ts';
 import { version } from '../../version.ts';
@@ -61,7 +63,7 @@ export interface ForgeClientOptions {
   readonly api: string;
   readonly token: string;
   /** Whether hosts that users name may have private addresses. */
-  readonly allowPrivate: () => boolean | Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
   readonly lookup?: NonNullable<OutgoingOptions['lookup']>;
 }
 
