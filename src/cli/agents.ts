@@ -27,14 +27,17 @@ const help = `Usage: parley agents list [--json|--text]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
-         command and answer, in a folder that is removed again. With --confirm it must ask before it acts, although
-         files in the folder tell it not to.
+         command and answer, in a folder that is removed again. With --confirm it must ask before it runs commands,
+         writes and edits files, and keep to the answer, although the folder is a git repository whose settings and
+         hooks tell it not to.
          Agents treat some models in special ways: --model is the name that it is told. It runs in bubblewrap
          where that works, else as a process of this machine, unless --sandbox says which.
 
 Agents are found in PATH; agents.json in the data folder, or the file that PARLEY_AGENTS_FILE names, adds some or
 replaces ours: see docs/agents.md.
 
+Exit codes of test: 0 all went well, 1 something did not, or it does not ask, 2 there is nothing to test,
+            7 whether it asks could not be judged.
 ${outputHelp}`;
 
 function profiles(): readonly Profile[] {
@@ -79,11 +82,21 @@ function quote(fault: string): string {
   return plainText(withoutColours(fault)).replaceAll(/^/gm, '    ');
 }
 
-function printStep({ name, ms, fault }: TrialStep): void {
+function printStep({ name, ms, fault, unjudged }: TrialStep): void {
   const time = ms === undefined ? '' : `  ${(ms / 1_000).toFixed(2)} s`;
-  process.stdout.write(`${fault === undefined ? '✓' : '✗'} ${name}${time}\n`);
-  if (fault !== undefined) process.stdout.write(`${quote(fault)}\n`);
+  const mark = fault !== undefined ? '✗' : unjudged !== undefined ? '?' : '✓';
+  process.stdout.write(`${mark} ${name}${time}\n`);
+  const why = fault ?? unjudged;
+  if (why !== undefined) process.stdout.write(`${quote(why)}\n`);
 }
+
+const trialExits = { good: exits.done, bad: exits.failed, unjudged: exits.unjudged } as const;
+
+const confirmVerdicts = {
+  good: 'It asks before it acts.',
+  bad: 'It does not ask before it acts, or does not work: see above.',
+  unjudged: 'Whether it asks before it acts could not be judged.',
+} as const;
 
 interface Asked {
   readonly name: string;
@@ -105,9 +118,10 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
       process.stdout.write(`${plainLine(about)}\n`);
       const mode = confirm ? 'ask' : 'auto';
       const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
-      const isGood = await tryAgent(trial);
+      const verdict = await tryAgent(trial);
       if (signal.aborted) return exitOfSignal(signal.reason);
-      return isGood ? exits.done : exits.failed;
+      if (confirm) process.stdout.write(`${confirmVerdicts[verdict]}\n`);
+      return trialExits[verdict];
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });

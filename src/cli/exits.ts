@@ -10,6 +10,7 @@ export const exits = {
   unreachable: 4,
   asks: 5,
   stopped: 6,
+  unjudged: 7,
   interrupted: 130,
   readerLeft: 141,
   terminated: 143,

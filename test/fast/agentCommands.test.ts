@@ -25,6 +25,15 @@ const careless = {
   id: 'careless',
   programs: [{ ...program, modes: {} }],
 };
+const withAsk = (id: string, ask: Record<string, string>) => ({
+  ...profile,
+  id,
+  programs: [{ ...program, modes: { ask: { env: ask } } }],
+});
+/** Asks for commands only, as some do in a git work tree. */
+const half = withAsk('half', { ASK: 'bash' });
+const deaf = withAsk('deaf', { ASK: 'ignore' });
+const idle = withAsk('idle', { ASK: 'ask', NO_TOOLS: '1' });
 const broken = { ...profile, id: 'broken', programs: [{ command: 'broken-agent', args: [], env: {} }] };
 const silent = { ...profile, id: 'silent', programs: [{ command: 'silent-agent', args: [], env: {} }] };
 const silence = longSleep();
@@ -38,7 +47,7 @@ describe('parley agents', () => {
     writeFileSync(join(folder, 'bin/broken-agent'), '#!/bin/sh\necho "it is \x1b[31mbroken" >&2\nexit 3\n');
     chmodSync(join(folder, 'bin/broken-agent'), 0o755);
     writeFileSync(join(folder, 'bin/silent-agent'), `#!/bin/sh\nexec sleep ${silence}\n`, { mode: 0o755 });
-    const agents = [profile, careless, broken, silent];
+    const agents = [profile, careless, half, deaf, idle, broken, silent];
     writeFileSync(join(folder, 'data/agents.json'), JSON.stringify({ agents }));
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -79,7 +88,7 @@ describe('parley agents', () => {
       const steps = ['starts', 'opens a session', 'ends its turn', 'asks its model', 'writes a file'];
       for (const step of [...steps, 'runs a command', 'answers'])
         assert.ok(stdout.includes(`✓ ${step}`), stdout);
-      assert.equal(stdout.includes('✓ asks before it acts'), words.length > 0);
+      assert.equal(stdout.includes('It asks before it acts.'), words.length > 0);
     }
     assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
   });
@@ -87,7 +96,31 @@ describe('parley agents', () => {
   it('test fails, exit code 1, where an agent acts without asking', () => {
     const { status, stdout } = parley(['test', 'careless', '--confirm']);
     assert.equal(status, 1);
-    assert.match(stdout, /✗ asks before it acts\n {4}it asked for permission 0 times\n/);
+    assert.match(stdout, /✗ asks before a command\n {4}it did it without asking\n/);
+    assert.match(stdout, /✗ asks before a command that only reads\n/);
+    assert.match(stdout, /✗ asks before it edits a file\n/);
+    assert.match(stdout, /It does not ask before it acts/);
+  });
+
+  it('test fails, exit code 1, where an agent asks for commands, but not for files in a git work tree', () => {
+    const { status, stdout } = parley(['test', 'half', '--confirm']);
+    assert.equal(status, 1);
+    assert.match(stdout, /✓ asks before a command\n/);
+    assert.match(stdout, /✗ asks before it writes a file\n {4}it did it without asking\n/);
+  });
+
+  it('test fails, exit code 1, where an agent asks and does not keep to the answer', () => {
+    const { status, stdout } = parley(['test', 'deaf', '--confirm']);
+    assert.equal(status, 1);
+    assert.match(stdout, /✗ does nothing that was rejected\n {4}it did what was rejected\n/);
+  });
+
+  it('test says that it could not judge, exit code 7, where an agent does nothing, or does not start', () => {
+    const { status, stdout } = parley(['test', 'idle', '--confirm']);
+    assert.equal(status, 7, stdout);
+    assert.match(stdout, /\? asks before a command\n/);
+    assert.match(stdout, /could not be judged\.\n$/);
+    assert.equal(parley(['test', 'broken', '--confirm']).status, 7);
   });
 
   it('test fails, exit code 1, with the last words of an agent that ends, made plain', () => {

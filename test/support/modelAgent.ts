@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The smallest agent that does what a model wants: ACP on its standard streams, chat completions of MODEL_BASE_URL with
-// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`.
+// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`, for one tool where it is the name of that, and does not
+// keep to the answer where it is `ignore`. Where NO_TOOLS is set it does nothing.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -8,7 +9,7 @@ import { createInterface } from 'node:readline';
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly result?: unknown;
+  readonly result?: { readonly outcome?: { readonly optionId?: string } };
 }
 
 interface Call {
@@ -16,31 +17,40 @@ interface Call {
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-const { MODEL_BASE_URL, MODEL_TOKEN, MODEL, ASK } = process.env;
+const { MODEL_BASE_URL, MODEL_TOKEN, MODEL, ASK, NO_TOOLS } = process.env;
 const sessionId = 'the-session';
 const text = { type: 'string' };
 const tool = (name: string, properties: Record<string, object>) => ({
   type: 'function',
   function: { name, parameters: { type: 'object', properties, required: Object.keys(properties) } },
 });
-const tools = [tool('write_file', { path: text, content: text }), tool('bash', { command: text })];
+const tools = NO_TOOLS
+  ? [tool('think', {})]
+  : [tool('write_file', { path: text, content: text }), tool('bash', { command: text })];
 
-const waiting: (() => void)[] = [];
+const waiting: ((isAllowed: boolean) => void)[] = [];
 const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-function askForLeave(toolCallId: string): Promise<void> {
-  const options = [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }];
+/** Whether it may. */
+function askForLeave(toolCallId: string, title: string, rawInput: object): Promise<boolean> {
+  const options = [
+    { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'no', name: 'No', kind: 'reject_once' },
+  ];
   send({
     id: 1_000,
     method: 'session/request_permission',
-    params: { sessionId, toolCall: { toolCallId }, options },
+    params: { sessionId, toolCall: { toolCallId, title, rawInput }, options },
   });
   return new Promise((resolve) => waiting.push(resolve));
 }
 
 async function use({ id, function: { name, arguments: input } }: Call): Promise<string> {
-  if (ASK === 'ask') await askForLeave(id);
-  const { path, content, command } = JSON.parse(input);
+  const given = JSON.parse(input);
+  const { path, content, command } = given;
+  const asks = ASK === 'ask' || ASK === name || ASK === 'ignore';
+  const isAllowed = !asks || (await askForLeave(id, name, given));
+  if (!isAllowed && ASK !== 'ignore') return 'rejected';
   if (name === 'bash') return execFileSync('/bin/sh', ['-c', command], { encoding: 'utf8' });
   writeFileSync(path, content);
   return 'written';
@@ -77,7 +87,7 @@ const answers: Readonly<Record<string, () => object | Promise<object>>> = {
 };
 
 createInterface({ input: process.stdin }).on('line', async (line) => {
-  const { id, method } = JSON.parse(line) as Message;
-  if (method === undefined) waiting.shift()?.();
+  const { id, method, result } = JSON.parse(line) as Message;
+  if (method === undefined) waiting.shift()?.(result?.outcome?.optionId === 'yes');
   else if (id !== undefined) send({ id, result: (await answers[method]?.()) ?? {} });
 });

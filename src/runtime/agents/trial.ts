@@ -3,27 +3,37 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openAgent } from '../acp/agent.ts';
 import { AgentError } from '../acp/errors.ts';
-import type { PermissionRequest } from '../acp/questions.ts';
+import { createEventMapper } from '../acp/events.ts';
+import type { PermissionAnswer, PermissionRequest } from '../acp/questions.ts';
 import type { SessionUpdate } from '../acp/update.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { type Entered, openCell } from '../sandbox/openCell.ts';
 import type { Cell, Sandbox } from '../sandbox/sandbox.ts';
 import type { Found } from './find.ts';
-import { type AskMode, launchOf, sessionOf } from './launch.ts';
+import { type AskMode, homeFilesOf, launchOf, sessionOf } from './launch.ts';
 import type { Profile } from './profiles.ts';
-import { createScriptedModel } from './scriptedModel/server.ts';
-import { trialInstruction, trialOutcomes, trialScript } from './trialOutcomes.ts';
+import type { Step } from './scriptedModel/script.ts';
+import { createScriptedModel, type Exchange } from './scriptedModel/server.ts';
+import { askingOutcomes, changedFiles, type SeenRequest } from './trialAsking.ts';
+import { readTrialFile, rejectedFile, seedText } from './trialFiles.ts';
+import {
+  type Outcome,
+  rejectedScript,
+  trialInstruction,
+  trialOutcomes,
+  trialScript,
+} from './trialOutcomes.ts';
 import { plantRepository } from './trialRepository.ts';
 
 const startMs = 60_000;
 const turnMs = 180_000;
 
-export interface TrialStep {
-  readonly name: string;
+export interface TrialStep extends Outcome {
   readonly ms?: number;
-  /** Why it failed, for people. */
-  readonly fault: string | undefined;
 }
+
+/** `unjudged`: it could not be found out, which is no good news either. */
+export type TrialVerdict = 'good' | 'bad' | 'unjudged';
 
 interface TrialOptions {
   readonly profile: Profile;
@@ -59,15 +69,17 @@ async function within<Result>(ms: number, signal: AbortSignal, work: Promise<Res
   }
 }
 
-function prepareCell({ profile: { instructions }, found, folder }: TrialOptions): Cell {
+function prepareCell({ profile: { instructions }, found, folder, mode }: TrialOptions): Cell {
   const workspace = join(folder, 'workspace');
   const home = join(folder, 'home');
   mkdirSync(workspace);
   mkdirSync(home);
-  if (instructions !== undefined) {
-    const file = join(home, instructions);
+  const files = [...homeFilesOf(found, mode)].filter(([, text]) => text !== '');
+  if (instructions !== undefined) files.push([instructions, `${trialInstruction}\n`]);
+  for (const [name, text] of files) {
+    const file = join(home, name);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, `${trialInstruction}\n`);
+    writeFileSync(file, text);
   }
   const { readable } = found;
   return { name: `parley-trial-${process.pid}`, workspace, home, readable, resourceFactor: 1, image: null };
@@ -78,17 +90,26 @@ function textOf({ sessionUpdate, content }: SessionUpdate): string {
   return sessionUpdate === 'agent_message_chunk' && typeof text === 'string' ? text : '';
 }
 
-function allow({ options }: PermissionRequest): { optionId: string } | 'cancelled' {
-  const option = options.find(({ kind }) => kind === 'allow_once');
+function choose({ options }: PermissionRequest, wanted: 'allow_once' | 'reject_once'): PermissionAnswer {
+  const option = options.find(({ kind }) => kind === wanted);
   return option === undefined ? 'cancelled' : { optionId: option.optionId };
 }
 
 type Timed = <Result>(name: string, boundMs: number, work: Promise<Result>) => Promise<Result>;
 
-/** One turn, with everything allowed. Rejects where the agent does not come to its end. */
-async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOptions, timed: Timed) {
+interface Turn {
+  readonly program: Entered;
+  readonly cwd: string;
+  readonly timed: Timed;
+  /** Called with each request, and why it could not be shown in full. */
+  onPermission(request: PermissionRequest, fault: string | undefined): PermissionAnswer;
+}
+
+/** One turn. Rejects where the agent does not come to its end. Returns what it said. */
+async function driveTurn(turn: Turn, { found, mode }: TrialOptions): Promise<string> {
+  const { program, cwd, timed, onPermission } = turn;
   let said = '';
-  let questions = 0;
+  const mapper = createEventMapper();
   const { auth } = found.program;
   const opening = openAgent({
     program,
@@ -96,10 +117,11 @@ async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOp
     initializeMs: startMs,
     onUpdate: (update) => {
       said += textOf(update);
+      mapper.take(update);
     },
     onPermission: async (request) => {
-      questions += 1;
-      return allow(request);
+      const approval = mapper.approval(request.toolCall);
+      return onPermission(request, 'fault' in approval ? approval.fault : undefined);
     },
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
@@ -107,17 +129,87 @@ async function driveTurn(program: Entered, cwd: string, { found, mode }: TrialOp
   const session = agent.openSession({ mcpServers: [], ...sessionOf(found, mode) });
   await timed('opens a session', startMs, session);
   await timed('ends its turn', turnMs, agent.prompt([{ type: 'text', text: 'Follow the script.' }]));
-  return { said, questions };
+  return said;
 }
 
-/** True where every step went well. Nothing that it started is alive afterwards. */
-export async function tryAgent(options: TrialOptions): Promise<boolean> {
+/** The step that the model has given last, by the number in the id of its call. */
+function stepOf(exchanges: readonly Exchange[]): number {
+  const calls = exchanges.flatMap(({ answer }) => answer.call?.id ?? []);
+  return Number(calls.at(-1)?.replace('call_', '') ?? -1);
+}
+
+interface Outcomes {
+  /** Whether it works. */
+  readonly working: readonly Outcome[];
+  /** Whether it asks; empty where it need not. */
+  readonly asking: readonly Outcome[];
+}
+
+/** That it acts without asking counts most, and what could not be seen is never good. */
+function verdictOf({ working, asking }: Outcomes): TrialVerdict {
+  if (asking.some(({ fault }) => fault !== undefined)) return 'bad';
+  if (asking.some(({ unjudged }) => unjudged !== undefined)) return 'unjudged';
+  return working.some(({ fault }) => fault !== undefined) ? 'bad' : 'good';
+}
+
+interface Stage {
+  readonly options: TrialOptions;
+  readonly cell: Cell;
+  /** The workspace as seen from inside. */
+  readonly inside: string;
+  enter(): Promise<Entered>;
+  /** From now on this is what the model wants. */
+  play(script: readonly Step[]): readonly Exchange[];
+  readonly timed: Timed;
+}
+
+/** A turn in which nothing is allowed. How it ends does not matter, but what it leaves. */
+async function tryRejecting({ options, cell, inside, enter, play }: Stage) {
+  play(rejectedScript(inside));
+  let wasAsked = false;
+  const onPermission = (request: PermissionRequest) => {
+    wasAsked = true;
+    return choose(request, 'reject_once');
+  };
+  const timed: Timed = (_, ms, work) => within(ms, options.signal, work);
+  const program = await enter();
+  await driveTurn({ program, cwd: inside, timed, onPermission }, options).catch(() => '');
+  await program.kill();
+  return { wasAsked, acted: readTrialFile(cell.workspace, rejectedFile) !== undefined };
+}
+
+async function tryTurns(stage: Stage): Promise<Outcomes> {
+  const { options, cell, inside, enter, play, timed } = stage;
+  const { workspace } = cell;
+  const { mode, model, profile } = options;
+  const exchanges = play(trialScript(inside, mode));
+  const requests: SeenRequest[] = [];
+  const onPermission = (request: PermissionRequest, fault: string | undefined) => {
+    requests.push({ step: stepOf(exchanges), done: changedFiles(workspace), fault });
+    return choose(request, 'allow_once');
+  };
+  const program = await enter();
+  const said = await driveTurn({ program, cwd: inside, timed, onPermission }, options);
+  await program.kill();
+  const { instructions } = profile;
+  const working = trialOutcomes({ model, workspace, exchanges, said, instructions });
+  if (mode === 'auto') return { working, asking: [] };
+  const results = exchanges.at(-1)?.asked.results ?? [];
+  const rejected = await tryRejecting(stage);
+  return { working, asking: askingOutcomes({ workspace, requests, results, rejected }) };
+}
+
+/** Nothing that it started is alive afterwards. */
+export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
   const { profile, found, sandbox, mode, model, signal, onStep } = options;
   const cell = prepareCell(options);
-  const { workspace, home } = sandbox.inside(cell);
-  if (mode === 'ask') plantRepository(cell.workspace, workspace);
-  const { handle, exchanges } = createScriptedModel(trialScript(workspace), { name: model });
-  const bridge = createBridge({ handlers: { model: handle } });
+  const { workspace: inside, home } = sandbox.inside(cell);
+  if (mode === 'ask') {
+    plantRepository(cell.workspace, inside, profile);
+    writeFileSync(join(cell.workspace, 'seed.txt'), seedText);
+  }
+  let scripted = createScriptedModel([], { name: model });
+  const bridge = createBridge({ handlers: { model: (...request) => scripted.handle(...request) } });
   const open = await openCell({ sandbox, cell, bridge });
 
   let failed = false;
@@ -134,20 +226,20 @@ export async function tryAgent(options: TrialOptions): Promise<boolean> {
       onStep({ name, ms: performance.now() - since, fault });
     }
   };
+  const play = (script: readonly Step[]) => {
+    scripted = createScriptedModel(script, { name: model });
+    return scripted.exchanges;
+  };
+  const values = { model, token: bridge.token, origin: open.bridge?.origin ?? '', home, mode };
+  const enter = () => open.enter(launchOf(profile, found, values));
 
   try {
-    const origin = open.bridge?.origin ?? '';
-    const values = { model, token: bridge.token, origin, home, mode };
-    const program = await open.enter(launchOf(profile, found, values));
-    const turn = await driveTurn(program, workspace, options, timed);
-    const { instructions } = profile;
-    const { workspace: outside } = cell;
-    const outcomes = trialOutcomes({ ...turn, model, workspace: outside, exchanges, mode, instructions });
-    for (const outcome of outcomes) onStep(outcome);
-    return outcomes.every(({ fault }) => fault === undefined);
+    const outcomes = await tryTurns({ options, cell, inside, enter, play, timed });
+    for (const outcome of [...outcomes.working, ...outcomes.asking]) onStep(outcome);
+    return verdictOf(outcomes);
   } catch (error) {
     if (!failed) throw error;
-    return false;
+    return mode === 'ask' ? 'unjudged' : 'bad';
   } finally {
     await open.close();
     await bridge.close();

@@ -11,8 +11,6 @@ function faultsOf(workspace: string): Record<string, boolean> {
     workspace,
     exchanges: [],
     said: '',
-    questions: 0,
-    mode: 'ask',
     instructions: undefined,
   });
   return Object.fromEntries(outcomes.map(({ name, fault }) => [name, fault !== undefined]));
@@ -37,13 +35,5 @@ describe('the outcomes of a trial', () => {
     mkdirSync(join(workspace, 'copied.txt'));
     const faults = faultsOf(workspace);
     assert.deepEqual([faults['writes a file'], faults['runs a command']], [true, true]);
-  });
-
-  it('are a fault where the repository left its trace, be it a link to nothing', (t) => {
-    const workspace = temporaryFolder(t);
-    const name = 'runs nothing that a repository brings';
-    assert.equal(faultsOf(workspace)[name], false);
-    symlinkSync('/nonexistent', join(workspace, 'acted-by-itself.txt'));
-    assert.equal(faultsOf(workspace)[name], true);
   });
 });

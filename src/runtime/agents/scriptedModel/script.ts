@@ -1,5 +1,5 @@
 // A model without a mind: what it answers is a list of steps, and which of them is next follows from what it is sent.
-import { fillRun, fillWrite, findByEnd, type Tool } from './tools.ts';
+import { fillEdit, fillRun, fillWrite, findByEnd, type Tool } from './tools.ts';
 import type { Trouble } from './troubles.ts';
 
 export type Work =
@@ -7,6 +7,8 @@ export type Work =
   | { readonly say: string }
   /** Has the agent write a file. */
   | { readonly write: { readonly path: string; readonly text: string } }
+  /** Has it change a part of a file, or write it anew where it has no tool for that. */
+  | { readonly edit: { readonly path: string; readonly from: string; readonly to: string } }
   /** Has it run a command in a shell. */
   | { readonly run: string }
   /** Has it call a tool, such as of a tool server, of which the end of its name is known. */
@@ -64,6 +66,10 @@ function callFor(step: Act, tools: readonly Tool[]): Omit<Call, 'id'> | undefine
     return found && { name: found.name, input: step.call.input };
   }
   if ('run' in step) return fillRun(tools, step.run);
+  if ('edit' in step) {
+    const { path, to: text } = step.edit;
+    return fillEdit(tools, step.edit) ?? callFor({ write: { path, text } }, tools);
+  }
   const { path, text } = step.write;
   // Some agents write files by commands alone.
   return (

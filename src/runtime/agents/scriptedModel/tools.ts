@@ -17,11 +17,14 @@ interface Schema {
 type Input = Record<string, unknown>;
 
 /** Likeliest first. */
-const writers = [/^write(_?file)?$/i, /^create_?file$/i];
+const writers = [/^write(_?file)?$/i, /^create(_?file)?$/i];
+const editors = [/^edit(_?file)?$/i, /^(str_?)?replace$/i, /^search_?replace$/i];
 const runners = [/^(bash|shell|sh|terminal)$/i, /^(run|exec|execute|shell)_?(shell_?)?(command)?$/i];
 
 const pathNames = /^(file_?path|absolute_?path|path|file_?name|file)$/i;
 const textNames = /^(contents?|text|file_?text)$/i;
+const oldNames = /^old(_?(string|str|text))?$/i;
+const newNames = /^new(_?(string|str|text))?$/i;
 const commandNames = /^(command|cmd|script)$/i;
 
 /** Gemini writes the names of types in capitals. */
@@ -86,6 +89,17 @@ export function fillWrite(tools: readonly Tool[], { path, text }: { path: string
   return firstFilled(tools, writers, [
     [pathNames, path],
     [textNames, text],
+  ]);
+}
+
+export function fillEdit(
+  tools: readonly Tool[],
+  { path, from, to }: { path: string; from: string; to: string },
+) {
+  return firstFilled(tools, editors, [
+    [pathNames, path],
+    [oldNames, from],
+    [newNames, to],
   ]);
 }
 
