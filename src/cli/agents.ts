@@ -7,7 +7,7 @@ import { readConfig, sandboxChoices } from '../config.ts';
 import { RefusalError } from '../errors.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
-import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
+import { loadGoodProfiles, type Profile } from '../runtime/agents/profiles.ts';
 import { type TrialStep, tryAgent } from '../runtime/agents/trial.ts';
 import { probeBubblewrap } from '../runtime/sandbox/probe.ts';
 import { processSandbox } from '../runtime/sandbox/process.ts';
@@ -40,8 +40,11 @@ Exit codes of test: 0 all went well, 1 something did not, or it does not ask, 2 
             7 whether it asks could not be judged.
 ${outputHelp}`;
 
+/** One bad profile keeps nobody from the others, but people are told. */
 function profiles(): readonly Profile[] {
-  return loadProfiles(readConfig(process.env).agentsFile);
+  const { profiles: good, faults } = loadGoodProfiles(readConfig(process.env).agentsFile);
+  for (const fault of faults) process.stderr.write(`${plainLine(fault)} This agent is left out.\n`);
+  return good;
 }
 
 /** What ends a trial, which then leaves nothing. */

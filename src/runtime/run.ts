@@ -4,6 +4,7 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
+import { decide } from './acp/permissions.ts';
 import type { SessionUpdate } from './acp/update.ts';
 import { type ActionGuard, createActionGuard } from './actionGuard.ts';
 import { createConfirming } from './confirming.ts';
@@ -77,7 +78,11 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
   const policies = createPolicies({ inputs, place, recorder });
   const mode = policies.now().confirmationMode || place.confirmAlways ? 'ask' : 'auto';
   const serverNames: string[] = [];
-  const mapper = createEventMapper({ mask: scene.masking.text, mcpServers: serverNames });
+  const mapper = createEventMapper({
+    mask: scene.masking.text,
+    mcpServers: serverNames,
+    isAsking: () => decide(policies.now(), 'high') === 'ask',
+  });
   const guard = createActionGuard({
     policy: policies.now,
     always: alwaysAllowedOf(conversation),

@@ -47,7 +47,8 @@ describe('parley agents', () => {
     writeFileSync(join(folder, 'bin/broken-agent'), '#!/bin/sh\necho "it is \x1b[31mbroken" >&2\nexit 3\n');
     chmodSync(join(folder, 'bin/broken-agent'), 0o755);
     writeFileSync(join(folder, 'bin/silent-agent'), `#!/bin/sh\nexec sleep ${silence}\n`, { mode: 0o755 });
-    const agents = [profile, careless, half, deaf, idle, broken, silent];
+    const bad = { ...profile, id: 'bad', protocol: 'morse' };
+    const agents = [bad, profile, careless, half, deaf, idle, broken, silent];
     writeFileSync(join(folder, 'data/agents.json'), JSON.stringify({ agents }));
   });
   after(() => rmSync(folder, { recursive: true }));
@@ -72,6 +73,14 @@ describe('parley agents', () => {
     assert.match(stdout, /^AGENT +NAME +VERSION +FOUND\n/);
     assert.match(stdout, /^mine +Mine .*bin\/model-agent$/m);
     assert.match(stdout, /^claude +Claude Code +- +missing; install it with: npm install -g @agentcl/m);
+  });
+
+  it('name a profile that is bad, and go on with the others', () => {
+    const { status, stderr, stdout } = parley(['list', '--text']);
+    assert.equal(status, 0);
+    assert.match(stderr, /agents\[0\]\.protocol must be one of .*This agent is left out/);
+    assert.doesNotMatch(stdout, /^bad /m);
+    assert.equal(parley(['test', 'bad']).status, 2);
   });
 
   it('list is JSON for programs, a line each', () => {

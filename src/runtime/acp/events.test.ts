@@ -350,6 +350,43 @@ describe('the events of a turn', () => {
     );
   });
 
+  it('tells the output and the exit code that an agent sends as those of a terminal', () => {
+    const piece = (data: string) => change({ _meta: { terminal_output: { terminal_id: 'c1', data } } });
+    const [, observation] = turn([
+      call({ kind: 'execute', status: 'in_progress', _meta: { terminal_info: { terminal_id: 'c1' } } }),
+      piece('one\n'),
+      piece('two\n'),
+      change({
+        status: 'failed',
+        _meta: { terminal_exit: { terminal_id: 'c1', exit_code: 3, signal: null } },
+      }),
+    ]);
+    assert.equal(contentOf(observation), 'one\ntwo\n');
+    assert.deepEqual(extraOf(observation, 'metadata'), { exit_code: 3 });
+    const [, long] = turn([
+      call({ kind: 'execute', status: 'in_progress' }),
+      ...Array.from({ length: 100 }, (_, i) => piece(`${i} ${'x'.repeat(1_000)}\n`)),
+      change({ status: 'completed' }),
+    ]);
+    assert.match(contentOf(long), /^0 x.*\n\[67622 characters were cut here\]\n.*\n99 x+\n$/s);
+  });
+
+  it('tells one action of a call that is in progress before it is asked for', () => {
+    for (const isAsking of [true, false]) {
+      const mapper = createEventMapper({ isAsking: () => isAsking });
+      const state = isAsking ? 'awaiting_confirmation' : 'confirmed';
+      const events = [
+        ...mapper.take(call({ kind: 'execute', status: 'in_progress', rawInput: { command: 'ls' } })),
+        ...mapper.ask({ toolCallId: 'c1' }, { state, risk: 'high' }),
+        ...mapper.take(change({ status: 'completed' })),
+      ];
+      assert.deepEqual(
+        events.map(({ action, observation }) => action ?? observation),
+        ['run', 'run'],
+      );
+    }
+  });
+
   it('announces a call that needs leave once, with its risk and what it would change', () => {
     const mapper = createEventMapper();
     mapper.take(call({ kind: 'edit', status: 'pending' }));

@@ -29,6 +29,8 @@ interface MapperOptions {
   readonly mask?: Mask;
   /** Names of the MCP servers that the agent was given, to know calls of their tools by. */
   readonly mcpServers?: readonly string[];
+  /** Whether somebody has to approve: a call is then told when it is asked for, and not twice. */
+  readonly isAsking?: () => boolean;
   /** More are left out, and the log says so; the last words of a turn are kept. */
   readonly eventsPerTurnMax?: number;
 }
@@ -117,7 +119,7 @@ interface OpenCall {
 }
 
 export function createEventMapper(options: MapperOptions = {}): EventMapper {
-  const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual } = options;
+  const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual, isAsking = () => false } = options;
   const context = { mask, mcpServers: options.mcpServers ?? [] };
   const speech = createSpeech(mask);
   const calls = new Map<string, OpenCall>();
@@ -157,7 +159,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     const open = calls.get(id);
     const call = mergeCall(open?.call, id, update, context);
     if (hasEnded(call)) return endCall({ call, told: open?.told ?? false }, call.status as 'completed');
-    const begins = call.status === 'in_progress' && !open?.told;
+    const begins = call.status === 'in_progress' && !open?.told && !isAsking();
     calls.set(id, { call, told: begins || (open?.told ?? false) });
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
@@ -206,10 +208,12 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       if (asked === undefined) return [];
       const { call, request } =
         'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
+      const wasTold = calls.get(call.id)?.told === true;
       calls.set(call.id, { call, told: true });
       const action = toAction(call, confirmation, request);
       const before = [...speech.end(), ...closeOldest()];
-      if (confirmation.state === 'confirmed') return within([...before, action]);
+      // Some call it in progress before they ask: what is in the log already is not told again.
+      if (confirmation.state === 'confirmed') return within([...before, ...(wasTold ? [] : [action])]);
       // Nobody is asked for something that the log does not show.
       return [...within(before), action];
     },

@@ -25,6 +25,10 @@ export interface ToolCall {
   readonly mcpTool: string | undefined;
   readonly input: unknown;
   readonly output: string;
+  /** What came in pieces of a terminal: its beginning and its end. */
+  readonly terminal: string;
+  /** Characters that are missing in the middle of it. */
+  readonly terminalCut: number;
   readonly exitCode: number | undefined;
   readonly path: string | undefined;
   readonly diff: string;
@@ -85,11 +89,44 @@ function outputOf({ content, rawOutput }: Params): string | undefined {
   return textMember(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
 }
 
+/** A piece of the output of a command, as agents send it that take the client for a terminal. */
+function terminalOutputOf({ _meta: meta }: Params): string | undefined {
+  return textMember(isObject(meta) ? meta['terminal_output'] : undefined, 'data');
+}
+
+/** Of the beginning, and of the end. */
+const terminalCharsMax = 16 * kib;
+
+function addPiece(
+  { terminal, terminalCut }: ToolCall,
+  piece: string,
+  mask: Mask,
+): Pick<ToolCall, 'terminal' | 'terminalCut'> {
+  const text = mask(terminal + piece);
+  const over = text.length - 2 * terminalCharsMax;
+  if (over <= 0) return { terminal: text, terminalCut };
+  const kept = text.slice(0, terminalCharsMax) + text.slice(-terminalCharsMax);
+  return { terminal: kept, terminalCut: terminalCut + over };
+}
+
+function terminalText({ terminal, terminalCut }: ToolCall): string {
+  if (terminalCut === 0) return terminal;
+  const [head, tail] = [terminal.slice(0, terminalCharsMax), terminal.slice(terminalCharsMax)];
+  return `${head}\n[${terminalCut} characters were cut here]\n${tail}`;
+}
+
 /** Agents tell it under different names. */
-export function exitCodeOf({ rawOutput }: Params): number | undefined {
+export function exitCodeOf({ rawOutput, _meta: meta }: Params): number | undefined {
   const raw = isObject(rawOutput) ? rawOutput : {};
   const metadata = isObject(raw['metadata']) ? raw['metadata'] : {};
-  const told = [raw['exitCode'], raw['exit_code'], metadata['exit'], metadata['exit_code']];
+  const terminal = isObject(meta) && isObject(meta['terminal_exit']) ? meta['terminal_exit'] : {};
+  const told = [
+    terminal['exit_code'],
+    raw['exitCode'],
+    raw['exit_code'],
+    metadata['exit'],
+    metadata['exit_code'],
+  ];
   return told.find((code) => Number.isSafeInteger(code)) as number | undefined;
 }
 
@@ -143,6 +180,8 @@ const nothingYet = {
   mcpTool: undefined,
   input: undefined,
   output: '',
+  terminal: '',
+  terminalCut: 0,
   exitCode: undefined,
   path: undefined,
   diff: '',
@@ -189,6 +228,7 @@ export function mergeCall(
   const title = textMember(update, 'title');
   const mcpTool = mcpToolOf(textMember(update, 'name') ?? title ?? '', context);
   const output = outputOf(update);
+  const piece = terminalOutputOf(update);
   const edited = diffOf(update);
   const path = edited?.path ?? textMember(listOf(update['locations'])[0], 'path') ?? pathIn(rawInput);
   const hasInput = rawInput != null && !(isObject(rawInput) && Object.keys(rawInput).length === 0);
@@ -200,6 +240,7 @@ export function mergeCall(
     ...(mcpTool === undefined ? {} : { mcpTool }),
     ...(hasInput ? { input: cutValue(rawInput, inputBytesMax, mask) } : {}),
     ...(output === undefined ? {} : { output: cutText(mask(output), outputBytesMax) }),
+    ...(piece === undefined ? {} : addPiece(call, piece, mask)),
     ...(path === undefined ? {} : { path: cutText(mask(path), titleBytesMax) }),
     ...(edited === undefined
       ? {}
@@ -303,7 +344,7 @@ function resultOf(call: ToolCall, outcome: string): Params {
 /** `unfinished`: the turn was over before the call was. */
 export function toObservation(call: ToolCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent {
   const { name, observation = name, about } = tell(call);
-  const text = [call.diff, call.output].filter((part) => part !== '').join('\n');
+  const text = [call.diff, call.output || terminalText(call)].filter((part) => part !== '').join('\n');
   return {
     source: 'agent',
     message: '',

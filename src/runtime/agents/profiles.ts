@@ -96,6 +96,7 @@ const Profile = Type.Object(
 );
 export type Profile = Static<typeof Profile>;
 
+const AnyProfiles = Type.Object({ agents: Type.Array(Type.Unknown(), { maxItems: agentsMax }) }, only);
 const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agentsMax }) }, only);
 
 /** What clients of other products call the built-in agent. */
@@ -141,6 +142,41 @@ export function readProfiles(text: string, file: string): Profile[] {
   return agents;
 }
 
+export interface LoadedProfiles {
+  readonly profiles: readonly Profile[];
+  /** What is wrong with others, a sentence each. */
+  readonly faults: readonly string[];
+}
+
+/** The good profiles of a file's text: one that is bad does not keep people from the others. */
+function readGoodProfiles(text: string, file: string): LoadedProfiles {
+  const { agents } = parseOperatorFile(text, file, AnyProfiles);
+  const profiles: Profile[] = [];
+  const faults: string[] = [];
+  for (const [i, agent] of agents.entries())
+    try {
+      const read = readProfiles(JSON.stringify({ agents: [agent] }), file);
+      profiles.push(...read.filter(({ id }) => profiles.every((other) => other.id !== id)));
+    } catch (error) {
+      if (!(error instanceof RefusalError)) throw error;
+      faults.push(error.message.replace('agents[0]', `agents[${i}]`));
+    }
+  return { profiles, faults };
+}
+
+/** As `loadProfiles`, but leaves out profiles that are bad. */
+export function loadGoodProfiles(operatorFile: string): LoadedProfiles {
+  const text = readOperatorFile(operatorFile, 'agents');
+  const shipped = loadProfiles();
+  if (text === undefined) return { profiles: shipped, faults: [] };
+  const { profiles: added, faults } = readGoodProfiles(text, operatorFile);
+  return { profiles: merge(shipped, added), faults };
+}
+
+function merge(shipped: readonly Profile[], added: readonly Profile[]): Profile[] {
+  return [...new Map([...shipped, ...added].map((profile) => [profile.id, profile])).values()];
+}
+
 /** Ours, with those of the operator's file added, or put in place of ours, by id. The file need not exist. */
 export function loadProfiles(operatorFile?: string): readonly Profile[] {
   const ours = programFile('runtime/agents/profiles.json');
@@ -148,7 +184,7 @@ export function loadProfiles(operatorFile?: string): readonly Profile[] {
   const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile, 'agents');
   if (operatorFile === undefined || text === undefined) return shipped;
   const added = readProfiles(text, operatorFile);
-  return [...new Map([...shipped, ...added].map((profile) => [profile.id, profile])).values()];
+  return merge(shipped, added);
 }
 
 /** The profile that a setting names: null and `CodeActAgent` are the built-in one. */
