@@ -84,7 +84,7 @@ function startWork(
   /** No run begins while what another has left may be alive. */
   async function clearUp(): Promise<void> {
     await runtime.endOrphans();
-    if (database.kind === 'sqlite') await database.run(releaseAll, null);
+    if (database.kind === 'sqlite') await database.run(releaseAll, { at: new Date().toISOString() });
   }
   closers.push(runtime.startRetention().close);
   const worker = runtime.startWorker(clearUp().catch(onBackgroundError));

@@ -7,6 +7,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from '@agentclientprotocol/sdk';
+import { turnIn, turnMember, withTurn } from '../notedTurns.ts';
 import { createClient } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { identity } from './identity.ts';
@@ -32,6 +33,7 @@ const offer = {
     promptCapabilities: { image: true, embeddedContext: true },
     mcpCapabilities: { http: true, sse: true },
     sessionCapabilities: { resume: {} },
+    _meta: { [turnMember]: true },
   },
 };
 
@@ -71,12 +73,14 @@ export function createAgentApp({ config, home, env, askAgainMs }: AppOptions): {
       const session = resumeSession(optionsFor(params), params.sessionId);
       if (session === undefined) throw RequestError.sessionNotFound(params.sessionId);
       keep(session);
-      return {};
+      const noted = session.notedTurn();
+      return noted === undefined ? {} : withTurn(noted);
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
       const { sessionId, prompt } = params;
       try {
-        return { stopReason: await get(sessionId).prompt(prompt, createClient(client, sessionId)) };
+        const turn = turnIn(params) ?? undefined;
+        return { stopReason: await get(sessionId).prompt(prompt, createClient(client, sessionId), turn) };
       } catch (error) {
         throw error instanceof RequestError
           ? error

@@ -90,7 +90,7 @@ describe('the journal of a session', () => {
       resumed?.addMessage({ role: 'user', content });
       resumed?.close();
     }
-    const lines = readFileSync(fileIn(home), 'utf8').trimEnd().split('\n');
+    const [, ...lines] = readFileSync(fileIn(home), 'utf8').trimEnd().split('\n');
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).message.content),
       ['größer', 'b', 'c'],

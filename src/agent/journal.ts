@@ -17,20 +17,26 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
+import type { NotedTurn } from '../notedTurns.ts';
 import { mib } from '../schema.ts';
 
 type Entry =
-  | { readonly message: ModelMessage }
+  /** The first line: a journal without it was not begun in full. */
+  | { readonly opened: true }
+  /** With the number of the turn that it begins, where it begins one. */
+  | { readonly message: ModelMessage; readonly turn?: number }
   /** A call of a tool from here on may have done something. */
   | { readonly began: string }
   | { readonly result: ToolResultPart }
   /** What was there gave way to these. */
-  | { readonly replaced: readonly ModelMessage[] };
+  | { readonly replaced: readonly ModelMessage[]; readonly turn?: number };
 
 export interface Journal {
   /** As the model is to read them. */
   readonly messages: readonly ModelMessage[];
-  addMessage(message: ModelMessage): void;
+  /** The last turn that was noted; null where nothing was, undefined where turns were not numbered. */
+  notedTurn(): NotedTurn;
+  addMessage(message: ModelMessage, turn?: number): void;
   /** Before a call has any effect. */
   begin(callId: string): void;
   addResult(result: ToolResultPart): void;
@@ -53,10 +59,18 @@ function fileOf(home: string, id: string): string {
 function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessage[] {
   if ('message' in entry) return [...messages, entry.message];
   if ('replaced' in entry) return [...entry.replaced];
-  if ('began' in entry) return [...messages];
+  if ('began' in entry || 'opened' in entry) return [...messages];
   const last = messages.at(-1);
   if (last?.role !== 'tool') return [...messages, { role: 'tool', content: [entry.result] }];
   return [...messages.slice(0, -1), { role: 'tool', content: [...last.content, entry.result] }];
+}
+
+const numbered = (turn: number | undefined) => (turn === undefined ? {} : { turn });
+
+/** A message without a number was noted by somebody who did not number turns. */
+function notedAfter(noted: NotedTurn, entry: Entry): NotedTurn {
+  if ('message' in entry || 'replaced' in entry) return entry.turn ?? noted ?? undefined;
+  return noted;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -72,7 +86,9 @@ function isMessage(value: unknown): boolean {
 
 function isEntry(value: unknown): value is Entry {
   if (!isObject(value)) return false;
-  const { message, began, result, replaced } = value;
+  const { opened, message, began, result, replaced, turn } = value;
+  if (opened === true) return true;
+  if (turn !== undefined && !Number.isSafeInteger(turn)) return false;
   if (message !== undefined) return isMessage(message);
   if (replaced !== undefined) return Array.isArray(replaced) && replaced.every(isMessage);
   if (result !== undefined)
@@ -134,12 +150,14 @@ function open(file: string, entries: readonly Entry[]): Journal {
   let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
+  let noted = entries.reduce<NotedTurn>(notedAfter, null);
   let isOpen = true;
 
   function add(entry: Entry): void {
     if (!isOpen) return;
     append(handle, lineOf(entry));
     messages = withEntry(messages, entry);
+    noted = notedAfter(noted, entry);
     if ('began' in entry) begun.add(entry.began);
   }
 
@@ -147,7 +165,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
   function replace(replaced: readonly ModelMessage[]): void {
     if (!isOpen) return;
     const fresh = `${file}.new`;
-    writeFileSync(fresh, lineOf({ replaced }), { mode: 0o600, flush: true });
+    writeFileSync(fresh, lineOf({ replaced, ...numbered(noted ?? undefined) }), { mode: 0o600, flush: true });
     renameSync(fresh, file);
     closeSync(handle);
     handle = openSync(file, 'a', 0o600);
@@ -166,7 +184,8 @@ function open(file: string, entries: readonly Entry[]): Journal {
     get messages() {
       return messages;
     },
-    addMessage: (message) => add({ message }),
+    notedTurn: () => noted,
+    addMessage: (message, turn) => add({ message, ...numbered(turn) }),
     begin: (began) => add({ began }),
     addResult: (result) => add({ result }),
     replace,
@@ -189,7 +208,9 @@ export function createJournal(home: string, id: string): Journal {
   const file = fileOf(home, id);
   ensureFolder(dirname(dirname(file)));
   ensureFolder(dirname(file));
-  return open(file, []);
+  const opened: Entry = { opened: true };
+  writeFileSync(file, lineOf(opened), { mode: 0o600, flag: 'a', flush: true });
+  return open(file, [opened]);
 }
 
 /** What lies there may be anything, for commands of the model can reach it, too. */

@@ -1,6 +1,7 @@
 // A session: what it remembers, its tools, and one turn after the other.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
+import type { NotedTurn } from '../notedTurns.ts';
 import type { Client } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { createJournal, type Journal, resumeJournal } from './journal.ts';
@@ -22,8 +23,10 @@ interface SessionOptions {
 
 export interface Session {
   readonly id: string;
-  /** One at a time. Rejects with what the user should know. */
-  prompt(blocks: readonly ContentBlock[], client: Client): Promise<StopReason>;
+  /** One at a time. Rejects with what the user should know. `turn` is noted with what is said. */
+  prompt(blocks: readonly ContentBlock[], client: Client, turn?: number): Promise<StopReason>;
+  /** The last turn that its journal has; null where it has nothing yet, undefined where turns were not numbered. */
+  notedTurn(): NotedTurn;
   cancel(): void;
   /** Nothing that it started is alive then. */
   close(): Promise<void>;
@@ -87,6 +90,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
     blocks: readonly ContentBlock[],
     to: Client,
     signal: AbortSignal,
+    turnNumber: number | undefined,
   ): Promise<StopReason> {
     const { always, calledFor } = await knowledge;
     const said = toMessage(blocks, { calledFor, seesImages: model.seesImages });
@@ -113,12 +117,12 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
       condenser,
       askAgainMs,
     };
-    return takeTurn(needs, said);
+    return takeTurn(needs, said, turnNumber);
   }
 
   return {
     id,
-    prompt: async (blocks, to) => {
+    prompt: async (blocks, to, turnNumber) => {
       client = to;
       // Before all else: it may be cancelled at any time.
       turn = new AbortController();
@@ -126,12 +130,13 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
       try {
         const model = await findModel(config, signal);
         if ('fault' in model) return await sayFault(model.fault, to);
-        return await work(model, blocks, to, signal);
+        return await work(model, blocks, to, signal, turnNumber);
       } catch (error) {
         if (signal.aborted) return 'cancelled';
         throw error;
       }
     },
+    notedTurn: journal.notedTurn,
     cancel: () => turn?.abort(),
     close: async () => {
       // First: what ends now was stopped by nobody, and the next agent must not read that it was.

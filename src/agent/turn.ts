@@ -116,10 +116,14 @@ async function work(needs: TurnNeeds): Promise<StopReason> {
 }
 
 /** Rejects where the model cannot be asked, and the user was not told why. */
-export async function takeTurn(needs: TurnNeeds, said: ModelMessage): Promise<StopReason> {
+export async function takeTurn(
+  needs: TurnNeeds,
+  said: ModelMessage,
+  turnNumber?: number,
+): Promise<StopReason> {
   const { journal, signal } = needs;
   journal.settle();
-  journal.addMessage(said);
+  journal.addMessage(said, turnNumber);
   try {
     return await work(needs);
   } catch (error) {

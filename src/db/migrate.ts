@@ -11,6 +11,7 @@ import { conversationAgent } from './migrations/0008-conversation-agent.ts';
 import { said } from './migrations/0009-said.ts';
 import { runCrashes } from './migrations/0010-run-crashes.ts';
 import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
+import { openTurns } from './migrations/0012-open-turns.ts';
 import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export interface Migration {
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   said,
   runCrashes,
   alwaysAllowed,
+  openTurns,
 ];
 
 const advisoryLock = 7_265_108;

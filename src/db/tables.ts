@@ -70,6 +70,10 @@ export interface Tables {
     said: Generated<number>;
     /** 1: the agent works on what it was given. */
     turn_open: Generated<number>;
+    /** The first event of the last turn whose end was not recorded: its messages are those from here below `heard`. */
+    turn_from: number | null;
+    /** The next event when the agent's session was opened; null once a turn of it has ended. */
+    session_from: number | null;
     /** The event that asks the user, while it waits for the answer. */
     question: number | null;
     /** Steps that the run has recorded: one that is sent again is not recorded again. */

@@ -61,9 +61,33 @@ export function eventText(event: NewEvent, timestamp: string): string {
   return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }
 
-/** Something that a reader of the log should know, and that is no fault. */
-export function notice(sentence: string): NewEvent {
-  return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras: {} };
+/** Something that a reader of the log should know, and that is no fault; `noticeId` is for programs. */
+export function notice(sentence: string, noticeId?: string): NewEvent {
+  const extras = noticeId === undefined ? {} : { notice_id: noticeId };
+  return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras };
+}
+
+const interruptedId = 'INTERRUPTED';
+
+/** The run ended in the middle of a turn that another run will continue. */
+export const interrupted = notice(
+  'The agent was interrupted: the process that ran it ended before the turn did. Actions that were in progress may or may not have been completed.',
+  interruptedId,
+);
+
+function extraOf({ extras }: Readonly<Record<string, unknown>>, name: string): unknown {
+  return typeof extras === 'object' && extras !== null
+    ? (extras as Record<string, unknown>)[name]
+    : undefined;
+}
+
+export function isInterrupted(event: Readonly<Record<string, unknown>>): boolean {
+  return event['observation'] === 'notice' && extraOf(event, 'notice_id') === interruptedId;
+}
+
+/** Undefined where the event is no change of the agent's state. */
+export function agentStateName(event: Readonly<Record<string, unknown>>): unknown {
+  return event['observation'] === 'agent_state_changed' ? extraOf(event, 'agent_state') : undefined;
 }
 
 export const questionExpired = notice('The question of the agent has expired; it may ask again.');

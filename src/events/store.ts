@@ -149,10 +149,13 @@ function selectPiece(order: 'asc' | 'desc') {
 const selectOldest = selectPiece('asc');
 const selectNewest = selectPiece('desc');
 
-/** A piece of a log, at most so many events and bytes; always one where there is one. */
-export const readEvents = read('events.read', function* (q, piece: Piece): Steps<StoredEvent[]> {
+/** The same within another transaction. */
+export function* pieceOfLog(q: Queries, piece: Piece): Steps<StoredEvent[]> {
   const bounded = { ...piece, from: boundId(piece.from), below: boundId(piece.below) };
   return yield* rows((piece.newestFirst ? selectNewest : selectOldest)(q, bounded));
-});
+}
+
+/** A piece of a log, at most so many events and bytes; always one where there is one. */
+export const readEvents = read('events.read', pieceOfLog);
 
 export const eventTransactions = [findLog, findEnds, readEvents];

@@ -127,8 +127,9 @@ export function startRun(options: LiveRunOptions): LiveRun {
     } finally {
       stopKeeping();
       await crashing;
-      await database.run(releaseRun, { ...run, crashed: crashing !== undefined });
-      database.ring([workTopic]);
+      const at = new Date().toISOString();
+      await database.run(releaseRun, { ...run, crashed: crashing !== undefined, at });
+      database.ring([conversationTopic(key), userTopic(userId), workTopic]);
     }
   }
 

@@ -2,10 +2,9 @@
 // was said before where there was something.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import type { Database } from '../db/transaction.ts';
-import { readEvents } from '../events/store.ts';
 import { type FetchedImage, toPrompt, type UserMessage } from './acp/prompt.ts';
 import { type History, readHistory } from './history.ts';
-import type { UserEvent } from './inbox.ts';
+import { createInbox, type UserEvent } from './inbox.ts';
 import type { ClaimedConversation } from './store.ts';
 
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
@@ -15,8 +14,7 @@ interface PromptsOptions {
   readonly conversation: ClaimedConversation;
   /** What a session begins with; empty where there is nothing to say, or the agent has it from elsewhere. */
   readonly preamble: string;
-  /** The agent knows nothing yet. */
-  readonly isNew: boolean;
+  readonly session: SessionKnowledge;
   readonly capabilities: PromptCapabilities | undefined;
   readonly fetchImage: FetchImage;
   readonly signal: AbortSignal;
@@ -35,10 +33,16 @@ function textBlock(text: string): ContentBlock[] {
 }
 
 const interrupted =
-  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with the last message of the user.';
+  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with what the user asked for. Where all of it is done already, only say how it ended.';
 
-function quote(content: unknown): string {
-  return typeof content === 'string' ? content.replaceAll(/^/gm, '> ') : '';
+const repeated =
+  'These are the same messages of the user as before, repeated in case you did not receive them. They are no new request:';
+
+const stoppedBefore =
+  'Before this, you were stopped while you worked on the following messages of the user. They are repeated in case you did not receive them, and are no new request:';
+
+function quote(content: string): string {
+  return content.replaceAll(/^/gm, '> ');
 }
 
 /** The files may be others, on another machine or after a replay. */
@@ -51,35 +55,68 @@ function historyText({ text, hasSteps }: History): string {
   return hasSteps ? `${history}\n\n${afterSteps}` : history;
 }
 
+/** What is known of the agent's session. */
+export interface SessionKnowledge {
+  /** It was not resumed: all that was said and done is new to it. */
+  readonly isNew: boolean;
+  /** Whether it has the messages of the open turn; undefined where nobody knows. */
+  readonly hasTurn: boolean | undefined;
+}
+
 export function createPrompts(options: PromptsOptions) {
-  const { database, conversation, preamble, isNew, capabilities, signal } = options;
+  const { database, conversation, preamble, session, capabilities, signal } = options;
+  const { key, heard, next_event: end, turn_from: from, turn_open: isOpen } = conversation;
   const fetchImage = (url: string) => options.fetchImage(url, signal);
-  let begun = !isNew;
+  const toPromptBlocks = (messages: readonly UserMessage[]) =>
+    toPrompt(messages, { capabilities, fetchImage });
+  const { session_from: opened } = conversation;
+  /** Where the first turn of a session was cut off, the session may lack what came before it was opened. */
+  const lacks =
+    session.isNew || opened === null ? { heard, below: end } : { heard: from ?? heard, below: opened };
+  let begun = !session.isNew && (opened === null || session.hasTurn === true);
+  let recalled = from === null || isOpen === 1 || session.hasTurn === true;
 
   async function beginning(): Promise<ContentBlock[]> {
-    const { key, heard, next_event: below } = conversation;
-    const history = await readHistory({ database, key, heard, below });
+    if (begun) return [];
+    begun = true;
+    const history = await readHistory({ database, key, ...lacks });
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
+  /** The messages of the turn that was cut off. */
+  async function turnMessages(): Promise<UserMessage[]> {
+    const messages: UserMessage[] = [];
+    const add = (event: UserEvent) => event.action === 'message' && messages.push(toMessage(event));
+    if (from !== null) await createInbox({ database, key, from, onEvent: add }).look(heard);
+    return messages;
+  }
+
+  /** Quoted line by line, so that nothing of it looks like a request; images are given again. */
+  async function repetition(sentence: string): Promise<ContentBlock[]> {
+    const messages = await turnMessages();
+    if (messages.length === 0) return [];
+    const quoted = messages.map(({ content, imageUrls }) => ({ content: quote(content), imageUrls }));
+    return [...textBlock(sentence), ...(await toPromptBlocks(quoted))];
+  }
+
+  /** A turn that was stopped does not go on, but the agent may have to know what it was about. */
+  async function recollection(): Promise<ContentBlock[]> {
+    if (recalled) return [];
+    recalled = true;
+    return repetition(stoppedBefore);
+  }
+
   async function toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]> {
-    const first = begun ? [] : await beginning();
-    begun = true;
-    return [...first, ...(await toPrompt(messages.map(toMessage), { capabilities, fetchImage }))];
+    const before = [...(await beginning()), ...(await recollection())];
+    return [...before, ...(await toPromptBlocks(messages.map(toMessage)))];
   }
 
-  /** The message that the lost turn was about: its agent may have died before it had noted it. */
-  async function lastMessage(): Promise<string> {
-    const { key, heard } = conversation;
-    const last = { conversation: key, from: heard - 1, below: heard, newestFirst: true, max: 1, bytesMax: 1 };
-    const [event] = await database.run(readEvents, last);
-    return event === undefined ? '' : quote((JSON.parse(event.json) as UserEvent).args?.['content']);
-  }
-
-  /** What makes an agent go on whose turn was cut off. */
+  /** Continues a turn that was cut off. An agent that surely did not get its messages gets them as if for the first time. */
   async function goOn(): Promise<ContentBlock[]> {
-    const blocks = await toBlocks([]);
-    return [...blocks, ...textBlock(interrupted), ...textBlock(isNew ? '' : await lastMessage())];
+    const before = await beginning();
+    if (session.hasTurn === false) return [...before, ...(await toPromptBlocks(await turnMessages()))];
+    const again = session.hasTurn === true ? [] : await repetition(repeated);
+    return [...before, ...textBlock(interrupted), ...again];
   }
 
   return { toBlocks, goOn };

@@ -4,6 +4,7 @@ import { eventText, type NewEvent } from '../events/shapes.ts';
 import type { Masking } from './masking.ts';
 import type { RunContext, RunStep } from './runContext.ts';
 import type { RunFaults } from './runFaults.ts';
+import type { RunProgress } from './store.ts';
 
 /** For so long events wait for others that share their commit. */
 const gatherMs = 50;
@@ -21,8 +22,8 @@ export interface Recorder {
   add(events: readonly NewEvent[]): Promise<void>;
   /** Records what waits, then this. Undefined: the run no longer counts. */
   step(step: NewStep): Promise<number | undefined>;
-  /** Records what could not be recorded since the run was stopped, then these. */
-  lastWords(events: readonly NewEvent[]): Promise<void>;
+  /** Records what could not be recorded since the run was stopped, then these events and this progress. */
+  lastWords(events: readonly NewEvent[], progress?: RunProgress): Promise<void>;
 }
 
 interface RecorderOptions {
@@ -80,10 +81,11 @@ export function createRecorder({ record, masking, watch }: RecorderOptions): Rec
         }),
       );
     },
-    lastWords: async (events) => {
+    lastWords: async (events, progress = {}) => {
       await drain();
       const texts = [...unrecorded, ...toTexts(events)].slice(0, stepEventsMax);
-      if (texts.length > 0) await enqueue(() => record({ events: texts, lastWords: true }));
+      if (texts.length > 0 || Object.keys(progress).length > 0)
+        await enqueue(() => record({ events: texts, progress, lastWords: true }));
     },
   };
 }

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+import { hold, isHeld, letGo } from '../../test/fakeAgent/holds.ts';
+import { readPrompts } from '../../test/fakeAgent/prompts.ts';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
-import { type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
+import { inspect } from '../../test/support/inspect.ts';
+import { filesOf, type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 
 /** What the agent said, turn by turn, in the order of the log. */
@@ -12,6 +16,8 @@ function saidIn(events: readonly TestEvent[]): string[] {
     .filter(({ source, action }) => source === 'agent' && action === 'message')
     .map(({ args }) => String(args?.['content']));
 }
+
+const textOf = (block: ContentBlock) => (block.type === 'text' ? block.text : block.type);
 
 async function untilSaid({ events }: Pick<Runs, 'events'>, id: string, text: string): Promise<string[]> {
   return until(`it says ${text}`, async () => {
@@ -116,6 +122,46 @@ for (const kind of databaseKinds) {
       await second.turns(id, 2);
       await second.say(id, 'recall');
       await untilSaid(second, id, 'I remember the milk');
+    });
+  });
+
+  describe(`a conversation on ${kind} that is stopped in the middle of a turn`, { concurrency: 2 }, () => {
+    it('repeats the messages, marked, and what the session began with, where its agent may lack them', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const id = await runs.create(undefined, { conversation_instructions: 'Be brief.' });
+      await runs.reaches(id, 'RUNNING');
+      const { home } = await filesOf(runs.service.place, id);
+      hold(home, 'prompt');
+      await runs.say(id, 'say A');
+      await until('the agent has not noted it', () => isHeld(home, 'prompt'));
+      await runs.stop(id);
+      await until('its agent has ended', async () => {
+        const [row] = await inspect(runs.service.place, 'select run_id from conversations');
+        return row?.['run_id'] === null;
+      });
+      letGo(home, 'prompt');
+      await runs.say(id, 'say B');
+      await untilSaid(runs, id, 'B');
+      const [first, second] = readPrompts(home).map(({ blocks }) => blocks.map(textOf));
+      assert.deepEqual(first?.slice(1), ['say A']);
+      assert.match(first?.[0] ?? '', /Be brief/);
+      assert.equal(second?.[0], first?.[0]);
+      assert.match(second?.[1] ?? '', /you were stopped.*no new request/);
+      assert.deepEqual(second?.slice(2), ['> say A', 'say B']);
+    });
+
+    it('repeats nothing where its agent has ended the turn', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const id = await runs.create('run-forever sleep\nhang');
+      await until('it works', async () => (await runs.events(id)).at(-1)?.action === 'run');
+      await runs.stop(id);
+      await runs.say(id, 'say B');
+      await untilSaid(runs, id, 'B');
+      const { home } = await filesOf(runs.service.place, id);
+      assert.deepEqual(
+        readPrompts(home).map(({ blocks }) => blocks.map(textOf)),
+        [['run-forever sleep\nhang'], ['say B']],
+      );
     });
   });
 

@@ -2,6 +2,7 @@
 // session, RUNNING, then turn after turn.
 import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
+import type { NotedTurn } from '../notedTurns.ts';
 import { AgentError } from './acp/errors.ts';
 import { createEventMapper } from './acp/events.ts';
 import { decide } from './acp/permissions.ts';
@@ -71,6 +72,11 @@ function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
   if (end !== undefined) throw end;
 }
 
+/** Whether the agent has the messages of the turn that was cut off; undefined where it keeps no notes of that. */
+function hasTurn(noted: NotedTurn, { heard }: ClaimedConversation): boolean | undefined {
+  return noted === undefined ? undefined : noted === heard;
+}
+
 async function converse(parts: RunParts, scene: RunScene, place: RunPlace, listen: RunContext['listen']) {
   const { database, nodeId, fetchImage, initializeMs } = parts;
   const { conversation, inputs, recorder, signal } = scene;
@@ -122,30 +128,37 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     titles.hear(event);
     messages.add(event);
   });
-  const interrupted = conversation.turn_open === 1;
-  const idle = !interrupted && messages.isEmpty();
+  // A turn whose end was recorded in part has ended.
+  const isOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
+  const idle = !isOpen && messages.isEmpty();
   await recorder.step({
     to: 'RUNNING',
-    events: [...session.notices.map(notice), ...(idle ? [agentStateChanged('awaiting_user_input')] : [])],
+    events: [
+      ...session.notices.map((sentence) => notice(sentence)),
+      ...(idle ? [agentStateChanged('awaiting_user_input')] : []),
+    ],
     progress: {
       agent: place.agent.profile.id,
       agent_session: sessionText({ agent: place.agent.profile.id, sessionId: session.sessionId }),
       workspace_node: nodeId,
+      ...(session.how === 'new' ? { session_from: conversation.next_event } : {}),
+      ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
     },
   });
+  const hasLast = hasTurn(session.notedTurn, conversation);
   const { toBlocks, goOn } = createPrompts({
     database,
     conversation,
     preamble: place.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
-    isNew: session.how === 'new',
+    session: { isNew: session.how === 'new', hasTurn: hasLast },
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
     signal,
   });
-  const first = interrupted ? await goOn() : undefined;
+  const first = isOpen ? await goOn() : undefined;
   const { limits, beginTurn, endTurn } = place;
   limits.onMet(() => watch(agent.cancel));
-  const talking = talk({
+  await talk({
     agent,
     messages,
     recorder,
@@ -153,6 +166,8 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     signal,
     watch,
     goOn: first,
+    heard: conversation.heard,
+    turnFrom: (hasLast && !isOpen ? null : conversation.turn_from) ?? conversation.heard,
     toBlocks,
     beginTurn: async () => {
       await beginTurn();
@@ -160,8 +175,6 @@ async function converse(parts: RunParts, scene: RunScene, place: RunPlace, liste
     },
     endTurn,
   });
-  // What was under way when it was stopped is told to its end.
-  await talking.finally(() => (signal.aborted ? recorder.lastWords(mapper.end()) : undefined));
 }
 
 function toRunEnd(error: unknown): RunEnd | undefined {

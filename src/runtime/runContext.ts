@@ -12,7 +12,7 @@ export interface RunStep {
   readonly progress?: RunProgress;
   /** The place in `events` of a question that waits for the user's answer. */
   readonly asks?: number;
-  /** What an agent had said when it was stopped: only events, sent once, and recorded although it is STOPPED. */
+  /** What an agent had said when it was stopped: sent once, and recorded although the conversation is STOPPED. */
   readonly lastWords?: boolean;
 }
 

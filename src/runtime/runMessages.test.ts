@@ -6,13 +6,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { noBubblewrap, temporaryFolder } from '../../test/support/cells.ts';
 import { createPlace } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
+import { pixel, pixelUrl } from '../../test/support/pixel.ts';
 import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { shell, statesOf } from '../../test/support/runTalk.ts';
 import { until } from '../../test/support/until.ts';
-
-const pixel =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const dataUrl = `data:image/png;base64,${pixel}`;
 
 /** One picture, and a page that is none. */
 function startPictures(t: TestContext) {
@@ -27,16 +24,16 @@ describe('the messages of a run', () => {
     const { url } = await startPictures(t);
     const { create, turns, service } = await startRuns({}, t);
     const large = `data:image/png;base64,${Buffer.alloc(3_000_000).toString('base64')}`;
-    const id = await create('image-count', { image_urls: [dataUrl, `${url}/a.png`, large] });
+    const id = await create('image-count', { image_urls: [pixelUrl, `${url}/a.png`, large] });
     assert.deepEqual(await turns(id, 1), ['3 images']);
-    const json = { message: 'image-count', image_urls: [`${url}/page`, dataUrl] };
+    const json = { message: 'image-count', image_urls: [`${url}/page`, pixelUrl] };
     assert.equal((await service.ask(`/api/conversations/${id}/message`, { json })).status, 200);
     assert.deepEqual(await turns(id, 2), ['3 images', '1 images']);
   });
 
   it('tell of images that the agent cannot see', async (t) => {
     const { create, turns } = await startRuns({ flags: ['--no-images'] }, t);
-    const id = await create('look', { image_urls: [dataUrl, 'https://a.example/b.png'] });
+    const id = await create('look', { image_urls: [pixelUrl, 'https://a.example/b.png'] });
     assert.deepEqual(await turns(id, 1), [
       'You said: look\n[The user sent an image. You cannot see images here.]\n[The user sent an image, https://a.example/b.png. You cannot see images here.]',
     ]);

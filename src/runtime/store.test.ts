@@ -122,11 +122,11 @@ for (const kind of databaseKinds) {
       const first = await claim(0, -1);
       assert.ok(first !== undefined);
       const old = { key: first.key, runId: await runIdOf(database, 'a1') };
-      assert.equal(await database.run(releaseExpired, { key: first.key, times }), true);
+      assert.equal(await database.run(releaseExpired, { key: first.key, times, at }), first.user_id);
       assert.equal((await claim())?.id, 'a1');
       assert.equal(await database.run(renewRun, { ...old, leaseMs }), 'lost');
       assert.equal(await database.run(recordRun, { ...old, step: 1, events: ['{}'], at }), undefined);
-      assert.equal(await database.run(releaseRun, old), false);
+      assert.equal(await database.run(releaseRun, { ...old, at }), false);
       assert.notEqual(await runIdOf(database, 'a1'), 'null');
     });
 
@@ -143,7 +143,7 @@ for (const kind of databaseKinds) {
       assert.equal(await database.run(recordRun, { ...run, step: 1, events: ['{}'], at }), undefined);
       await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       assert.equal(await claim(), undefined);
-      assert.equal(await database.run(releaseRun, run), true);
+      assert.equal(await database.run(releaseRun, { ...run, at }), true);
       assert.equal((await claim())?.id, 'a1');
     });
   });

@@ -13,6 +13,7 @@ import {
   write,
 } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
+import { type Released, releasedColumns, settleLog } from '../lifecycle/releaseStore.ts';
 import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
 import {
   type Held,
@@ -53,6 +54,8 @@ export interface ClaimedConversation {
   readonly workspace_node: string | null;
   readonly heard: number;
   readonly turn_open: number;
+  readonly turn_from: number | null;
+  readonly session_from: number | null;
   readonly question: number | null;
   /** With this one. */
   readonly claims: number;
@@ -76,6 +79,8 @@ const claimedColumns = [
   'workspace_node',
   'heard',
   'turn_open',
+  'turn_from',
+  'session_from',
   'question',
   'claims',
 ] as const;
@@ -197,6 +202,8 @@ export interface RunProgress {
   readonly workspace_node?: string;
   readonly heard?: number;
   readonly turn_open?: 0 | 1;
+  readonly turn_from?: number | null;
+  readonly session_from?: number | null;
   /** No question waits any more. */
   readonly question?: null;
   /** It gets on: whoever takes it next begins to count anew. */
@@ -209,7 +216,7 @@ interface RunRecord extends Run {
   readonly events: readonly EventText[];
   /** The place in `events` of a question that waits for the user's answer. */
   readonly asks?: number | undefined;
-  /** Only events, and also where its user has stopped it meanwhile. */
+  /** Recorded also where its user has stopped it meanwhile. */
   readonly lastWords?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
   /** Where it goes to another state. */
@@ -353,21 +360,24 @@ export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): S
 interface Release extends Run {
   /** It did not end in good order, so that it still counts as one that did not get on. */
   readonly crashed?: boolean;
+  readonly at: string;
 }
 
 /** Gives the conversation free, once nothing of the run is alive. An end in good order is no failure. */
 export const releaseRun = repeatableWrite(
   'runtime.release',
-  function* (q, { key, runId, crashed = false }: Release): Steps<boolean> {
-    const released = yield* one(
+  function* (q, { key, runId, crashed = false, at }: Release): Steps<boolean> {
+    const released = (yield* one(
       q.build
         .updateTable('conversations')
         .set({ ...noRun, ...(crashed ? {} : { claims: 0 }) })
         .where('key', '=', key)
         .where('run_id', '=', runId)
-        .returning('key'),
-    );
-    return released !== undefined;
+        .returning([...releasedColumns]),
+    )) as Released | undefined;
+    if (released === undefined) return false;
+    yield* settleLog(q, released, at);
+    return true;
   },
 );
 

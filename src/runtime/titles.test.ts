@@ -72,7 +72,7 @@ for (const kind of databaseKinds)
 
     it('change nothing once the run has lost its conversation', async (t) => {
       const { opened, run, find, settled, stored } = await setUp(kind, t);
-      await opened.run(releaseRun, run);
+      await opened.run(releaseRun, { ...run, at: new Date().toISOString() });
       find('late');
       await settled();
       assert.equal(await stored(), 'Conversation a1');

@@ -9,6 +9,7 @@ import type { Messages } from './messages.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
 import type { RunFaults } from './runFaults.ts';
+import type { RunProgress } from './store.ts';
 
 /** What an agent says, and does not end, is shown after so long. */
 const flushMs = 3_000;
@@ -30,13 +31,20 @@ interface TalkOptions {
   readonly signal: AbortSignal;
   /** Takes what fails while nobody waits for it. */
   readonly watch: RunFaults['watch'];
-  /** Where a run before was lost in the middle of a turn: what makes the agent go on. */
+  /** Where an earlier run was interrupted in the middle of a turn: what makes the agent go on. */
   readonly goOn: readonly ContentBlock[] | undefined;
+  /** The first event that was not given to the agent yet. */
+  readonly heard: number;
+  /** The first event that it may not have: earlier than `heard` where the last turn did not end. */
+  readonly turnFrom: number;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
   beginTurn(): Promise<void>;
   /** Throws where the conversation must not go on. */
   endTurn(): void;
 }
+
+/** The agent has answered: it has the messages of the turn, and whatever its session began with. */
+const turnEnded = { turn_from: null, session_from: null } as const;
 
 /** Why a dead agent stops its conversation. */
 export function agentEnd(error: AgentError): RunEnd {
@@ -72,16 +80,28 @@ export async function talk(options: TalkOptions): Promise<void> {
     }
   }
 
-  async function take(blocks: readonly ContentBlock[], heard?: number): Promise<void> {
+  let { turnFrom } = options;
+  /** Of a turn that ended when nothing could be recorded any more, since the run was stopped. */
+  let unrecorded: RunProgress = {};
+
+  /**
+   * The turn is recorded right before the agent is given the messages. A run that is lost before the record has
+   * surely not given them; after it nobody can tell, so the next run marks them as a repetition.
+   */
+  async function take(blocks: readonly ContentBlock[], heard: number): Promise<void> {
+    await options.beginTurn();
     const started = await recorder.step({
       events: [agentStateChanged('running')],
-      progress: { turn_open: 1, ...(heard === undefined ? {} : { heard }) },
+      progress: { turn_open: 1, turn_from: turnFrom, heard },
     });
     if (started === undefined) return;
-    await options.beginTurn();
     const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
-    const events = await finish(agent.prompt(blocks)).finally(() => clearInterval(flushes));
-    await recorder.add(events);
+    const events = await finish(agent.prompt(blocks, heard)).finally(() => clearInterval(flushes));
+    if ((await recorder.step({ events, progress: turnEnded })) === undefined) {
+      unrecorded = turnEnded;
+      await recorder.add(events);
+    }
+    turnFrom = heard;
     options.endTurn();
     await recorder.step({
       events: [agentStateChanged('awaiting_user_input')],
@@ -89,12 +109,21 @@ export async function talk(options: TalkOptions): Promise<void> {
     });
   }
 
-  if (options.goOn !== undefined) await take(options.goOn);
-  while (!signal.aborted) {
-    const said = await Promise.race([messages.take(), gone, aborted]);
-    if (said === undefined) return;
-    const blocks = await Promise.race([toBlocks(said), gone, aborted]);
-    if (blocks === undefined) return;
-    await take(blocks, (said.at(-1)?.id ?? 0) + 1);
+  async function takeAll(): Promise<void> {
+    if (options.goOn !== undefined) await take(options.goOn, options.heard);
+    while (!signal.aborted) {
+      const said = await Promise.race([messages.take(), gone, aborted]);
+      if (said === undefined) return;
+      const blocks = await Promise.race([toBlocks(said), gone, aborted]);
+      if (blocks === undefined) return;
+      await take(blocks, (said.at(-1)?.id ?? 0) + 1);
+    }
   }
+
+  /** What was in progress when it was stopped is told to its end. */
+  async function tellRest(): Promise<void> {
+    if (signal.aborted) await recorder.lastWords(mapper.end(), unrecorded);
+  }
+
+  await takeAll().finally(tellRest);
 }

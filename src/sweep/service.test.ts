@@ -133,7 +133,7 @@ for (const kind of databaseKinds) {
         assert.equal(Number(row?.['next_event']), 1);
       }
       assert.deepEqual(await rowOf(stored, 'lives'), before);
-      assert.deepEqual(rung, [workTopic, workTopic, workTopic]);
+      assert.equal(rung.filter((topic) => topic === workTopic).length, 3);
     });
 
     it('frees all at once where one process has the database alone and begins anew', async () => {
@@ -141,7 +141,7 @@ for (const kind of databaseKinds) {
       await put('ada', 'starts', running({ status: 'STARTING' }));
       await put('bob', 'runs', running());
       await put('bob', 'waits');
-      assert.equal(await opened.run(releaseAll, null), 2);
+      assert.equal(await opened.run(releaseAll, { at: new Date().toISOString() }), 2);
       assert.deepEqual(
         (await stored()).map(({ run_id, lease_until, status }) => [run_id, lease_until, status]),
         [

@@ -58,8 +58,10 @@ export function createSweep(options: SweepOptions) {
 
   async function sweepOnce(): Promise<void> {
     // Somebody may have room for it.
-    for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax }))
-      if (await database.run(releaseExpired, { key, times })) database.ring([workTopic]);
+    for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax })) {
+      const userId = await database.run(releaseExpired, { key, times, at: new Date(now()).toISOString() });
+      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+    }
     await stopKind('start', stopReason('start_timeout'));
     await stopKind('idle', stopReason('idle'));
   }

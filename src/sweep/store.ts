@@ -4,6 +4,7 @@ import { countWaitingSteps } from '../conversations/waitingStore.ts';
 import type { Tables } from '../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
+import { type Released, releasedColumns, settleLog } from '../lifecycle/releaseStore.ts';
 import type { StopReason } from '../lifecycle/states.ts';
 import { type Held, heldColumns, moveTo, noRun } from '../lifecycle/store.ts';
 
@@ -185,26 +186,39 @@ interface Overdue {
   readonly times: SweepTimes;
 }
 
-/** The run has died, or does not know that it has: it is fenced off, and another may take the conversation. */
-export const releaseExpired = write('sweep.release', function* (q, { key, times }: Overdue): Steps<boolean> {
-  const released = yield* one(
-    q.build
-      .updateTable('conversations')
-      .set(noRun)
-      .where('key', '=', key)
-      .where((e) => overdue(q, e, 'lease', times))
-      .returning('key'),
-  );
-  return released !== undefined;
-});
+/**
+ * The run has died, or does not know that it has: it is fenced off, and another may take the conversation. Returns
+ * whose it is.
+ */
+export const releaseExpired = write(
+  'sweep.release',
+  function* (q, { key, times, at }: Overdue & { at: string }): Steps<number | undefined> {
+    const released = (yield* one(
+      q.build
+        .updateTable('conversations')
+        .set(noRun)
+        .where('key', '=', key)
+        .where((e) => overdue(q, e, 'lease', times))
+        .returning([...releasedColumns]),
+    )) as Released | undefined;
+    if (released === undefined) return undefined;
+    yield* settleLog(q, released, at);
+    return released.user_id;
+  },
+);
 
 /**
  * Of a database that one process has alone: whoever had runs before is dead. Returns how many there were.
  */
-export const releaseAll = write('sweep.releaseAll', function* (q, _: null): Steps<number> {
-  const released = yield* rows(
-    q.build.updateTable('conversations').set(noRun).where('run_id', 'is not', null).returning('key'),
-  );
+export const releaseAll = write('sweep.releaseAll', function* (q, { at }: { at: string }): Steps<number> {
+  const released = (yield* rows(
+    q.build
+      .updateTable('conversations')
+      .set(noRun)
+      .where('run_id', 'is not', null)
+      .returning([...releasedColumns]),
+  )) as Released[];
+  for (const one of released) yield* settleLog(q, one, at);
   return released.length;
 });
 

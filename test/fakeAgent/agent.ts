@@ -4,6 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startActivity } from './activity.ts';
 import { readFlags } from './flags.ts';
+import { holdAt } from './holds.ts';
 import { noteStart } from './starts.ts';
 
 const flags = readFlags(process.argv.slice(2));
@@ -14,6 +15,7 @@ if (flags.crashOnStart) {
   process.exit(1);
 }
 await wait(flags.slowStartMs);
+await holdAt('start');
 if (flags.neverInitialize) {
   process.stdin.on('end', () => process.exit(0)).resume();
 } else {

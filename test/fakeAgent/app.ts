@@ -11,6 +11,8 @@ import {
   type SessionModeState,
 } from '@agentclientprotocol/sdk';
 import type { Flags } from './flags.ts';
+import { holdAt } from './holds.ts';
+import { noteAnswerSoon, notePrompt } from './prompts.ts';
 import { runScript } from './script.ts';
 import { findKept, keep, type Session } from './session.ts';
 
@@ -91,10 +93,13 @@ export function createFakeAgent(flags: Flags): AgentApp {
       const session = get(params.sessionId);
       const turn = new AbortController();
       session.turn = turn;
+      notePrompt({ session: session.id, blocks: params.prompt });
+      await holdAt('prompt');
       try {
-        return {
-          stopReason: await runScript({ session, client, prompt: params.prompt, signal: turn.signal }),
-        };
+        const stopReason = await runScript({ session, client, prompt: params.prompt, signal: turn.signal });
+        await holdAt('answer');
+        noteAnswerSoon();
+        return { stopReason };
       } finally {
         session.turn = undefined;
       }

@@ -1,6 +1,6 @@
 // The service is killed while the built-in agent works: the next one goes on with the session, and repeats nothing.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
@@ -8,6 +8,7 @@ import { listenScriptedModel } from '../../src/runtime/agents/scriptedModel/serv
 import { builtinSettings } from '../support/builtinRuns.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { createModelSwitch } from '../support/modelSwitch.ts';
+import { pixel, pixelUrl } from '../support/pixel.ts';
 import { filesOf } from '../support/runs.ts';
 import { question, told } from '../support/runTalk.ts';
 import { until } from '../support/until.ts';
@@ -113,7 +114,8 @@ for (const kind of databaseKinds)
         for (const [i, expected] of results.entries()) assert.match(asked.results[i] ?? '', expected);
         assert.match(asked.told, /You were interrupted before you had finished/);
         assert.doesNotMatch(asked.told, /<history>/, 'the session is the same');
-        assert.deepEqual(told(await next.events(id)), []);
+        assert.match(told(await next.events(id)).join(), /^The agent was interrupted[^,]*$/);
+        assert.doesNotMatch(asked.told, /the same messages/, 'its journal has them');
         await next.say(id, 'More?');
         await next.turns(id, 3);
         assert.equal((await next.info(id)).status, 'RUNNING');
@@ -143,3 +145,58 @@ describe('a service that is killed while the built-in agent waits for an answer'
     assert.equal(await scene.logOf(id), 'done\n');
   });
 });
+
+const ends = [
+  { kind: 'sqlite', signal: 'SIGTERM' },
+  { kind: 'postgres', signal: 'SIGKILL' },
+] as const;
+
+for (const { kind, signal } of ends)
+  describe(`${signal} to a service on ${kind} while a tool server of the built-in agent starts`, {
+    timeout: 60_000,
+  }, () => {
+    it('leaves the messages to the next one, which gives each of them once', async (t) => {
+      const scene = await openScene(kind, {
+        seasoned: [{ say: 'Ready.' }, { say: 'Done.' }],
+        novice: [{ say: 'Done.' }],
+      });
+      t.after(scene.cleanUp);
+      const { model, start, workspaceOf } = scene;
+      const service = await start();
+      await service.set(builtinSettings);
+      const seasoned = await service.create('seasoned');
+      await service.turns(seasoned, 1);
+      await service.stop(seasoned);
+      await service.reaches(seasoned, 'STOPPED');
+      const slow = { name: 'slow', command: 'sh', args: ['-c', 'touch slow-server; sleep 300'] };
+      await service.set({ mcp_config: { stdio_servers: [slow] } });
+      for (const message of ['message A', 'message B', 'message C']) {
+        const json = { message, image_urls: message === 'message B' ? [pixelUrl] : [] };
+        assert.equal((await service.ask(`/api/conversations/${seasoned}/message`, { json })).status, 200);
+      }
+      const novice = await service.create('novice');
+      for (const id of [seasoned, novice]) {
+        const workspace = await workspaceOf(id);
+        await until('the turn has begun', async () => {
+          const state = (await service.events(id)).at(-1)?.extras?.['agent_state'];
+          return state === 'running' && existsSync(join(workspace, 'slow-server'));
+        });
+      }
+      await service.set({ mcp_config: { stdio_servers: [] } });
+      service.send(signal);
+      await service.ended();
+      const next = await start();
+      await next.turns(seasoned, 3);
+      await next.turns(novice, 2);
+      const toldTo = (word: string) => model.of(word).exchanges.at(-1)?.asked.told ?? '';
+      for (const message of ['seasoned', 'message A', 'message B', 'message C'])
+        assert.equal(toldTo('seasoned').split(message).length, 2, message);
+      assert.equal(toldTo('novice').split('novice').length, 2);
+      for (const word of ['seasoned', 'novice'])
+        assert.doesNotMatch(toldTo(word), /interrupted|<history>|the same messages/);
+      const sessions = join(await workspaceOf(seasoned), '../home/.parley-agent/sessions');
+      const journals = readdirSync(sessions).map((name) => readFileSync(join(sessions, name), 'utf8'));
+      assert.equal(journals.join('').split(pixel).length, 2, 'the image is there once');
+      assert.match(told(await next.events(seasoned)).join(), /^The agent was interrupted/);
+    });
+  });

@@ -49,13 +49,14 @@ const steps: Readonly<Record<string, Step>> = {
   'in the middle of a turn': {
     message: 'say first\nspawn-child\nhang',
     reached: ({ home }) => isThere(home, 'child.pid'),
-    said: /You said: You were interrupted.*\n> say first\n> spawn-child\n> hang$/,
+    said: /You said: You were interrupted.*\n.*the same messages.*\n> say first\n> spawn-child\n> hang$/,
+    notice: /The agent was interrupted/,
   },
   'while a question waits': {
     message: 'ask delete everything',
     settings: { confirmation_mode: true },
     reached: ({ events }) => stateOf(events) === 'awaiting_user_confirmation',
-    said: /You said: You were interrupted.*\n> ask delete everything$/,
+    said: /You said: You were interrupted.*\n.*the same messages.*\n> ask delete everything$/,
     notice: /The question of the agent has expired/,
   },
   'right after the claim': {

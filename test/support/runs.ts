@@ -61,6 +61,7 @@ export interface TestEvent {
   readonly observation?: string;
   readonly content?: string;
   readonly extras?: Readonly<Record<string, unknown>>;
+  readonly tool_call_id?: string;
 }
 
 export interface Info {

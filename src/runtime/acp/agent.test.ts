@@ -130,7 +130,7 @@ describe('a session', () => {
       await first.program.kill();
       const second = await openFakeAgent(cell, { flags });
       const opened = await second.agent.openSession({ mcpServers: [], resume: sessionId });
-      assert.deepEqual(opened, { sessionId, how });
+      assert.deepEqual(opened, { sessionId, how, notedTurn: undefined });
       await second.agent.prompt(lines('recall'));
       assert.equal(second.said(), 'I remember plum');
     });

@@ -1,6 +1,7 @@
 // An agent program as the rest of the runtime sees it: opened, prompted, cancelled, ended. See docs/events.md for what
 // becomes of its updates.
 import type { AgentCapabilities, ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
+import { notesTurns, withTurn } from '../../notedTurns.ts';
 import type { Entered } from '../sandbox/openCell.ts';
 import { watchEnd } from './end.ts';
 import { AgentError, quote } from './errors.ts';
@@ -45,8 +46,11 @@ export interface TurnEnd {
 export interface Agent {
   readonly capabilities: AgentCapabilities;
   openSession(options: SessionOptions): Promise<OpenedSession>;
-  /** Settles when the turn is over and every update of it was taken. One at a time. */
-  prompt(blocks: readonly ContentBlock[]): Promise<TurnEnd>;
+  /**
+   * Settles when the turn is over and every update of it was taken. One at a time. An agent that notes turns is told
+   * the number of this one.
+   */
+  prompt(blocks: readonly ContentBlock[], turn?: number): Promise<TurnEnd>;
   /** Asks it to end its turn, and answers what it has asked. `prompt` then settles, if the agent heeds it. */
   cancel(): Promise<void>;
   /** Ends its program. What waits for it is rejected with an AgentError that has this as its cause. */
@@ -93,7 +97,7 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
     closed,
     end: peer.giveUp,
     openSession: (wanted) => open({ ...wanted, cwd, capabilities }, ask, session),
-    prompt: createPrompt(peer, session),
+    prompt: createPrompt(peer, session, notesTurns(capabilities)),
     cancel: async () => {
       if (session.id !== undefined) peer.notify('session/cancel', { sessionId: session.id });
       questions.drop();
@@ -120,13 +124,15 @@ async function open(wanted: Wanted, ask: Ask, session: SessionState): Promise<Op
   }
 }
 
-function createPrompt(peer: Peer, session: SessionState): Agent['prompt'] {
+function createPrompt(peer: Peer, session: SessionState, notes: boolean): Agent['prompt'] {
   let underWay = false;
-  return async (blocks) => {
+  return async (blocks, turn) => {
     if (session.id === undefined || underWay) throw new Error('there is no session, or a turn is under way');
     underWay = true;
     try {
-      return toTurnEnd(await peer.request('session/prompt', { sessionId: session.id, prompt: blocks }));
+      const numbered = notes && turn !== undefined ? withTurn(turn) : {};
+      const params = { sessionId: session.id, prompt: blocks, ...numbered };
+      return toTurnEnd(await peer.request('session/prompt', params));
     } catch (error) {
       throw toRefusal(error, 'the message');
     } finally {

@@ -1,6 +1,7 @@
 // How a session comes to be: a new one, or an old one that goes on as well as the agent can.
 import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
 import { textOf } from '../../foreignText.ts';
+import { type NotedTurn, turnIn } from '../../notedTurns.ts';
 import { AgentError, quote } from './errors.ts';
 import type { Ask } from './initialize.ts';
 import { isObject, type Params, RpcError } from './peer.ts';
@@ -12,6 +13,8 @@ export interface OpenedSession {
   readonly sessionId: string;
   /** `new` where an old one was wanted: the agent no longer knows what was said. */
   readonly how: 'new' | 'loaded' | 'resumed';
+  /** The last turn that the agent noted in this session; undefined where it does not tell. */
+  readonly notedTurn: NotedTurn;
 }
 
 interface OpenOptions {
@@ -26,7 +29,7 @@ interface OpenOptions {
   mute(on: boolean): void;
 }
 
-type Opened = OpenedSession & { readonly answer: Params };
+type Opened = Omit<OpenedSession, 'notedTurn'> & { readonly answer: Params };
 
 /** Undefined where the agent refuses; whatever else fails is thrown. */
 async function tryAsk(options: OpenOptions, method: string, params: Params): Promise<Params | undefined> {
@@ -99,5 +102,6 @@ export async function openSession(options: OpenOptions): Promise<OpenedSession> 
   const old = resume === undefined ? undefined : await goOn(options, resume, params);
   const opened = old ?? (await begin(options, params));
   await chooseMode(options, opened);
-  return { sessionId: opened.sessionId, how: opened.how };
+  const { sessionId, how, answer } = opened;
+  return { sessionId, how, notedTurn: how === 'new' ? undefined : turnIn(answer) };
 }

@@ -1,5 +1,6 @@
 // One call of a tool: put together from the updates that tell of it, and told as an action and an observation.
 import type { NewEvent } from '../../events/shapes.ts';
+import { unfinishedContent, unknownExitCode } from '../../events/unfinished.ts';
 import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
 import { cutText, cutValue, fits, isTextBlock, type Mask, textOfBlock } from './bounds.ts';
@@ -331,12 +332,10 @@ export function toAction(call: ToolCall, confirmation?: CallConfirmation, reques
   };
 }
 
-const notTold = -1;
-
 function resultOf(call: ToolCall, outcome: string): Params {
   const { name } = tell(call);
   if (name === 'run')
-    return { metadata: { exit_code: call.exitCode ?? (outcome === 'completed' ? 0 : notTold) } };
+    return { metadata: { exit_code: call.exitCode ?? (outcome === 'completed' ? 0 : unknownExitCode) } };
   if (name === 'edit' && call.existed !== undefined) return { prev_exist: call.existed };
   return {};
 }
@@ -349,7 +348,7 @@ export function toObservation(call: ToolCall, outcome: 'completed' | 'failed' | 
     source: 'agent',
     message: '',
     observation,
-    content: text === '' && outcome === 'unfinished' ? 'It did not come to an end.' : text,
+    content: text === '' && outcome === 'unfinished' ? unfinishedContent : text,
     extras: { ...about, ...resultOf(call, outcome), outcome },
     tool_call_id: call.id,
   };

@@ -61,7 +61,7 @@ export function createRetention(options: RetentionOptions) {
       moved = performance.now() - since < giveUpMs && (await folders.setAside(key));
     } finally {
       if (moved) await finish(key, runId);
-      else await database.run(releaseRun, { key, runId });
+      else await database.run(releaseRun, { key, runId, at: new Date(now()).toISOString() });
     }
   }
 

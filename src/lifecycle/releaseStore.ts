@@ -1,0 +1,81 @@
+// Ends the hold of a run on its conversation. What a run could not write, because its process died or had to stop in
+// the middle of a turn, is written in the same transaction: each interruption is in the log once.
+import type { Queries, Steps } from '../db/transaction.ts';
+import { agentStateName, eventText, interrupted, isInterrupted } from '../events/shapes.ts';
+import { type EventText, pieceOfLog } from '../events/store.ts';
+import { unfinishedObservation } from '../events/unfinished.ts';
+import { type Held, heldColumns, tellEvents } from './store.ts';
+
+/** A turn has at most some thousand events of bounded size; what lies further back is not looked at. */
+const piecesMax = 16;
+const pieceEventsMax = 1_000;
+const pieceBytesMax = 4_194_304;
+
+export interface Released extends Held {
+  readonly turn_from: number | null;
+}
+
+export const releasedColumns = [...heldColumns, 'turn_from'] as const;
+
+type Parsed = Readonly<Record<string, unknown>>;
+
+interface Scan {
+  /** Actions without an observation, oldest first. */
+  readonly actions: readonly Parsed[];
+  /** Nothing of the agent came after the last interruption that the log tells of. */
+  readonly isTold: boolean;
+}
+
+/** Most events are of no interest here and can be large: these words say which to parse. */
+const relevant = /"tool_call_id":|"agent_state":"running"|"notice_id":/;
+
+/** Of the open turn, back to the last interruption. */
+function* newestFirst(q: Queries, { key, turn_from: from, next_event: end }: Released): Steps<Parsed[]> {
+  const found: Parsed[] = [];
+  let below = end;
+  for (let pieces = 0; pieces < piecesMax && from !== null && below > from; pieces++) {
+    const piece = yield* pieceOfLog(q, {
+      conversation: key,
+      from,
+      below,
+      newestFirst: true,
+      max: pieceEventsMax,
+      bytesMax: pieceBytesMax,
+    });
+    const oldest = piece.at(-1);
+    if (oldest === undefined) break;
+    below = oldest.id;
+    for (const { json } of piece) {
+      if (!relevant.test(json)) continue;
+      const event = JSON.parse(json) as Parsed;
+      found.push(event);
+      if (isInterrupted(event)) return found;
+    }
+  }
+  return found;
+}
+
+function scan(events: readonly Parsed[]): Scan {
+  const ended = new Set<unknown>();
+  const open = new Map<unknown, Parsed>();
+  let hasRun = false;
+  for (const event of events) {
+    hasRun ||= agentStateName(event) === 'running';
+    const { tool_call_id: call, action, observation, replayed } = event;
+    if (typeof call !== 'string' || replayed === true) continue;
+    if (observation !== undefined) ended.add(call);
+    else if (action !== undefined && !ended.has(call) && !open.has(call)) open.set(call, event);
+  }
+  const isTold = !hasRun && events.some(isInterrupted);
+  return { actions: [...open.values()].reverse(), isTold };
+}
+
+/** To be called in the transaction that takes the run off the row. Returns whether the log has grown. */
+export function* settleLog(q: Queries, released: Released, at: string): Steps<boolean> {
+  if (released.turn_from === null) return false;
+  const { actions, isTold } = scan(yield* newestFirst(q, released));
+  const told = released.turn_open === 1 && !isTold ? [interrupted] : [];
+  const events: EventText[] = [...actions.map(unfinishedObservation), ...told].map((e) => eventText(e, at));
+  yield* tellEvents(q, released, events);
+  return events.length > 0;
+}
