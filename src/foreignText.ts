@@ -2,10 +2,18 @@
 
 const unshown = '[a value that cannot be shown]';
 
-/** Its JSON, or a word in its place: what is nested too deeply for the stack has none. */
+/** The time that JSON takes to write can grow with the square of the depth. */
+const levelsMax = 100;
+
+function isDeep(value: unknown, levels = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === levelsMax || Object.values(value).some((one) => isDeep(one, levels + 1));
+}
+
+/** Its JSON, or a word in its place where it is nested too deeply. */
 export function jsonOf(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? '';
+    return isDeep(value) ? unshown : (JSON.stringify(value) ?? '');
   } catch {
     return unshown;
   }

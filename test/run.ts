@@ -35,6 +35,8 @@ const groups: Readonly<Record<string, Group>> = {
   },
   // Not part of `npm test`: they need programs that not every machine has, and skip those that are missing.
   clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 10 },
+  // Not part of `npm test`, which has a short one.
+  fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
   // Not part of `npm test`: they install what others make, and take as long as that.
   agents: { files: ['test/agents/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 30 },
 };

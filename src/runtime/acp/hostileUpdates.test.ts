@@ -160,7 +160,7 @@ describe('what becomes of hostile updates', () => {
           assert.equal(typeof (read as NewEvent).message, 'string');
         }
       }),
-      { numRuns: 800 },
+      { numRuns: 400 },
     );
   });
 
