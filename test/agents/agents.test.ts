@@ -7,7 +7,7 @@ import { loadProfiles } from '../../src/runtime/agents/profiles.ts';
 import { version as ownVersion } from '../../src/version.ts';
 import { noBubblewrap } from '../support/cells.ts';
 import { drive, keys } from './drive.ts';
-import { type Installed, installAgents } from './install.ts';
+import { type Installed, installAgents, type Package } from './install.ts';
 import { outcomesOf } from './outcomes.ts';
 import { type Row, tableOf } from './table.ts';
 import { versions } from './versions.ts';
@@ -15,11 +15,15 @@ import { versions } from './versions.ts';
 /** Ids of agents, with commas; absent: all. */
 const only = process.env['PARLEY_TEST_AGENTS']?.split(',');
 const profiles = loadProfiles().filter(({ id }) => only?.includes(id) ?? true);
-const packages = profiles.flatMap(({ id, install }) => {
+function packageOf(id: string): Package | undefined {
   const version = versions[id];
-  const name = install?.split(' ').at(-1);
-  return version === undefined || name === undefined ? [] : [{ name, version }];
-});
+  const name = profiles
+    .find((profile) => profile.id === id)
+    ?.install?.split(' ')
+    .at(-1);
+  return version === undefined || name === undefined ? undefined : { name, version };
+}
+const packages = profiles.flatMap(({ id }) => packageOf(id) ?? []);
 
 describe('a conversation with a real agent', { skip: noBubblewrap }, () => {
   let installed: Installed | undefined;
@@ -27,7 +31,7 @@ describe('a conversation with a real agent', { skip: noBubblewrap }, () => {
 
   before(async () => {
     installed = await installAgents(packages, process.env['PARLEY_TEST_AGENTS_FOLDER']);
-    process.env['PATH'] = [installed.bin, process.env['PATH']].join(delimiter);
+    process.env['PATH'] = [...installed.bins, process.env['PATH']].join(delimiter);
   });
   after(() => {
     installed?.remove();
@@ -38,7 +42,8 @@ describe('a conversation with a real agent', { skip: noBubblewrap }, () => {
     it(`has ${id} write, run, call tools, answer, and go on`, async (t) => {
       const choice = await chooseAgent(profiles, id);
       if (choice.missing !== undefined) {
-        const { missing } = choice;
+        const fault = installed?.faults.get(packageOf(id)?.name ?? '');
+        const missing = fault === undefined ? choice.missing : `it could not be installed: ${fault}`;
         rows.push({ agent: id, version: '–', outcomes: missing });
         assert.ok(versions[id] === undefined, missing);
         return t.skip(missing);

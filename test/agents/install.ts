@@ -1,7 +1,7 @@
-// Installs agents as people do, `npm install -g`, but each in a version that was seen to work, and in a folder that the
-// machine's own programs do not look into.
+// Installs agents as people do, `npm install -g`, but each in a version that was seen to work, and in a folder of its own
+// that the machine's own programs do not look into: where one cannot be had, the others can.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -13,13 +13,16 @@ export interface Package {
 }
 
 export interface Installed {
-  /** A folder for PATH. */
-  readonly bin: string;
+  /** Folders for PATH. */
+  readonly bins: readonly string[];
+  /** Why a package could not be installed, by its name. */
+  readonly faults: ReadonlyMap<string, string>;
   remove(): void;
 }
 
 const installMs = 10 * 60_000;
 const outputBytesMax = 1_000_000;
+const faultCharsMax = 500;
 
 /** The one that runs this test, or the one in PATH. */
 function npmProgram(): string {
@@ -32,34 +35,61 @@ function npmProgram(): string {
   throw new Error('npm is not in PATH');
 }
 
-function isInstalled(folder: string, { name, version }: Package): boolean {
+/** Installs into the folder, which must not exist. */
+export type Install = (one: Package, folder: string) => Promise<void>;
+
+const npmInstall: Install = async ({ name, version }, folder) => {
+  const flags = ['--global', `--prefix=${folder}`, '--no-audit', '--no-fund', '--loglevel=error'];
+  // By our Node, which their programs will run on; the machine's may be too old for them.
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
+  await promisify(execFile)(process.execPath, [npmProgram(), 'install', ...flags, `${name}@${version}`], {
+    env: { ...process.env, PATH },
+    timeout: installMs,
+    maxBuffer: outputBytesMax,
+  });
+};
+
+/** The folder gets its name when all is in it: what has the name is complete, whenever an install was broken off. */
+async function installOne(one: Package, root: string, install: Install): Promise<string> {
+  const place = join(root, `${one.name.replaceAll(/[^\w.-]/g, '_')}-${one.version}`);
+  if (existsSync(place)) return place;
+  const part = `${place}.part`;
+  rmSync(part, { recursive: true, force: true });
   try {
-    const file = join(folder, 'lib/node_modules', name, 'package.json');
-    return JSON.parse(readFileSync(file, 'utf8')).version === version;
-  } catch {
-    return false;
+    await install(one, part);
+    renameSync(part, place);
+  } finally {
+    rmSync(part, { recursive: true, force: true });
   }
+  return place;
+}
+
+function faultOf(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  return (stderr?.trim() || message).slice(0, faultCharsMax);
 }
 
 /** In the folder `kept`, where one is named, what is there already is not installed again. */
-export async function installAgents(packages: readonly Package[], kept?: string): Promise<Installed> {
-  const folder = kept ?? mkdtempSync(join(tmpdir(), 'parley-agents-'));
-  mkdirSync(folder, { recursive: true });
-  const missing = packages.filter((one) => !isInstalled(folder, one));
-  const flags = ['--global', `--prefix=${folder}`, '--no-audit', '--no-fund', '--loglevel=error'];
-  const wanted = missing.map(({ name, version }) => `${name}@${version}`);
-  // By our Node, which their programs will run on; the machine's may be too old for them.
-  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  if (missing.length > 0)
-    await promisify(execFile)(process.execPath, [npmProgram(), 'install', ...flags, ...wanted], {
-      env: { ...process.env, PATH },
-      timeout: installMs,
-      maxBuffer: outputBytesMax,
-    });
+export async function installAgents(
+  packages: readonly Package[],
+  kept?: string,
+  install = npmInstall,
+): Promise<Installed> {
+  const root = kept ?? mkdtempSync(join(tmpdir(), 'parley-agents-'));
+  mkdirSync(root, { recursive: true });
+  const bins: string[] = [];
+  const faults = new Map<string, string>();
+  for (const one of packages)
+    try {
+      bins.push(join(await installOne(one, root, install), 'bin'));
+    } catch (error) {
+      faults.set(one.name, faultOf(error));
+    }
   return {
-    bin: join(folder, 'bin'),
+    bins,
+    faults,
     remove: () => {
-      if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+      if (kept === undefined) rmSync(root, { recursive: true, force: true });
     },
   };
 }
