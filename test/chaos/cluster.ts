@@ -51,6 +51,8 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly main: string;
   readonly sandbox: 'bubblewrap' | 'process';
+  /** No conversation has to wait for a slot, and none is stopped to make room. */
+  readonly roomy?: boolean;
   readonly now: () => number;
 }
 
@@ -100,7 +102,8 @@ export async function startCluster(
         PARLEY_SECRET_KEY: secretKey,
         PARLEY_ALLOW_PRIVATE_ADDRESSES: '1',
         PARLEY_LOG_LEVEL: 'warn',
-        PARLEY_SLOTS: '8',
+        PARLEY_SLOTS: '16',
+        ...(options.roomy ? { PARLEY_SLOTS: '60', PARLEY_RUNNING_MAX: '0' } : {}),
         SESSION_API_KEY: ownerKey,
         ...(proxy === undefined ? {} : { DATABASE_URL: proxy.url }),
         ...(steered[kind].includes(name) ? clock?.env : {}),

@@ -8,7 +8,7 @@ import type { Fault } from './history.ts';
 import type { Random } from './random.ts';
 
 /** A lease lasts 8 seconds: who sleeps longer has lost its conversations. */
-const pastLeaseMs = { min: 9_000, max: 15_000 };
+export const pastLeaseMs = { min: 9_000, max: 18_000 };
 /** Around the time at which a write is given up. */
 const lateMs = { min: 7_000, max: 11_000 };
 const hourS = 3_600;
@@ -17,6 +17,8 @@ interface Scene {
   readonly cluster: Cluster;
   readonly postgres: PostgresServer | undefined;
   readonly random: Random;
+  /** For how long processes are paused. */
+  readonly pauseMs: { readonly min: number; readonly max: number };
   /** Waits, but not beyond the end of the faults. */
   pause(ms: number): Promise<void>;
 }
@@ -94,9 +96,9 @@ function administer({ url }: PostgresServer, sql: string): Promise<unknown> {
   return withPostgres(`${url}/postgres?options=${options}`, (client) => client.query(sql));
 }
 
-async function sleep(member: Member, { random, pause }: Scene): Promise<void> {
+async function sleep(member: Member, { random, pause, pauseMs }: Scene): Promise<void> {
   member.pause();
-  await pause(random.between(pastLeaseMs.min, pastLeaseMs.max));
+  await pause(random.between(pauseMs.min, pauseMs.max));
   member.resume();
 }
 
@@ -206,6 +208,8 @@ export interface FaultOptions extends Omit<Scene, 'pause'> {
   readonly now: () => number;
   /** Only these, where they are given. */
   readonly only?: readonly string[] | undefined;
+  /** Between two faults of a lane. */
+  readonly gapMs?: { readonly min: number; readonly max: number } | undefined;
 }
 
 function chooseKind(kinds: readonly FaultKind[], random: Random): FaultKind {
@@ -225,8 +229,9 @@ export async function injectFaults(options: FaultOptions): Promise<Fault[]> {
   const done: Fault[] = [];
   const pause = (ms: number) => wait(Math.max(0, Math.min(ms, endMs - now())));
 
-  /** One process alone is given the time to do something between two faults. */
-  const gapMs = options.postgres === undefined ? { min: 500, max: 4_000 } : { min: 200, max: 2_000 };
+  // One process alone is given more time to do something between two faults.
+  const usualGapMs = options.postgres === undefined ? { min: 500, max: 4_000 } : { min: 200, max: 2_000 };
+  const gapMs = options.gapMs ?? usualGapMs;
 
   async function lane(name: string, all: readonly FaultKind[]): Promise<void> {
     const kinds = all.filter((kind) => only === undefined || only.includes(kind.name));

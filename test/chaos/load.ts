@@ -108,18 +108,16 @@ function stop({ user, operations }: Client, conversation: string) {
 /** Creates conversations, writes to them and stops most of them. */
 async function converse(client: Client): Promise<void> {
   const { random, isOver, pause } = client;
-  // A third of the turns last longer than a lease.
-  const words = () =>
-    random.chance(0.33)
-      ? `work ${random.between(90, 150)} 100`
-      : `work ${random.between(1, 40)} ${random.between(10, 100)}`;
+  // Messages that wait are given together: only the first turn may last longer than a lease.
+  const short = () => `work ${random.between(1, 15)} ${random.between(10, 60)}`;
+  const first = () => (random.chance(0.5) ? `work ${random.between(30, 110)} 100` : short());
   while (!isOver()) {
     await pause();
-    const id = await create(client, words());
+    const id = await create(client, first());
     if (id === undefined) continue;
     for (let count = random.between(0, 4); count > 0 && !isOver(); count--) {
       await pause(50, 2_500);
-      await say(client, id, words());
+      await say(client, id, short());
     }
     await pause(500, 3_000);
     if (random.chance(0.8)) await stop(client, id);

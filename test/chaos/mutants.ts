@@ -14,6 +14,9 @@ export interface Mutant {
   readonly seconds: number;
   /** Faults that bring it to light soonest. */
   readonly faults: readonly string[];
+  readonly pauseMs?: { readonly min: number; readonly max: number };
+  readonly gapMs?: { readonly min: number; readonly max: number };
+  readonly roomy?: boolean;
   readonly file: string;
   /** Each text must be there, once. */
   readonly changes: readonly { readonly from: string; readonly to: string }[];
@@ -25,9 +28,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a run that has lost its conversation may still record',
     database: 'postgres',
-    seed: 1,
-    seconds: 60,
+    // Pauses one worker after the other.
+    seed: 3,
+    seconds: 90,
     faults: ['pause-worker'],
+    // When it wakes, the agent of the next run has long begun; before it sleeps again it has taken new ones.
+    pauseMs: { min: 17_000, max: 20_000 },
+    gapMs: { min: 7_000, max: 9_000 },
+    roomy: true,
     file: 'src/runtime/store.ts',
     changes: [
       {
@@ -56,8 +64,10 @@ export const mutants: readonly Mutant[] = [
     name: 'settings are stored over a newer version',
     database: 'postgres',
     seed: 1,
-    seconds: 10,
-    faults: ['kill'],
+    seconds: 30,
+    // Gentle ones: it takes writers at both processes at the same time.
+    faults: ['terminate-sessions'],
+    gapMs: { min: 2_000, max: 4_000 },
     file: 'src/settings/store.ts',
     changes: [{ from: "    .where('version', '=', expectedVersion)\n", to: '' }],
     expected: ['settings-version', 'settings-order', 'settings-lost-race'],

@@ -6,7 +6,7 @@ import type { PostgresServer } from '../support/postgresServer.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { ask } from '../support/service.ts';
 import { type Cluster, ownerKey, startCluster } from './cluster.ts';
-import { injectFaults } from './faults.ts';
+import { injectFaults, pastLeaseMs } from './faults.ts';
 import { readConversations, readFinalState } from './finalState.ts';
 import { canaryOf, type History } from './history.ts';
 import { findLeftBehind } from './leftBehind.ts';
@@ -23,8 +23,13 @@ export interface RoundOptions {
   readonly main: string;
   readonly sandbox: 'bubblewrap' | 'process';
   readonly postgres: PostgresServer | undefined;
+  /** No conversation has to wait for a slot, and none is stopped to make room. */
+  readonly roomy?: boolean;
   /** Only these faults, where they are given. */
-  readonly onlyFaults?: readonly string[] | undefined;
+  readonly onlyFaults?: readonly string[];
+  /** For how long processes are paused, and the time between faults, where that is not left to the faults. */
+  readonly pauseMs?: { readonly min: number; readonly max: number };
+  readonly gapMs?: { readonly min: number; readonly max: number };
   readonly say: (line: string) => void;
 }
 
@@ -131,6 +136,8 @@ async function play(options: RoundOptions, t: After): Promise<History> {
     seconds,
     now,
     only: options.onlyFaults,
+    pauseMs: options.pauseMs ?? pastLeaseMs,
+    gapMs: options.gapMs,
   });
   rough = false;
   say(
@@ -139,7 +146,7 @@ async function play(options: RoundOptions, t: After): Promise<History> {
   await load;
   await cluster.allUp();
   await wakeSome(operations, place, users);
-  const overdueDeliveries = await settle(place);
+  const overdueDeliveries = await settle(place, say);
   say(`  at rest after ${Math.round(now() / 1_000)} s`);
   await catchUp(subscribers, await readConversations(place));
   const state = await readFinalState(place, users);

@@ -81,22 +81,16 @@ async function playSeed(
 async function playMutants(setting: Setting, kinds: readonly DatabaseKind[]): Promise<boolean> {
   let missed = 0;
   for (const mutant of mutants.filter(({ database }) => kinds.includes(database))) {
-    const { name, database: kind, seconds, seed, faults: onlyFaults, expected } = mutant;
+    const { name, database: kind, seed, faults: onlyFaults, expected } = mutant;
     say(`mutant: ${name}`);
     const { main, remove } = buildMutant(mutant);
     try {
-      const history = await playRound({
-        ...setting,
-        kind,
-        seconds,
-        random: createRandom(seed),
-        main,
-        onlyFaults,
-        say,
-      });
+      const random = createRandom(seed);
+      const history = await playRound({ ...setting, ...mutant, kind, random, main, onlyFaults, say });
       const { violations } = check(history);
       const found = countBy(violations, (violation) => violation.kind);
       const caught = violations.some((violation) => expected.includes(violation.kind));
+      if (!caught) keepHistory(history, seed);
       say(`  ${caught ? 'caught' : 'NOT CAUGHT'}: ${found}; expected ${expected.join(' or ')}`);
       if (!caught) missed += 1;
     } finally {

@@ -13,6 +13,7 @@ const settleWithinMs = 150_000;
 const streamsWithinMs = 20_000;
 const lookMs = 500;
 const hastenEveryMs = 5_000;
+const tellEveryMs = 20_000;
 /** Stopped conversations of a user that are written to once more. */
 const wokenMax = 5;
 
@@ -44,17 +45,23 @@ async function countUnsent(place: Place): Promise<number> {
 }
 
 /** Waits until nothing moves any more. Returns webhook messages that are due too late. */
-export async function settle(place: Place): Promise<string[]> {
+export async function settle(place: Place, say: (line: string) => void): Promise<string[]> {
   const endMs = performance.now() + settleWithinMs;
   let late: string[] = [];
+  let toldMs = performance.now();
   let hastenedMs = Number.NEGATIVE_INFINITY;
   while (performance.now() < endMs) {
     if (performance.now() - hastenedMs > hastenEveryMs) {
       late = await hastenDeliveries(place);
       hastenedMs = performance.now();
     }
-    const moving = (await readConversations(place)).filter((one) => !isSettled(one));
-    if (moving.length === 0 && (await countUnsent(place)) <= late.length) break;
+    const moving = (await readConversations(place)).filter((one) => !isSettled(one)).length;
+    const unsent = await countUnsent(place);
+    if (moving === 0 && unsent <= late.length) break;
+    if (performance.now() - toldMs > tellEveryMs) {
+      say(`  ${moving} conversations and ${unsent} webhook messages are still on their way`);
+      toldMs = performance.now();
+    }
     await wait(lookMs);
   }
   return late;

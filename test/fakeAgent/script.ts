@@ -39,6 +39,11 @@ function expand(line: string): string {
   return line.replaceAll(/\{env:(\w+)\}/g, (_, name: string) => process.env[name] ?? '');
 }
 
+/** With `--activity` it also does what is quoted to it, so that it goes on with its work after an interruption. */
+function readLine(line: string): string {
+  return isActivityOn() ? line.replace(/^> /, '') : line;
+}
+
 export async function runScript(turn: Turn): Promise<StopReason> {
   const { session, client, prompt, signal } = turn;
   const script: Script = {
@@ -59,7 +64,7 @@ export async function runScript(turn: Turn): Promise<StopReason> {
   // Every turn leaves a mark in the log, also one that goes on after an interruption.
   if (isActivityOn()) await tools.work(script, '1 0');
   let known = false;
-  for (const line of text.split('\n')) {
+  for (const line of text.split('\n').map(readLine)) {
     const [, word = '', rest = ''] = /^\s*(\S+)\s*(.*)$/.exec(line) ?? [];
     if (!Object.hasOwn(commands, word)) continue;
     known = true;
