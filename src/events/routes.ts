@@ -33,8 +33,8 @@ function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>):
   return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
 }
 
-/** Sends the head, so that the log can be written after it. */
-function beginStream(reply: FastifyReply, { reset, cursor }: Stream): void {
+/** Sends the head, so that the log can be written after it. False where only the head was asked for: it is out then. */
+function beginStream(reply: FastifyReply, { reset, cursor }: Stream): boolean {
   reply.hijack();
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -42,8 +42,13 @@ function beginStream(reply: FastifyReply, { reset, cursor }: Stream): void {
     // Proxies must pass on what they get.
     'x-accel-buffering': 'no',
   });
+  if (reply.request.method === 'HEAD') {
+    reply.raw.end();
+    return false;
+  }
   // With the place, so that one who has seen nothing yet can come again too.
   reply.raw.write(`retry: ${reconnectMs}\nid: ${cursor}\n${reset ? 'event: reset\ndata: {}\n' : ''}\n`);
+  return true;
 }
 
 function pageRoute(app: Server, events: Events): void {
@@ -102,7 +107,6 @@ function eventStreamRoute(app: Server, events: Events): void {
   app.get(
     '/api/conversations/:id/events/stream',
     {
-      exposeHeadRoute: false,
       config: {
         access,
         document: {
@@ -124,8 +128,7 @@ function eventStreamRoute(app: Server, events: Events): void {
     async (request, reply) => {
       events.checkRoom(request.principal, reply.raw);
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
-      beginStream(reply, stream);
-      events.follow(request.principal, stream, reply.raw);
+      if (beginStream(reply, stream)) events.follow(request.principal, stream, reply.raw);
     },
   );
 }
@@ -134,7 +137,6 @@ function changeStreamRoute(app: Server, events: Events): void {
   app.get(
     '/api/events/stream',
     {
-      exposeHeadRoute: false,
       config: {
         access,
         document: {
@@ -155,8 +157,7 @@ function changeStreamRoute(app: Server, events: Events): void {
     async (request, reply) => {
       events.checkRoom(request.principal, reply.raw);
       const stream = await events.openChanges(request.principal, lastSeen(request));
-      beginStream(reply, stream);
-      events.follow(request.principal, stream, reply.raw);
+      if (beginStream(reply, stream)) events.follow(request.principal, stream, reply.raw);
     },
   );
 }

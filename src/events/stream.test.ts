@@ -138,12 +138,13 @@ for (const kind of databaseKinds) {
       assert.equal((await service.ask(`${path}/${id}/events/stream?color=red`)).status, 422);
     });
 
-    it('is not there for HEAD, which ends at once, 405', async () => {
+    it('shows its head to HEAD, which ends at once and follows nothing, 200', async () => {
       const id = await create(0);
       for (const asked of [`${path}/${id}/events/stream`, changesPath]) {
         const { status, headers } = await service.ask(asked, { method: 'HEAD' });
-        assert.deepEqual([status, headers.get('allow')], [405, 'GET']);
+        assert.deepEqual([status, headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
       }
+      assert.equal(await connections(id), 0);
     });
 
     it('counts who follows, and forgets who has gone', async () => {

@@ -16,29 +16,36 @@ interface Generation {
   onSettled: (() => void) | undefined;
 }
 
+// Kept on the objects themselves: the garbage collector would have to walk a map of all connections, for each request.
+const openHere = Symbol('open answers');
+const begunIn = Symbol('generation');
+
+type FollowedSocket = Socket & { [openHere]?: Set<ServerResponse> };
+type FollowedResponse = ServerResponse & { [begunIn]?: Generation };
+
+/** One function for all answers, so that none needs a closure. */
+function forget(this: FollowedResponse): void {
+  const generation = this[begunIn];
+  (this.req.socket as FollowedSocket)[openHere]?.delete(this);
+  if (generation === undefined) return;
+  generation.open -= 1;
+  if (generation.open === 0) generation.onSettled?.();
+}
+
 export function createOpenAnswers(): OpenAnswers {
-  const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
   let current: Generation = { open: 0, onSettled: undefined };
 
   return {
-    follow: ({ socket }, response) => {
-      const generation = current;
-      let open = bySocket.get(socket);
-      if (open === undefined) {
-        open = new Set();
-        bySocket.set(socket, open);
-      }
-      const answers = open;
-      answers.add(response);
-      generation.open += 1;
-      response.once('close', () => {
-        answers.delete(response);
-        generation.open -= 1;
-        if (generation.open === 0) generation.onSettled?.();
-      });
+    follow: (request, response: FollowedResponse) => {
+      const socket: FollowedSocket = request.socket;
+      socket[openHere] ??= new Set();
+      socket[openHere].add(response);
+      response[begunIn] = current;
+      current.open += 1;
+      response.on('close', forget);
     },
-    isAwaitedOn: (socket) =>
-      [...(bySocket.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete),
+    isAwaitedOn: (socket: FollowedSocket) =>
+      [...(socket[openHere] ?? [])].some(({ headersSent, req }) => headersSent || req.complete),
     settled: () => {
       const generation = current;
       current = { open: 0, onSettled: undefined };

@@ -121,7 +121,6 @@ function archiveRoute(app: Server, workspaces: Workspaces): void {
   app.get(
     '/api/conversations/:id/zip-directory',
     {
-      exposeHeadRoute: false,
       config: {
         access,
         document: {
@@ -146,10 +145,10 @@ function archiveRoute(app: Server, workspaces: Workspaces): void {
     },
     async (request, reply) => {
       const archive = await workspaces.archive(askingOf(request));
-      return reply
-        .type('application/zip')
-        .header('content-disposition', 'attachment; filename="workspace.zip"')
-        .send(archive);
+      reply.type('application/zip').header('content-disposition', 'attachment; filename="workspace.zip"');
+      if (request.method !== 'HEAD') return reply.send(archive);
+      archive.destroy();
+      return reply.send();
     },
   );
 }
