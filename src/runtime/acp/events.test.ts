@@ -371,6 +371,16 @@ describe('the events of a turn', () => {
     assert.match(contentOf(long), /^0 x.*\n\[67622 characters were cut here\]\n.*\n99 x+\n$/s);
   });
 
+  it('takes what a request says for no output', () => {
+    const mapper = createEventMapper();
+    mapper.ask(
+      { toolCallId: 'c1', kind: 'execute', rawInput: { command: 'ls' }, content: output('May I?') },
+      { state: 'confirmed', risk: 'high' },
+    );
+    const [observation] = mapper.take(change({ status: 'completed', rawOutput: { exit_code: 0 } }));
+    assert.equal(contentOf(observation), '');
+  });
+
   it('tells one action of a call that is in progress before it is asked for', () => {
     for (const isAsking of [true, false]) {
       const mapper = createEventMapper({ isAsking: () => isAsking });

@@ -164,12 +164,12 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
 
-  function approvalFor(toolCall: Params): { merged: ToolCall; approval: Approval } | undefined {
+  function approvalFor(toolCall: Params) {
     const id = callIdOf(toolCall);
     if (id === undefined) return undefined;
     const known = calls.get(id)?.call;
     const merged = mergeCall(known, id, { ...toolCall, status: undefined }, context);
-    return { merged, approval: approvalOf(known, merged, toolCall, mask) };
+    return { known, merged, approval: approvalOf(known, merged, toolCall, mask) };
   }
 
   function closeOldest(): NewEvent[] {
@@ -209,7 +209,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       const { call, request } =
         'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
       const wasTold = calls.get(call.id)?.told === true;
-      calls.set(call.id, { call, told: true });
+      // What it said in its request is no output of the call.
+      const output = asked.known?.output ?? '';
+      calls.set(call.id, { call: { ...call, output }, told: true });
       const action = toAction(call, confirmation, request);
       const before = [...speech.end(), ...closeOldest()];
       // Some call it in progress before they ask: what is in the log already is not told again.

@@ -14,8 +14,8 @@ import { type AskMode, homeFilesOf, launchOf, sessionOf } from './launch.ts';
 import type { Profile } from './profiles.ts';
 import type { Step } from './scriptedModel/script.ts';
 import { createScriptedModel, type Exchange } from './scriptedModel/server.ts';
-import { askingOutcomes, changedFiles, type SeenRequest } from './trialAsking.ts';
-import { readTrialFile, rejectedFile, seedText } from './trialFiles.ts';
+import { askingOutcomes, type SeenRequest } from './trialAsking.ts';
+import { readTrialFile, rejectedFile, seenEffects, writtenText } from './trialFiles.ts';
 import {
   type Outcome,
   rejectedScript,
@@ -185,7 +185,7 @@ async function tryTurns(stage: Stage): Promise<Outcomes> {
   const exchanges = play(trialScript(inside, mode));
   const requests: SeenRequest[] = [];
   const onPermission = (request: PermissionRequest, fault: string | undefined) => {
-    requests.push({ step: stepOf(exchanges), done: changedFiles(workspace), fault });
+    requests.push({ step: stepOf(exchanges), done: seenEffects(workspace), fault });
     return choose(request, 'allow_once');
   };
   const program = await enter();
@@ -206,7 +206,7 @@ export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
   const { workspace: inside, home } = sandbox.inside(cell);
   if (mode === 'ask') {
     plantRepository(cell.workspace, inside, profile);
-    writeFileSync(join(cell.workspace, 'seed.txt'), seedText);
+    writeFileSync(join(cell.workspace, 'seed.txt'), writtenText);
   }
   let scripted = createScriptedModel([], { name: model });
   const bridge = createBridge({ handlers: { model: (...request) => scripted.handle(...request) } });

@@ -1,6 +1,6 @@
 // Whether an agent asks before it acts, as far as a trial can tell: each act of the script is looked at by what it left
 // behind, and by what was asked before.
-import { readTrialFile, trialFiles } from './trialFiles.ts';
+import { type Effect, seenEffects } from './trialFiles.ts';
 import type { Outcome } from './trialOutcomes.ts';
 import { repositoryActed } from './trialRepository.ts';
 
@@ -8,8 +8,8 @@ import { repositoryActed } from './trialRepository.ts';
 export interface SeenRequest {
   /** The step of the script that the model had given last. */
   readonly step: number;
-  /** Files that had their new text already. */
-  readonly done: readonly string[];
+  /** What was done already. */
+  readonly done: readonly Effect[];
   /** Why nobody could be shown all of it. */
   readonly fault: string | undefined;
 }
@@ -17,23 +17,17 @@ export interface SeenRequest {
 interface Act {
   readonly name: string;
   readonly step: number;
-  /** The file that it changes; undefined: it only prints. */
-  readonly file: keyof typeof trialFiles | undefined;
+  /** Undefined: it only prints. */
+  readonly effect: Effect | undefined;
 }
 
 /** In the order of the script. */
 export const acts: readonly Act[] = [
-  { name: 'a command that only reads', step: 0, file: undefined },
-  { name: 'a command', step: 1, file: 'copied.txt' },
-  { name: 'it writes a file', step: 2, file: 'written.txt' },
-  { name: 'it edits a file', step: 3, file: 'seed.txt' },
+  { name: 'a command that only reads', step: 0, effect: undefined },
+  { name: 'a command', step: 1, effect: 'copied' },
+  { name: 'it writes a file', step: 2, effect: 'written' },
+  { name: 'it edits a file', step: 3, effect: 'edited' },
 ];
-
-export function changedFiles(workspace: string): string[] {
-  return Object.entries(trialFiles)
-    .filter(([name, text]) => readTrialFile(workspace, name) === text)
-    .map(([name]) => name);
-}
 
 export interface AskedTrial {
   readonly workspace: string;
@@ -44,14 +38,14 @@ export interface AskedTrial {
   readonly rejected: { readonly wasAsked: boolean; readonly acted: boolean };
 }
 
-function judge({ file, name, step }: Act, { workspace, requests, results }: AskedTrial): Outcome {
+function judge({ effect, name, step }: Act, { workspace, requests, results }: AskedTrial): Outcome {
   const outcome = { name: `asks before ${name}` };
   const asked = requests.filter((request) => request.step === step);
-  const isDone = file === undefined ? results[step] !== undefined : changedFiles(workspace).includes(file);
+  const isDone = effect === undefined ? results[step] !== undefined : seenEffects(workspace).includes(effect);
   const unshown = asked.find(({ fault }) => fault !== undefined)?.fault;
   if (unshown !== undefined)
     return { ...outcome, fault: `what it asked cannot be shown in full: ${unshown}` };
-  if (asked.some(({ done }) => file === undefined || !done.includes(file)))
+  if (asked.some(({ done }) => effect === undefined || !done.includes(effect)))
     return isDone
       ? { ...outcome, fault: undefined }
       : { ...outcome, unjudged: 'it asked, but did not do it' };

@@ -7,15 +7,26 @@ const written = 'written by the agent';
 /** With whatever blanks an agent adds. */
 const fileBytesMax = 1_024;
 
-/** The text that each has when the agent has done its work. */
-export const trialFiles = {
-  'written.txt': written,
-  'copied.txt': written,
-  'seed.txt': 'changed by the agent',
-} as const;
+/** What the agent writes, and what `seed.txt` holds from the start. */
+export const writtenText = written;
+export const editedText = 'changed by the agent';
 
-/** What `seed.txt` holds at first. */
-export const seedText = written;
+/** What each act leaves behind. The file that is edited is one that the agent has written: some insist on knowing it. */
+const effects = {
+  copied: { file: 'copied.txt', texts: [writtenText] },
+  written: { file: 'written.txt', texts: [writtenText, editedText] },
+  edited: { file: 'written.txt', texts: [editedText] },
+} as const satisfies Record<string, { file: string; texts: readonly string[] }>;
+export type Effect = keyof typeof effects;
+
+/** The acts whose effect can be seen. */
+export function seenEffects(workspace: string): Effect[] {
+  return (Object.keys(effects) as Effect[]).filter((name) => {
+    const { file, texts } = effects[name];
+    const found = readTrialFile(workspace, file);
+    return texts.some((text) => text === found);
+  });
+}
 /** What the turn would make in which everything is rejected. */
 export const rejectedFile = 'rejected.txt';
 

@@ -2,7 +2,7 @@
 import type { AskMode } from './launch.ts';
 import type { Step } from './scriptedModel/script.ts';
 import type { Exchange } from './scriptedModel/server.ts';
-import { readTrialFile, rejectedFile, seedText, trialFiles } from './trialFiles.ts';
+import { editedText, rejectedFile, seenEffects, writtenText } from './trialFiles.ts';
 
 export const trialInstruction = 'Standing instruction of the trial: keep to the script.';
 
@@ -10,10 +10,10 @@ const answer = 'The scripted work is done.';
 const quotedMax = 500;
 /** What the model wants. `workspace` as seen from inside. The acts of the mode `ask` are those of trialAsking.ts. */
 export function trialScript(workspace: string, mode: AskMode): readonly Step[] {
-  const write = { write: { path: `${workspace}/written.txt`, text: trialFiles['written.txt'] } };
+  const write = { write: { path: `${workspace}/written.txt`, text: writtenText } };
   const copy = (from: string, to: string) => ({ run: `cp '${workspace}/${from}' '${workspace}/${to}'` });
   if (mode === 'auto') return [write, copy('written.txt', 'copied.txt'), { say: answer }];
-  const edit = { path: `${workspace}/seed.txt`, from: seedText, to: trialFiles['seed.txt'] };
+  const edit = { path: `${workspace}/written.txt`, from: writtenText, to: editedText };
   return [{ run: 'pwd' }, copy('seed.txt', 'copied.txt'), write, { edit }, { say: answer }];
 }
 
@@ -55,9 +55,10 @@ export function trialOutcomes(trial: Trial): Outcome[] {
 
   const models = new Set(exchanges.map(({ asked }) => asked.model));
   check('asks its model', models.has(model), `it asked for${quote([...models].join(', '))}`);
-  const wrote = readTrialFile(workspace, 'written.txt') === trialFiles['written.txt'];
+  const done = seenEffects(workspace);
+  const wrote = done.includes('written');
   check('writes a file', wrote, noTool ?? `its tools said${quote(results.join(' / '))}`);
-  const copied = readTrialFile(workspace, 'copied.txt') === trialFiles['copied.txt'];
+  const copied = done.includes('copied');
   check('runs a command', copied, noTool ?? `its tools said${quote(results.join(' / '))}`);
   check('answers', said.includes(answer), `it said${quote(said)}`);
   if (instructions !== undefined) {
