@@ -143,7 +143,12 @@ export function createServices({ config, logger, database, vault, owner, closers
   });
   closers.push(conversations.close);
   closers.push(
-    createSweep({ database, onBackgroundError, ...(times.sweep && { times: times.sweep }) }).close,
+    createSweep({
+      database,
+      onBackgroundError,
+      onClockSet: deliveries.onClockSet,
+      ...(times.sweep && { times: times.sweep }),
+    }).close,
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
   const hub = createHub({ onBackgroundError });

@@ -14,6 +14,7 @@ import { runtimeTransactions } from './runtime/store.ts';
 import { workspaceTransactions } from './runtime/workspace/store.ts';
 import { secretTransactions } from './secrets/store.ts';
 import { settingsTransactions } from './settings/store.ts';
+import { clockTransactions } from './sweep/clockStore.ts';
 import { sweepTransactions } from './sweep/store.ts';
 import { usageTransactions } from './usage/store.ts';
 import { userTransactions } from './users/store.ts';
@@ -37,6 +38,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...eventTransactions,
   ...changeTransactions,
   ...sweepTransactions,
+  ...clockTransactions,
   ...runtimeTransactions,
   ...workspaceTransactions,
   ...webhookTransactions,

@@ -5,6 +5,8 @@ import { agentStateChanged, eventText, questionExpired } from '../events/shapes.
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
 import { repeat } from '../repeat.ts';
 import { conversationTopic, userTopic, workTopic } from '../topics.ts';
+import { createClockWatch } from './clock.ts';
+import { adjustRuns, readClock } from './clockStore.ts';
 import {
   findOverdue,
   findRoom,
@@ -33,8 +35,16 @@ const madeRoom = 'It had nothing to do, and others waited for a free worker. A m
 
 type StoppedKind = Exclude<OverdueKind, 'lease'>;
 
+/** In which every run that lives has renewed its lease. */
+const leasesRenewedMs = 8_000;
+
 interface SweepOptions {
   readonly database: Database;
+  /** Called when the clock of the database was set. */
+  readonly onClockSet?: () => void;
+  /** In place of the database's clock, and of the one that nobody sets. */
+  readonly readWall?: () => Promise<number>;
+  readonly steady?: () => number;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: SweepTimes;
   readonly now?: () => number;
@@ -42,6 +52,35 @@ interface SweepOptions {
 
 export function createSweep(options: SweepOptions) {
   const { database, onBackgroundError, times = defaultTimes, now = Date.now } = options;
+  const { onClockSet, steady = () => performance.now() } = options;
+  const { readWall = () => database.run(readClock, null) } = options;
+  const clock = createClockWatch(steady);
+  let begun = false;
+  let wasSet = false;
+
+  /** Mends stored times where the clock was set, also while no process watched it. */
+  async function watchClock(): Promise<void> {
+    const before = steady();
+    const wall = await readWall();
+    const isSet = clock.see({ wall, before, after: steady() });
+    wasSet ||= isSet;
+    if (begun && !isSet) return;
+    await database.run(adjustRuns, { all: isSet });
+    if (isSet) onClockSet?.();
+    begun = true;
+  }
+
+  async function releaseDead(): Promise<void> {
+    const clockIsSteady = clock.steadyForMs() >= leasesRenewedMs;
+    if (wasSet && !clockIsSteady) return;
+    const judged = { ...times, clockIsSteady };
+    // Somebody may have room for it.
+    for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
+      const at = new Date(now()).toISOString();
+      const userId = await database.run(releaseExpired, { key, times: judged, at });
+      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+    }
+  }
 
   async function stop(key: number, kind: StoppedKind, reason: StopReason): Promise<void> {
     const at = new Date(now()).toISOString();
@@ -57,11 +96,8 @@ export function createSweep(options: SweepOptions) {
   }
 
   async function sweepOnce(): Promise<void> {
-    // Somebody may have room for it.
-    for (const key of await database.run(findOverdue, { kind: 'lease', times, max: sweptMax })) {
-      const userId = await database.run(releaseExpired, { key, times, at: new Date(now()).toISOString() });
-      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
-    }
+    await watchClock();
+    await releaseDead();
     await stopKind('start', stopReason('start_timeout'));
     await stopKind('idle', stopReason('idle'));
   }

@@ -9,6 +9,8 @@ import type { StopReason } from '../lifecycle/states.ts';
 import { type Held, heldColumns, moveTo, noRun } from '../lifecycle/store.ts';
 
 export interface SweepTimes {
+  /** The clock was not set for so long that every run that lives has renewed its lease. */
+  readonly clockIsSteady?: boolean;
   /** Without progress while it starts. */
   readonly startStalledMs: number;
   /** From the claim until it runs. */
@@ -51,13 +53,23 @@ function othersWait(e: Where) {
   return e.or([e.exists(ofSameUser), e.exists(starving)]);
 }
 
+/** Longer than any lease. */
+const leaseMsMax = 5 * 60_000;
+
+/** A lease that ends later than any can was given before the clock was set back: a run that lives has renewed it since. */
+function leaseIsOver(q: Queries, e: Where, { clockIsSteady = false }: Pick<SweepTimes, 'clockIsSteady'>) {
+  const isPast = e('conversations.lease_until', '<', q.now);
+  const isImpossible = e('conversations.lease_until', '>', sql<number>`${q.now} + ${leaseMsMax}`);
+  return clockIsSteady ? e.or([isPast, isImpossible]) : isPast;
+}
+
 function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   const before = (ms: number) => sql<number>`${q.now} - ${ms}`;
   const running = e('conversations.run_id', 'is not', null);
   const works = e('conversations.status', '=', 'RUNNING');
   switch (kind) {
     case 'lease':
-      return e.and([running, e('conversations.lease_until', '<', q.now)]);
+      return e.and([running, leaseIsOver(q, e, times)]);
     case 'start':
       return e.and([
         running,

@@ -5,6 +5,7 @@ import { kib } from '../schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
 import { dropDeliveries, purgeFailed } from './deliveryStore.ts';
 import {
+  adjustDue,
   type ClaimedDelivery,
   claimDeliveries,
   finishDelivery,
@@ -20,6 +21,7 @@ export const deliveryResponseBytesMax = 64 * kib;
 const dueListedMax = 100;
 const purgeMax = 1_000;
 const dropMax = 1_000;
+const adjustMax = 1_000;
 
 const secondMs = 1_000;
 const hourMs = 3_600 * secondMs;
@@ -65,6 +67,21 @@ export function retryDelayMs(
   return delayMs * (1 - jitter + 2 * jitter * random());
 }
 
+/** After so many attempts the delay no longer grows, whatever the times are. */
+const delaysListed = 32;
+
+/** By the number of attempts: a message is never due later than this after it was last looked at. */
+export function longestDelaysMs(
+  times: Pick<DeliveryTimes, 'firstRetryMs' | 'retryMaxMs' | 'leaseMs'>,
+): number[] {
+  const longest = (attempts: number) =>
+    Math.max(
+      times.leaseMs,
+      retryDelayMs(attempts, times, () => 1),
+    );
+  return Array.from({ length: delaysListed }, (_, i) => (i === 0 ? 0 : Math.ceil(longest(i))));
+}
+
 interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<DeliveryTimes>;
@@ -80,6 +97,8 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   let lookAgain = false;
   let closed = false;
   let failing = false;
+  /** The clock may have been set back: also before this process began. */
+  let mayBeLate = true;
   let gathering: NodeJS.Timeout | undefined;
 
   database.onRing(wakeSoon);
@@ -91,7 +110,15 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
   }
 
+  /** Mends due times after the clock was set back. */
+  async function adjust(): Promise<void> {
+    const adjustment = { delaysMsMax: longestDelaysMs(times), leaseMs: times.leaseMs, max: adjustMax };
+    while ((await database.run(adjustDue, adjustment)) === adjustMax);
+    mayBeLate = false;
+  }
+
   async function look(): Promise<void> {
+    if (mayBeLate) await adjust();
     if (inFlight.size >= atOnceMax) return;
     const due = await database.run(listDue, dueListedMax);
     const webhooks = sharePlaces(due, [...inFlight.values()]);
@@ -181,5 +208,13 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     clearTimeout(late);
   }
 
-  return { wake, close };
+  return {
+    wake,
+    /** The clock of the database was set. */
+    onClockSet: () => {
+      mayBeLate = true;
+      wake();
+    },
+    close,
+  };
 }

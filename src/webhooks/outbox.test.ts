@@ -13,16 +13,17 @@ import {
 import { openConfiguredDatabase } from '../database.ts';
 import { deleteConversation, startConversation } from '../lifecycle/store.ts';
 import { ensureUser } from '../users/store.ts';
-import { claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
+import { longestDelaysMs } from './delivery.ts';
+import { adjustDue, claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
 
 /** Messages that have waited long, the same number for each webhook of the user. */
-async function addBacklog({ place }: WebhookBench, userId: number, count: number): Promise<void> {
+async function addBacklog({ place }: WebhookBench, userId: number, count: number, dueAt = 1): Promise<void> {
   const numbers = Array.from({ length: count }, (_, i) => `select ${i} as n`).join(' union all ');
   await inspect(
     place,
     `insert into deliveries (id, webhook_id, user_id, conversation_key, conversation_id, type, payload, created_at,
        state, since, attempts, next_at)
-     select 'msg_' || id || '_' || n, id, user_id, 1, 'old', 'conversation.status', '{}', 1, 'waiting', 1, 0, 1 + n
+     select 'msg_' || id || '_' || n, id, user_id, 1, 'old', 'conversation.status', '{}', 1, 'waiting', 1, 0, ${dueAt} + n
      from webhooks cross join (${numbers}) as numbers where user_id = ${userId}`,
   );
 }
@@ -47,6 +48,49 @@ for (const kind of databaseKinds) {
       bench.startLoop();
       await untilEmpty(bench);
       assert.equal(receiver.received.length, 1);
+    });
+
+    it('are sent where the clock was set back by hours, before a start or after it', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      const receiver = await startReceiver(t);
+      await bench.watch(receiver.url, ['conversation.status']);
+      const ahead = () => inspect(bench.place, `update deliveries set next_at = next_at + ${2 * 3_600_000}`);
+      await bench.say('before the start');
+      await ahead();
+      const loop = bench.startLoop();
+      await untilReceived(receiver, 1);
+      await untilEmpty(bench);
+      await addBacklog(bench, bench.principal.userId, 1, Date.now() + 2 * 3_600_000);
+      loop.onClockSet();
+      await untilReceived(receiver, 2);
+    });
+
+    it('are retried no later than their longest delay after the clock was set back', async (t) => {
+      const bench = await createWebhookBench(kind, t);
+      await bench.watch('https://bot.invalid/', ['conversation.status']);
+      for (const message of ['new', 'tried once', 'tried often', 'in time']) await bench.say(message);
+      const now = Date.now();
+      const minuteMs = 60_000;
+      const times = { firstRetryMs: 5_000, retryMaxMs: 360 * minuteMs, leaseMs: minuteMs };
+      const put = async (n: number, attempts: number, aheadMs: number) => {
+        const { id } = ((await bench.rows())[n] ?? {}) as { id: string };
+        await inspect(
+          bench.place,
+          `update deliveries set attempts = ${attempts}, next_at = ${now + aheadMs} where id = '${id}'`,
+        );
+      };
+      await put(0, 0, 30_000);
+      await put(1, 1, 2 * minuteMs);
+      await put(2, 20, 24 * 60 * minuteMs);
+      await put(3, 20, 300 * minuteMs);
+      const adjustment = { delaysMsMax: longestDelaysMs(times), leaseMs: times.leaseMs, max: 2 };
+      assert.equal(await bench.database.run(adjustDue, adjustment), 2);
+      assert.equal(await bench.database.run(adjustDue, adjustment), 1);
+      assert.equal(await bench.database.run(adjustDue, adjustment), 0);
+      const minutes = (await bench.rows()).map((row) =>
+        Math.round((Number(row['next_at']) - now) / minuteMs),
+      );
+      assert.deepEqual(minutes, [0, 1, 1, 300]);
     });
 
     it('stay with who claimed them last, whatever an earlier one says', async (t) => {

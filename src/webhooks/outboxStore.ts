@@ -250,7 +250,42 @@ export const recordFailedAttempt = repeatableWrite(
   },
 );
 
+interface Adjustment {
+  /** The longest delays that there are after so many attempts, by their number; the last is that of all further ones. */
+  readonly delaysMsMax: readonly number[];
+  readonly leaseMs: number;
+  readonly max: number;
+}
+
+/**
+ * Messages that are due later than any delay of theirs could make them: the clock was set back since. One that may be
+ * in the middle of an attempt is due when that is over; all others are due now. A bounded number at a time; returns how
+ * many.
+ */
+export const adjustDue = repeatableWrite(
+  'deliveries.adjustDue',
+  function* (q, { delaysMsMax, leaseMs, max }: Adjustment): Steps<number> {
+    const cases = delaysMsMax.map((ms, attempts) => sql`when ${sql.lit(attempts)} then ${sql.lit(ms)}`);
+    const longest = sql<number>`case attempts ${sql.join(cases, sql` `)} else ${sql.lit(delaysMsMax.at(-1) ?? 0)} end`;
+    const late = q.build
+      .selectFrom('deliveries')
+      .select('id')
+      .where('state', '=', 'waiting' satisfies DeliveryState)
+      .where('next_at', '>', sql<number>`${q.now} + ${longest}`)
+      .limit(max);
+    const adjusted = yield* rows(
+      q.build
+        .updateTable('deliveries')
+        .set({ next_at: sql<number>`${q.now} + case attempts when 0 then 0 else ${sql.lit(leaseMs)} end` })
+        .where('id', 'in', late)
+        .returning('id'),
+    );
+    return adjusted.length;
+  },
+);
+
 export const outboxTransactions = [
+  adjustDue,
   listDue,
   claimDeliveries,
   findDeliveredEvent,
