@@ -27,15 +27,14 @@ interface LeaseOptions {
   readonly onBackgroundError: (error: Error) => void;
 }
 
-/** Renews until the returned function is called. */
-export function keepLease({
-  database,
-  run,
-  times,
-  since,
-  onEnd,
-  onBackgroundError,
-}: LeaseOptions): () => void {
+export interface Lease {
+  /** False where it may have ended, and then the run is told so: also before a timer could notice after a sleep. */
+  isHeld(): boolean;
+  stop(): void;
+}
+
+/** Renews until it is stopped. */
+export function keepLease({ database, run, times, since, onEnd, onBackgroundError }: LeaseOptions): Lease {
   const { leaseMs, renewMs, giveUpMs } = times;
   let renewedAt = since;
   async function renew(): Promise<void> {
@@ -47,11 +46,17 @@ export function keepLease({
   // One at a time: a database that is slow is not helped by more of them.
   const { run: renewOnce } = repeatable(renew, onBackgroundError);
   const renewals = setInterval(() => void renewOnce(), renewMs);
-  const watch = setInterval(() => {
-    if (performance.now() - renewedAt > giveUpMs) onEnd('lost');
-  }, renewMs / 4);
-  return () => {
-    clearInterval(renewals);
-    clearInterval(watch);
+  function isHeld(): boolean {
+    if (performance.now() - renewedAt <= giveUpMs) return true;
+    onEnd('lost');
+    return false;
+  }
+  const watch = setInterval(isHeld, renewMs / 4);
+  return {
+    isHeld,
+    stop: () => {
+      clearInterval(renewals);
+      clearInterval(watch);
+    },
   };
 }

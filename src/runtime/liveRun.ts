@@ -120,12 +120,13 @@ export function startRun(options: LiveRunOptions): LiveRun {
   }
 
   async function drive(): Promise<void> {
-    const stopKeeping = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
+    const lease = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
     try {
       await options.after;
-      if (!signal.aborted) await runAgent({ runId, conversation, signal, record, listen }).catch(fail);
+      if (!signal.aborted)
+        await runAgent({ runId, conversation, signal, isHeld: lease.isHeld, record, listen }).catch(fail);
     } finally {
-      stopKeeping();
+      lease.stop();
       await crashing;
       const at = new Date().toISOString();
       await database.run(releaseRun, { ...run, crashed: crashing !== undefined, at });

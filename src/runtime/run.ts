@@ -199,14 +199,14 @@ function closeOnAbort(place: RunPlace, signal: AbortSignal, onBackgroundError: (
 }
 
 export function createRunAgent(parts: RunParts): RunAgent {
-  return async ({ runId, conversation, signal, record, listen }) => {
+  return async ({ runId, conversation, signal, isHeld, record, listen }) => {
     const inputs = await parts.loadInputs(conversation);
     const masking = createMasking(inputs.hidden);
     const modelKey = await inputs.modelKey();
     if (modelKey !== undefined) masking.hide(modelKey);
     const faults = createRunFaults();
     const recorder = createRecorder({ record, masking, watch: faults.watch });
-    const scene: RunScene = { runId, conversation, inputs, recorder, masking, faults, signal };
+    const scene: RunScene = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
     let place: RunPlace | undefined;
     try {
       if (conversation.claims > claimsMax)

@@ -22,6 +22,8 @@ export interface RunContext {
   readonly conversation: ClaimedConversation;
   /** Aborted with an `EndCause`: whatever the run started must die now. */
   readonly signal: AbortSignal;
+  /** Asked right before anything is done that only the holder of the conversation may do. */
+  isHeld(): boolean;
   /**
    * Records a step, once: where the database does not answer it tries again until the run must end. Steps must not
    * overlap. Returns the id of its first event, negative where that cannot be told any more and the step does not ask;

@@ -67,6 +67,7 @@ export interface RunScene {
   readonly masking: Masking;
   readonly faults: RunFaults;
   readonly signal: AbortSignal;
+  readonly isHeld: () => boolean;
 }
 
 export interface RunPlace {
@@ -210,7 +211,7 @@ function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string
 
 /** Throws RunEnd where something is missing or refused; then nothing is left open. */
 export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<RunPlace> {
-  const { runId, conversation, inputs, faults, signal } = scene;
+  const { runId, conversation, inputs, faults, signal, isHeld } = scene;
   const agent = await chooseRunAgent(parts, scene);
   const { sandbox, confirmAlways } = await chooseSandbox(parts, agent.profile);
   refuseSilentAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
@@ -231,6 +232,7 @@ export async function openRunPlace(parts: PlaceParts, scene: RunScene): Promise<
     controlGroups,
     records,
     alone: true,
+    isHeld,
   }).catch(async (error: Error) => {
     await closeWay();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);

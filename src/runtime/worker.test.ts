@@ -101,6 +101,25 @@ for (const kind of databaseKinds) {
       await until('it runs again', async () => (await infoOf('a1')).status === 'RUNNING');
     });
 
+    it('tells a run that slept past its lease at once, before any timer', async (t) => {
+      const { work, create } = await setUp(kind, t);
+      await create('a1');
+      const seen: unknown[] = [];
+      const giveUpMs = 300;
+      await work(
+        async ({ isHeld, signal }) => {
+          if (seen.length > 0) return;
+          seen.push(isHeld());
+          // The whole process stands still, as one that is suspended.
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * giveUpMs);
+          seen.push(isHeld(), signal.reason);
+        },
+        { times: { ...quick, giveUpMs } },
+      );
+      await until('it was asked', () => seen.length > 1);
+      assert.deepEqual(seen, [true, false, 'lost']);
+    });
+
     it('stops a conversation whose agent fails', async (t) => {
       const { work, create, infoOf } = await setUp(kind, t);
       await create('a1');

@@ -34,6 +34,8 @@ interface OpenCellOptions {
   readonly records?: LaunchRecords | undefined;
   /** No other cell that says so may live on its workspace: what a worker has left there is ended first. */
   readonly alone?: boolean;
+  /** Whether the cell may still be used. Asked right before anything is ended or started. */
+  readonly isHeld?: () => boolean;
 }
 
 interface Way {
@@ -64,8 +66,8 @@ async function openWay({ bridgeWay, bridgePort }: Sandbox, bridge: Bridge | unde
 
 /** Rejects where the system refuses a control group or a socket; then nothing is left but the bridge. */
 export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
-  const { sandbox, cell, bridge, controlGroups, records, alone = false } = options;
-  if (alone) await records?.endAlone(cell.workspace);
+  const { sandbox, cell, bridge, controlGroups, records, alone = false, isHeld = () => true } = options;
+  if (alone) await records?.endAlone(cell.workspace, isHeld);
   // An engine for containers sets the limits itself; what we start is only its client.
   const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
   const way = await openWay(sandbox, bridge).catch(async (error: unknown) => {
@@ -76,7 +78,7 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   let closed = false;
 
   async function enterCell(launch: Launch): Promise<Entered> {
-    if (closed) throw new Error('the cell is closed');
+    if (closed || !isHeld()) throw new Error('the cell is closed');
     const entry = enter({
       wrapped: sandbox.wrap(cell, launch, launch.offline ? 'none' : way.network),
       group: group?.enter(),

@@ -124,6 +124,19 @@ describe('what a killed worker left', () => {
     await looking.close();
   });
 
+  it('is left alone by a run that has lost the workspace meanwhile, which starts nothing either', async (t) => {
+    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const sleep = longSleep();
+    const { cell, open } = await openTestCell(t, processSandbox, { records, alone: true });
+    await open.enter({ argv: ['sleep', sleep], env: {} });
+    await until('it runs', () => sleeps(sleep) === 1);
+    const late = { sandbox: processSandbox, cell, records, isHeld: () => false };
+    await assert.rejects(openCell({ ...late, alone: true }), /belongs to another run/);
+    const other = await openCell(late);
+    await assert.rejects(other.enter({ argv: ['true'], env: {} }), /closed/);
+    assert.equal(sleeps(sleep), 1);
+  });
+
   it('is not a process that got its number later', async (t) => {
     const folder = temporaryFolder(t);
     const { sleep, pid } = await startSleep(t);

@@ -52,8 +52,11 @@ export interface LaunchRecords {
   add(launch: NewLaunch): LaunchNote;
   /** Ends what workers left that are gone. Returns how many launches that were. */
   endOrphans(): Promise<number>;
-  /** Ends what has this workspace to itself, whether its worker is gone or not. Returns how many launches that were. */
-  endAlone(workspace: string): Promise<number>;
+  /**
+   * Ends what has this workspace to itself, whether its worker is gone or not. Returns how many launches that were.
+   * Throws before it ends something that it may no longer end.
+   */
+  endAlone(workspace: string, mayEnd: () => boolean): Promise<number>;
 }
 
 interface LaunchRecordsOptions {
@@ -186,11 +189,13 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
       }
       return count;
     },
-    endAlone: async (workspace) => {
+    endAlone: async (workspace, mayEnd) => {
       let count = 0;
       for (const path of paths()) {
         const record = readRecord(path);
         if (record === undefined || record.space !== space || record.alone !== workspace) continue;
+        // Whoever slept past its lease must not end the agent of the run that has the conversation now.
+        if (!mayEnd()) throw new Error('the workspace belongs to another run');
         await endNoted(path, record);
         count++;
       }
