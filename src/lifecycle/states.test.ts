@@ -22,7 +22,7 @@ describe('the states of a conversation', () => {
     );
   });
 
-  it('end for one of eleven reasons, each with a sentence', () => {
+  it('end for one of twelve reasons, each with a sentence', () => {
     assert.deepEqual(stopCodes.toSorted(), [
       'agent_error',
       'agent_missing',
@@ -33,6 +33,7 @@ describe('the states of a conversation', () => {
       'no_sandbox',
       'shutdown',
       'start_timeout',
+      'unconfirmed_action',
       'user',
       'workspace_error',
     ]);
