@@ -98,7 +98,8 @@ for (const kind of databaseKinds) {
         fc.asyncProperty(header, header, header, async (key, authorization, etag) => {
           const headers = { 'x-session-api-key': key, authorization, 'if-none-match': etag };
           const { status } = await service.ask('/api/settings', { key: null, headers });
-          assert.equal(status, 401);
+          // 429 after too many wrong keys.
+          assert.ok(status === 401 || status === 429);
           const good = await service.ask('/api/settings', { headers: { 'if-none-match': etag } });
           assert.ok(good.status === 200 || good.status === 304);
         }),
