@@ -57,7 +57,9 @@ async function endTurn(id: unknown, how: string): Promise<void> {
 
 async function prompt(id: unknown, params: Json): Promise<void> {
   const text = JSON.stringify(params['prompt']);
-  const [, seed = '0', count = '0', how = 'well'] = /fuzz (\d+) (\d+) (\w+)/.exec(text) ?? [];
+  // The last one: the message of a turn that was cut off is quoted before it.
+  const [, seed = '0', count = '0', how = 'well'] =
+    [...text.matchAll(/fuzz (\d+) (\d+) (\w+)/g)].at(-1) ?? [];
   for (let sent = 0; sent < Number(count); sent += chunkLines)
     await sendChunk(Math.min(chunkLines, Number(count) - sent), Number(seed) + sent, id);
   appendFileSync(noteFile, `${JSON.stringify({ turn: Number(seed) })}\n`);

@@ -88,17 +88,19 @@ interface Turn {
 
 /** One turn of a fuzzing agent, to its end. Returns whether its run ended, too. */
 async function fuzzTurn(service: WorkerService, id: string, notes: string, turn: Turn): Promise<boolean> {
+  const isSent = () => readNotes(notes).some((note) => note.turn === turn.seed);
   await service.say(id, `fuzz ${turn.seed} ${turn.count} ${turn.end}`);
   const info = await until<Info>(
     `turn ${turn.seed} has ended`,
     async () => {
+      // Before the state is read: it may be that of the last turn.
+      const wasSent = isSent();
       const now = await service.info(id);
-      const isSent = readNotes(notes).some((note) => note.turn === turn.seed);
       if (now.status === 'STOPPED') {
-        assert.ok(isSent, `seed ${turn.seed}: ${JSON.stringify(now.stop_reason)}`);
+        assert.ok(isSent(), `seed ${turn.seed}: ${JSON.stringify(now.stop_reason)}`);
         return now;
       }
-      return isSent && now.agent_state === 'awaiting_user_input' && now;
+      return wasSent && now.agent_state === 'awaiting_user_input' && now;
     },
     turnMsMax,
   );
