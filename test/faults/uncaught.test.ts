@@ -43,13 +43,13 @@ for (const kind of databaseKinds)
       await service.set({ agent: 'fake' });
       const other = await service.create('say one');
       await service.turns(other, 1);
-      const bad = await service.create('poison-the-run');
+      const bad = await service.create('poison-the-run\nhang');
       const { stop_reason: reason } = await service.reaches(bad, 'STOPPED');
       assert.equal(reason?.code, 'agent_error');
       assert.match(reason?.message ?? '', /internal error in this run again/);
       const log = told(await service.events(bad));
       assert.deepEqual(
-        log.map((text) => /internal error in this run(,| again)/.exec(text)?.[1]),
+        log.flatMap((text) => /internal error in this run(,| again)/.exec(text)?.[1] ?? []),
         [',', ' again'],
       );
       assert.equal(service.stderr().match(/nobody caught an error of a run/g)?.length, 2);

@@ -1,16 +1,24 @@
-// Loaded into a service by a test (`node --import`): makes it meet errors that nobody catches, wherever it parses JSON
-// with a certain word in it. The product has no switch for that.
+// Loaded into a service by a test (`node --import`): makes it meet errors that nobody catches, where it writes or reads JSON
+// with certain words. The product has no switch for that.
 
-/** In what an agent tells: the error belongs to its run. */
-const inRun = /"session\/update".*poison-the-run/s;
-/** In a request of a client. */
+/** What an agent is sent: the error belongs to its run, and comes again where the turn is resumed. */
+const inRun = /"session\/prompt".*"text":"(poison-the-run|You were interrupted)/s;
+/** A request of a client. */
 const elsewhere = /^\{"initial_user_msg":"poison-the-service"/;
 
-const parse = JSON.parse;
+function poison(): void {
+  setImmediate(() => {
+    throw new Error('a test poisoned this');
+  });
+}
+
+const { parse, stringify } = JSON;
 JSON.parse = (text: string, reviver?: Parameters<typeof parse>[1]) => {
-  if (inRun.test(text) || elsewhere.test(text))
-    setImmediate(() => {
-      throw new Error('a test poisoned this');
-    });
+  if (elsewhere.test(text)) poison();
   return parse(text, reviver);
 };
+JSON.stringify = ((...args: Parameters<typeof stringify>) => {
+  const text = stringify(...args);
+  if (inRun.test(text)) poison();
+  return text;
+}) as typeof stringify;
