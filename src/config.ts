@@ -7,6 +7,7 @@ import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
 import type { ModelHosts } from './gateway/providers.ts';
 import { urlFault } from './mcp/url.ts';
 import { type PrivateAccess, parsePrivateAccess, privateHostsForm } from './outgoing/privateHosts.ts';
+import { commandName } from './program.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -384,7 +385,7 @@ function readFlags(argv: readonly string[]): Readonly<Record<string, string | un
     });
     return values as Record<string, string | undefined>;
   } catch (error) {
-    throw new RefusalError(`${(error as Error).message} "parley serve --help" lists the options.`);
+    throw new RefusalError(`${(error as Error).message} "${commandName} serve --help" lists the options.`);
   }
 }
 

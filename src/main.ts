@@ -6,18 +6,19 @@ import { plainText } from './cli/plainText.ts';
 import { suggest } from './cli/suggestion.ts';
 import { ParleyError } from './client/errors.ts';
 import { AppError, RefusalError } from './errors.ts';
+import { commandName } from './program.ts';
 import { version } from './version.ts';
 
 const usage = `Parley ${version}: the control plane for coding agents.
 
-Usage: parley COMMAND [options]
+Usage: ${commandName} COMMAND [options]
 
 ${groups
   .map(({ title, entries }) =>
     [`${title}:`, ...entries.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`), ''].join('\n'),
   )
   .join('\n')}
-"parley COMMAND --help" explains a command. Start with: parley serve
+"${commandName} COMMAND --help" explains a command. Start with: ${commandName} serve
 `;
 
 function fail(message: string, exitCode: number): number {
@@ -34,7 +35,7 @@ async function failWith(error: unknown, name: string): Promise<number> {
   }
   const { code } = error as { code?: string };
   if (code?.startsWith('ERR_PARSE_ARGS'))
-    return fail(`${(error as Error).message} ("parley ${name} --help" explains it.)`, exits.misused);
+    return fail(`${(error as Error).message} ("${commandName} ${name} --help" explains it.)`, exits.misused);
   throw error;
 }
 
@@ -61,7 +62,7 @@ function failUnknown(typed: string): number {
     commands.map(({ name }) => name),
   );
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-  return fail(`there is no such command; "parley --help" lists them.${hint}`, exits.misused);
+  return fail(`there is no such command; "${commandName} --help" lists them.${hint}`, exits.misused);
 }
 
 async function runCommand(name: string, argv: readonly string[]): Promise<number> {

@@ -10,3 +10,9 @@ export function programFile(path: string): URL {
 export function builtFile(path: string): URL {
   return new URL(import.meta.url.endsWith('.js') ? path : `../dist/${path}`, import.meta.url);
 }
+
+/**
+ * What people type to run this program, for messages that name a command: as the script beside the sources was called,
+ * since nothing of that name need be in the PATH.
+ */
+export const commandName = /^[\w./@-]+$/.exec(process.env['PARLEY_COMMAND'] ?? '')?.[0] ?? 'parley';

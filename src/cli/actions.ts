@@ -1,5 +1,6 @@
 // Commands of several actions: the first word says which.
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 
 /** Throws where the word names none of them. */
 export function chooseAction<Action>(
@@ -11,5 +12,5 @@ export function chooseAction<Action>(
   if (action !== undefined) return action;
   const names = Object.keys(actions);
   const list = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
-  throw new RefusalError(`Say ${list}; "parley ${command} --help" explains them.`);
+  throw new RefusalError(`Say ${list}; "${commandName} ${command} --help" explains them.`);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readConfig, sandboxChoices } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
 import { loadGoodProfiles, type Profile } from '../runtime/agents/profiles.ts';
@@ -22,8 +23,8 @@ import { printRecords } from './table.ts';
 /** A trial is in no container. */
 const trialSandboxes: readonly string[] = sandboxChoices.filter((choice) => choice !== 'docker');
 
-const help = `Usage: parley agents list [--json|--text]
-       parley agents test NAME [--model MODEL] [--confirm] [--sandbox ${trialSandboxes.join('|')}]
+const help = `Usage: ${commandName} agents list [--json|--text]
+       ${commandName} agents test NAME [--model MODEL] [--confirm] [--sandbox ${trialSandboxes.join('|')}]
 
 list     Shows the agents that Parley knows and where each was found on this machine.
 test     Starts one against a scripted model, without a key and without network, and has it write a file, run a
@@ -145,10 +146,12 @@ async function run(argv: readonly string[]): Promise<number> {
   const [action, name, ...rest] = positionals;
   if (action === 'list' && name === undefined) return list(createOutput(values));
   if (action !== 'test' || name === undefined || rest.length > 0)
-    throw new RefusalError('Say "parley agents list" or "parley agents test NAME".');
+    throw new RefusalError(`Say "${commandName} agents list" or "${commandName} agents test NAME".`);
   const { sandbox, confirm, model, json, text } = values;
   if (json || text)
-    throw new RefusalError('"parley agents test" has no --json or --text: its exit code says how it went.');
+    throw new RefusalError(
+      `"${commandName} agents test" has no --json or --text: its exit code says how it went.`,
+    );
   if (!trialSandboxes.includes(sandbox))
     throw new RefusalError(`--sandbox must be one of ${trialSandboxes.join(', ')}.`);
   return test({ name, sandbox, confirm, model });

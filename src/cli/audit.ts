@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { listAudit } from '../audit/store.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { withDatabase } from './database.ts';
 import { exits, localHelp, outputHelp } from './exits.ts';
@@ -11,7 +12,7 @@ import { printRecords } from './table.ts';
 const defaultMax = 100;
 const entriesMax = 100_000;
 
-const help = `Usage: parley audit [--user NAME] [--last ${defaultMax}] [--json|--text]
+const help = `Usage: ${commandName} audit [--user NAME] [--last ${defaultMax}] [--json|--text]
 
 Shows who changed what, newest last: settings and secrets by name, keys made, used (once a day) and revoked,
 webhooks made and deleted.

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createParley, type Fetch, type Parley, ParleyError } from '../client/parley.ts';
 import { isLoopbackName, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { findService } from './runningService.ts';
 
 const usualUrl = 'http://127.0.0.1:3000';
@@ -87,7 +88,7 @@ function keyFault({ url, isLocal, isTrusted }: ServiceAddress): ParleyError {
   if (isLocal && !isTrusted)
     return new ParleyError(
       'unauthorized',
-      `No service is known to run on the data folder ${readConfig(process.env).dataDir}, and its key is sent to no other: start it with "parley serve", name its folder with PARLEY_DATA_DIR, or say where it is with PARLEY_URL.`,
+      `No service is known to run on the data folder ${readConfig(process.env).dataDir}, and its key is sent to no other: start it with "${commandName} serve", name its folder with PARLEY_DATA_DIR, or say where it is with PARLEY_URL.`,
     );
   const where = isLocal
     ? 'run this in the folder of the service, name its data folder with PARLEY_DATA_DIR, or set PARLEY_KEY'

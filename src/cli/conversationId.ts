@@ -1,12 +1,13 @@
 // From what a person typed to the conversation that is meant: its id, or any beginning that no other has.
 import { type ConversationInfo, type Parley, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 
 const pageSize = 1_000;
 const lookedAtMax = 10_000;
 const shownMax = 5;
 
-export const sayWhich = 'Say which conversation; "parley list" shows them.';
+export const sayWhich = `Say which conversation; "${commandName} list" shows them.`;
 
 async function listBeginning(parley: Parley, beginning: string): Promise<ConversationInfo[]> {
   const found: ConversationInfo[] = [];
@@ -30,7 +31,7 @@ export async function getConversation(parley: Parley, typed: string | undefined)
   }
   const [first, ...others] = await listBeginning(parley, typed);
   if (first === undefined)
-    throw new ParleyError('not_found', 'There is no such conversation; "parley list" shows them.');
+    throw new ParleyError('not_found', `There is no such conversation; "${commandName} list" shows them.`);
   if (others.length === 0) return first;
   const ids = [first, ...others].slice(0, shownMax).map(({ conversation_id }) => conversation_id);
   throw new RefusalError(

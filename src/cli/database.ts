@@ -5,6 +5,7 @@ import { type Config, readConfig } from '../config.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { openVault } from '../secrets/vault.ts';
 import { createSettings, type Settings, type Writer } from '../settings/service.ts';
 import { findUser } from '../users/store.ts';
@@ -45,7 +46,8 @@ export function withSettings<Out>(
 ): Promise<Out> {
   return withDatabase(async (database, { dataDir, secretKeys }) => {
     const user = await database.run(findUser, userName);
-    if (user === undefined) throw new RefusalError('There is no such user; "parley users list" shows them.');
+    if (user === undefined)
+      throw new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
     const vault = await openVault({ database, dataDir, secretKeys });
     return work(createSettings({ database, vault }), { userId: user.id, keyId: commandLine });
   });

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { type GitChange, type Parley, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -11,7 +12,7 @@ import { filePatch } from './patch.ts';
 import { plainLine, plainText } from './plainText.ts';
 import { colourDiff } from './timeline.ts';
 
-const help = `Usage: parley diff ID [PATH]… [--names] [--json|--text]
+const help = `Usage: ${commandName} diff ID [PATH]… [--names] [--json|--text]
 
 Shows what a conversation has changed in its files against the commit at which its branch left origin. What is no
 terminal gets the same as "git apply" takes it; with --json it is a line for each file, before and after. A file that
@@ -22,7 +23,7 @@ cannot be compared, because it is no text or too large, is left out: that is sai
 
 ${connectionHelp}
 ${exitHelp}
-Example: parley diff 01a1dd > changes.patch
+Example: ${commandName} diff 01a1dd > changes.patch
 `;
 
 interface FileDiff {

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Settings } from '../client/parley.ts';
 import { type Config, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { ownerName } from '../users/owner.ts';
 import { hasOneUser } from '../users/store.ts';
 import type { Command } from './command.ts';
@@ -17,7 +18,7 @@ import { type Finding, note, ok, wrong } from './finding.ts';
 import { createOutput, type Output, outputOptions } from './output.ts';
 import { plainText } from './plainText.ts';
 
-const help = `Usage: parley doctor [--json|--text]
+const help = `Usage: ${commandName} doctor [--json|--text]
 
 Looks at the data folder, the disk, the database, the sandbox, the agents, the service and its port, the key, the
 clock, and the model with its key and address, and says for each whether it is right and, where it is not, what to do.
@@ -67,9 +68,9 @@ async function remoteFindings(asked: AskedService | undefined, url: string): Pro
   const kind = info.sandbox ?? null;
   const sandbox =
     kind === null
-      ? wrong('sandbox', 'Agents cannot run there.', 'Run "parley doctor" on that machine.')
+      ? wrong('sandbox', 'Agents cannot run there.', `Run "${commandName} doctor" on that machine.`)
       : kind === 'process'
-        ? note('sandbox', 'Agents run there without one.', 'Run "parley doctor" on that machine.')
+        ? note('sandbox', 'Agents run there without one.', `Run "${commandName} doctor" on that machine.`)
         : kind === 'bubblewrap' && info.seccomp === false
           ? note(
               'sandbox',

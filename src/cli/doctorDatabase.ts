@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Config } from '../config.ts';
 import { migrations, newerDatabaseMessage } from '../db/migrate.ts';
+import { commandName } from '../program.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
 /** A larger one takes too long to be checked whole. */
@@ -22,13 +23,13 @@ function layout(what: string, applied: readonly string[]): Finding {
   return note(
     'database',
     `${what} opens; its layout is older by ${missing} ${missing === 1 ? 'step' : 'steps'}.`,
-    'Make a copy; the next "parley serve" brings it up to date.',
+    `Make a copy; the next "${commandName} serve" brings it up to date.`,
   );
 }
 
 function checkSqlite(file: string): Finding[] {
   if (!existsSync(file))
-    return [note('database', 'There is none yet.', 'The first "parley serve" makes it.')];
+    return [note('database', 'There is none yet.', `The first "${commandName} serve" makes it.`)];
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { readOnly: true, timeout: connectMsMax });
@@ -68,7 +69,7 @@ async function checkPostgres(databaseUrl: string): Promise<Finding[]> {
     const table = await client.query("select to_regclass('migrations') is not null as there");
     if (table.rows[0]?.there !== true)
       return [
-        note('database', 'PostgreSQL answers, and is empty.', 'The first "parley serve" fills it.'),
+        note('database', 'PostgreSQL answers, and is empty.', `The first "${commandName} serve" fills it.`),
         clocks,
       ];
     const applied = await client.query('select name from migrations');

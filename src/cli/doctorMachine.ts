@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { chooseAgent } from '../runtime/agents/choose.ts';
 import { findAgent } from '../runtime/agents/find.ts';
 import { loadProfiles, type Profile } from '../runtime/agents/profiles.ts';
@@ -35,7 +36,9 @@ function freeSpace(dataDir: string): Finding {
 
 export function checkDataDir({ dataDir }: Pick<Config, 'dataDir'>): Finding[] {
   if (!existsSync(dataDir))
-    return [note('data folder', `${dataDir} is not there yet.`, 'The first "parley serve" makes it.')];
+    return [
+      note('data folder', `${dataDir} is not there yet.`, `The first "${commandName} serve" makes it.`),
+    ];
   if (!statSync(dataDir).isDirectory())
     return [wrong('data folder', `${dataDir} is no folder.`, 'Choose another with PARLEY_DATA_DIR.')];
   try {
@@ -92,6 +95,10 @@ export async function checkAgents(
   const here = looked.flatMap(({ profile, found }) => (found === undefined ? [] : [profile.id]));
   const chosen = agent === undefined ? undefined : await chooseAgent(profiles, agent);
   if (chosen?.missing !== undefined)
-    return wrong('agents', chosen.missing, 'Install it, or choose another: parley settings set agent NAME');
-  return ok('agents', `Here: ${here.join(', ') || 'none'}. "parley agents list" shows the others.`);
+    return wrong(
+      'agents',
+      chosen.missing,
+      `Install it, or choose another: ${commandName} settings set agent NAME`,
+    );
+  return ok('agents', `Here: ${here.join(', ') || 'none'}. "${commandName} agents list" shows the others.`);
 }

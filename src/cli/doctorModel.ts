@@ -7,6 +7,7 @@ import { OutgoingError } from '../outgoing/errors.ts';
 import { createPrivateAddressRule, findPrivateAddressNote } from '../outgoing/privateAddresses.ts';
 import { describeHosts, type PrivateAccess } from '../outgoing/privateHosts.ts';
 import { checkUrl, portOf } from '../outgoing/resolve.ts';
+import { commandName } from '../program.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 const connectMsMax = 5_000;
@@ -82,7 +83,7 @@ async function checkAddress(
   const fault = await connectFault(url);
   if (fault === undefined) return undefined;
   const remedy = baseUrl
-    ? 'Start what should be there, or set llm_base_url to where it is: parley settings set llm_base_url URL'
+    ? `Start what should be there, or set llm_base_url to where it is: ${commandName} settings set llm_base_url URL`
     : 'Check the network of this machine; or say where it is with llm_base_url or PARLEY_MODEL_HOSTS.';
   return wrong('model', `${model} should be at ${url.origin}, where nothing answers (${fault}).`, remedy);
 }
@@ -100,14 +101,14 @@ export async function checkModel(
     return wrong(
       'model',
       'None is set.',
-      'Choose one: parley settings set llm_model anthropic/claude-sonnet-4-5',
+      `Choose one: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5`,
     );
   const keyless = providers[providerOf(model)]?.keyless === true || (baseUrl ?? '') !== '';
   if (!hasKey && !keyless)
     return wrong(
       'model',
       `${model} is set, but no key for it.`,
-      'Give it: parley settings set llm_api_key < FILE',
+      `Give it: ${commandName} settings set llm_api_key < FILE`,
     );
   const fault = modelHosts === undefined ? undefined : await checkAddress(settings, modelHosts, access);
   return fault ?? ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);

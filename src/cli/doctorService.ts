@@ -10,6 +10,7 @@ import {
 } from '../client/parley.ts';
 import type { Config } from '../config.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { version } from '../version.ts';
 import { fetchFor, type ServiceAddress } from './connection.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
@@ -30,7 +31,7 @@ export async function checkPort(config: Pick<Config, 'host' | 'port'>): Promise<
   const { host, port } = config;
   const fault = await portFault(config);
   if (fault === undefined)
-    return note('service', `None runs; port ${port} is free.`, 'Start it with: parley serve');
+    return note('service', `None runs; port ${port} is free.`, `Start it with: ${commandName} serve`);
   const why = fault === 'EADDRINUSE' ? 'another program has it' : fault;
   return wrong(
     'service',
@@ -50,8 +51,7 @@ export interface AskedService {
 type FoundKey = string | RefusalError | undefined;
 
 async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, Settings | undefined]> {
-  const remedy =
-    'Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder; "parley keys create" makes a new one.';
+  const remedy = `Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder; "${commandName} keys create" makes a new one.`;
   if (key instanceof RefusalError) return [wrong('key', key.message, remedy), undefined];
   if (key === undefined) return [wrong('key', 'There is none to ask the service with.', remedy), undefined];
   try {

@@ -1,5 +1,6 @@
 // What people are told of an error of the client.
 import type { ParleyError } from '../client/errors.ts';
+import { commandName } from '../program.ts';
 import { serviceAddress } from './connection.ts';
 import { exitOfError } from './exits.ts';
 import { plainLine } from './plainText.ts';
@@ -10,10 +11,10 @@ function advice({ code }: ParleyError): string {
   const { url, isLocal, isTrusted } = serviceAddress();
   if (code === 'network')
     return isLocal
-      ? ` It should be at ${url}${isTrusted ? '' : ', where it usually is'}: start it with "parley serve", or say where it is with PARLEY_URL.`
+      ? ` It should be at ${url}${isTrusted ? '' : ', where it usually is'}: start it with "${commandName} serve", or say where it is with PARLEY_URL.`
       : ` It should be at ${url}: is PARLEY_URL right?`;
   if (code === 'unexpected') return ` Is there a Parley at ${url}? PARLEY_URL says where it is.`;
-  if (code === 'timeout') return ' "parley doctor" looks for the cause.';
+  if (code === 'timeout') return ` "${commandName} doctor" looks for the cause.`;
   return '';
 }
 

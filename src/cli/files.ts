@@ -1,6 +1,7 @@
 // `parley files` and `parley cat`: the files that a conversation works on.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -8,7 +9,7 @@ import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions } from './output.ts';
 import { plainLine, plainText } from './plainText.ts';
 
-const filesHelp = `Usage: parley files ID [FOLDER] [--json|--text]
+const filesHelp = `Usage: ${commandName} files ID [FOLDER] [--json|--text]
 
 Lists the files of a conversation, or those in a folder of it. Names of folders end with a slash.
 
@@ -35,7 +36,7 @@ async function runFiles(argv: readonly string[]): Promise<number> {
 
 export const files: Command = { help: filesHelp, run: runFiles };
 
-const catHelp = `Usage: parley cat ID FILE
+const catHelp = `Usage: ${commandName} cat ID FILE
 
 Prints a file of a conversation as it is; on a terminal with characters that it would obey spelled out. A file that is
 not text is refused.
@@ -46,7 +47,7 @@ ${exitHelp}`;
 async function runCat(argv: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...argv], allowPositionals: true });
   const [typed, file, ...rest] = positionals;
-  if (file === undefined || rest.length > 0) throw new RefusalError('Say "parley cat ID FILE".');
+  if (file === undefined || rest.length > 0) throw new RefusalError(`Say "${commandName} cat ID FILE".`);
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, typed);
   const text = await parley.workspace.file(id, file);

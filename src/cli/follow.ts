@@ -1,6 +1,7 @@
 // `parley follow`: shows what happens in a conversation, from its start and live.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -8,7 +9,7 @@ import { connectionHelp, exitHelp, followExitHelp, outputHelp } from './exits.ts
 import { followConversation } from './following.ts';
 import { createOutput, outputOptions } from './output.ts';
 
-const help = `Usage: parley follow ID [--from N] [--stay] [--full] [--json|--text]
+const help = `Usage: ${commandName} follow ID [--from N] [--stay] [--full] [--json|--text]
 
 Shows what has happened in a conversation, then what happens, until the agent waits for you. A lost connection is
 made again, and nothing is missed or shown twice. Ctrl-C leaves; the conversation goes on.

@@ -1,6 +1,7 @@
 // Follows a conversation until its agent waits for its user, and shows what happens.
 
 import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
+import { commandName } from '../program.ts';
 import { exitOfStop, exits } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './interruption.ts';
 import { type Output, outputOptions } from './output.ts';
@@ -84,7 +85,7 @@ function explain(
     return exits.asks;
   }
   if (state.name !== 'stopped') {
-    say(style('dim', `\nThe agent waits for you: parley send ${shellWord(id)} "…"\n`));
+    say(style('dim', `\nThe agent waits for you: ${commandName} send ${shellWord(id)} "…"\n`));
     return exits.done;
   }
   say(style('dim', `\nIt has stopped: ${plainLine(reason?.message ?? 'for no known reason')}\n`));
@@ -97,7 +98,7 @@ export async function followConversation(following: Following): Promise<number> 
   const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(following, signal));
   if (typeof end !== 'string') return explain(following, end, await parley.conversations.get(id));
   output.note(
-    `\nLeft. The conversation goes on: parley follow ${shellWord(id)}, or parley stop ${shellWord(id)}\n`,
+    `\nLeft. The conversation goes on: ${commandName} follow ${shellWord(id)}, or ${commandName} stop ${shellWord(id)}\n`,
   );
   return exitOfSignal(end);
 }

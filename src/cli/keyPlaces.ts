@@ -3,6 +3,7 @@ import type { CreatedKey, KeyRecord, NewKey } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
+import { commandName } from '../program.ts';
 import { ownerName } from '../users/owner.ts';
 import { hasOneUser } from '../users/store.ts';
 import { connect, isAddressNamed } from './connection.ts';
@@ -52,7 +53,7 @@ const inDatabase: KeyPlace = {
   revoke: async (id) => {
     const row = await withDatabase((database) => database.run(revokeKey, { id, by: commandLine }));
     if (row === undefined)
-      throw new RefusalError('There is no key of that id; "parley keys list" shows them.');
+      throw new RefusalError(`There is no key of that id; "${commandName} keys list" shows them.`);
     return toRecord(row);
   },
 };

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
 import { KeyName, keyKinds, type Scope, scopes } from '../keys/schema.ts';
+import { commandName } from '../program.ts';
 import { ownerName } from '../users/owner.ts';
 import { UserName } from '../users/schema.ts';
 import { compileCheck } from '../validation.ts';
@@ -13,9 +14,9 @@ import { createOutput, outputOptions } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { printRecords, shortTime } from './table.ts';
 
-const help = `Usage: parley keys create [--user NAME] [--kind session|bearer] [--name TEXT] [--scope SCOPE]… [--expires 30d]
-       parley keys list [--json|--text]
-       parley keys revoke ID
+const help = `Usage: ${commandName} keys create [--user NAME] [--kind session|bearer] [--name TEXT] [--scope SCOPE]… [--expires 30d]
+       ${commandName} keys list [--json|--text]
+       ${commandName} keys revoke ID
 
 Makes, lists and revokes credentials. A running service knows within a second.
 
@@ -31,7 +32,7 @@ revoke   Ends a key at once and for good.
 ${placeHelp}Over HTTP your key must hold keys:manage, and admin for other users than its own.
 
 ${outputHelp}
-Example: parley keys create --user ada --name laptop --expires 90d
+Example: ${commandName} keys create --user ada --name laptop --expires 90d
 `;
 
 const secondUserNote =
@@ -118,7 +119,7 @@ async function revoke(argv: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...argv], allowPositionals: true });
   const [id, ...rest] = positionals;
   if (id === undefined || rest.length > 0)
-    throw new RefusalError('Give the id of one key; "parley keys list" shows them.');
+    throw new RefusalError(`Give the id of one key; "${commandName} keys list" shows them.`);
   const revoked = await keyPlace().revoke(id);
   process.stderr.write(`${plainLine(`Key ${revoked.id} of ${revoked.user}`)} is revoked.\n`);
   return exits.done;

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { ConversationInfo, ConversationStatus, ListFilter } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
@@ -14,7 +15,7 @@ const pageSize = 1_000;
 const titleMax = 60;
 const statuses: readonly ConversationStatus[] = ['STARTING', 'RUNNING', 'STOPPED'];
 
-const help = `Usage: parley list [--status STATUS] [--repo OWNER/NAME] [--search WORDS] [--limit N] [--json|--text]
+const help = `Usage: ${commandName} list [--status STATUS] [--repo OWNER/NAME] [--search WORDS] [--limit N] [--json|--text]
 
 Lists your conversations, newest first.
 
@@ -94,7 +95,7 @@ async function run(argv: readonly string[]): Promise<number> {
     if (left === 0) break;
   }
   if (output.isJson) return exits.done;
-  if (rows.length === 0) output.note('There are none. Start one with: parley new "…"\n');
+  if (rows.length === 0) output.note(`There are none. Start one with: ${commandName} new "…"\n`);
   else output.text(formatTable(['ID', 'STATUS', 'CREATED', 'REPOSITORY', 'TITLE'], rows));
   return exits.done;
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { CreateConversation, Parley, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { connectionHelp, exitHelp, exits, followExitHelp, outputHelp } from './exits.ts';
@@ -12,8 +13,8 @@ import { createOutput, type Output } from './output.ts';
 import { plainLine } from './plainText.ts';
 import { shellWord } from './shellWord.ts';
 
-const help = `Usage: parley new "MESSAGE" [options]
-       parley new [options] [-] < FILE
+const help = `Usage: ${commandName} new "MESSAGE" [options]
+       ${commandName} new [options] [-] < FILE
 
 Starts a conversation with a first message, and prints its id. It is stored before the id is printed; sent again
 by itself where the network fails, it is still one conversation.
@@ -32,7 +33,7 @@ by itself where the network fails, it is still one conversation.
 
 ${connectionHelp}${outputHelp}
 ${exitHelp}${followExitHelp}
-Example: parley new "Fix the failing test" --repo acme/shop --follow
+Example: ${commandName} new "Fix the failing test" --repo acme/shop --follow
 `;
 
 function parse(argv: readonly string[]) {
@@ -98,7 +99,7 @@ async function run(argv: readonly string[]): Promise<number> {
   else {
     output.text(`${output.style('bold', plainLine(id))}\n`);
     if (made.message !== null) output.note(`${plainLine(made.message)}\n`);
-    if (!follow) output.note(output.style('dim', `Watch it with: parley follow ${shellWord(id)}\n`));
+    if (!follow) output.note(output.style('dim', `Watch it with: ${commandName} follow ${shellWord(id)}\n`));
   }
   if (!follow) return exits.done;
   return followConversation({ parley, output, id, from: 0, stay: false, full });

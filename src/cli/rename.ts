@@ -1,6 +1,7 @@
 // `parley rename`: gives a conversation another title.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -8,7 +9,7 @@ import { connectionHelp, exitHelp, exits, outputHelp } from './exits.ts';
 import { createOutput, outputOptions } from './output.ts';
 import { plainLine } from './plainText.ts';
 
-const help = `Usage: parley rename ID TITLE [--json|--text]
+const help = `Usage: ${commandName} rename ID TITLE [--json|--text]
 
 Gives a conversation another title.
 
@@ -23,7 +24,7 @@ async function run(argv: readonly string[]): Promise<number> {
   });
   const [typed, ...words] = positionals;
   const title = words.join(' ');
-  if (title === '') throw new RefusalError('Say "parley rename ID TITLE".');
+  if (title === '') throw new RefusalError(`Say "${commandName} rename ID TITLE".`);
   const output = createOutput(values);
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, typed);

@@ -1,12 +1,13 @@
 // `parley secrets rotate`.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { rotate } from '../secrets/rotation.ts';
 import type { Command } from './command.ts';
 import { withDatabase } from './database.ts';
 import { localHelp } from './exits.ts';
 
-const help = `Usage: parley secrets rotate
+const help = `Usage: ${commandName} secrets rotate
 
 Changes the key that seals stored secrets, while the service runs. Everything is sealed anew; the old key is
 given up when nothing uses it. It can be interrupted and run again at any time.
@@ -19,7 +20,7 @@ ${localHelp}`;
 
 async function run(argv: readonly string[]): Promise<number> {
   const { positionals } = parseArgs({ args: [...argv], allowPositionals: true });
-  if (positionals.join(' ') !== 'rotate') throw new RefusalError('Say "parley secrets rotate".');
+  if (positionals.join(' ') !== 'rotate') throw new RefusalError(`Say "${commandName} secrets rotate".`);
   const result = await withDatabase((database, { dataDir, secretKeys }) =>
     rotate({ database, dataDir, secretKeys }, (resealed) => {
       process.stderr.write(`\r${resealed} sealed anew`);

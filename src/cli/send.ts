@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Decision, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation, sayWhich } from './conversationId.ts';
@@ -29,12 +30,12 @@ async function tell(told: Told, act: () => Promise<void>): Promise<number> {
   const from = (events[0]?.id ?? -1) + 1;
   if (follow) return followConversation({ parley, output, id, from, stay: false, full });
   if (output.isJson) output.json({ conversation_id: id, success: true });
-  else output.text(`${done} ${output.style('dim', `parley follow ${shellWord(id)}`)}\n`);
+  else output.text(`${done} ${output.style('dim', `${commandName} follow ${shellWord(id)}`)}\n`);
   return exits.done;
 }
 
-const sendHelp = `Usage: parley send ID "MESSAGE" [--image FILE|URL]… [-f|--follow] [--full] [--json|--text]
-       parley send ID [options] [-] < FILE
+const sendHelp = `Usage: ${commandName} send ID "MESSAGE" [--image FILE|URL]… [-f|--follow] [--full] [--json|--text]
+       ${commandName} send ID [options] [-] < FILE
 
 Says something to the agent. A conversation that has stopped starts again; while the agent works, the message is
 its next turn.
@@ -72,7 +73,7 @@ const decisions: Readonly<Record<string, Decision>> = {
   reject: 'reject',
 };
 
-const confirmHelp = `Usage: parley confirm ID allow|always|reject [--question N] [-f|--follow] [--full] [--json|--text]
+const confirmHelp = `Usage: ${commandName} confirm ID allow|always|reject [--question N] [-f|--follow] [--full] [--json|--text]
 
 Answers the question of an agent that asks for permission.
 
@@ -102,7 +103,7 @@ async function runConfirm(argv: readonly string[]): Promise<number> {
   const [typed, word = '', ...rest] = positionals;
   const decision = Object.hasOwn(decisions, word) ? decisions[word] : undefined;
   if (decision === undefined || rest.length > 0)
-    throw new RefusalError('Say "parley confirm ID allow", or always, or reject.');
+    throw new RefusalError(`Say "${commandName} confirm ID allow", or always, or reject.`);
   const output = createOutput(values);
   const answer = { decision, ...questionOf(values.question) };
   const parley = connect();

@@ -47,6 +47,21 @@ describe('the banner', () => {
       assert.match(shown, /^ {2}Agents run in a sandbox\.\n {2}Local models are off\.$/m);
   });
 
+  it('says that commands need the DATABASE_URL of the service, and does not repeat it', () => {
+    const env = { PARLEY_DATA_DIR: '/tmp/parley-banner', DATABASE_URL: 'postgres://u:s3cret@h/d' };
+    const needs = /^ {2}The commands need the same DATABASE_URL in their environment as this service\.$/m;
+    for (const ownerKey of [
+      { made: 'pk_made', usable: true, file },
+      { made: undefined, usable: false, file },
+    ]) {
+      const shown = banner({ ...app, databaseKind: 'postgres', ownerKey }, readConfig(env), true);
+      assert.match(shown, needs);
+      assert.doesNotMatch(shown, /s3cret/);
+      assert.match(shown, /PARLEY_DATA_DIR=\/tmp\/parley-banner parley (?:settings set|keys create)/);
+      assert.doesNotMatch(banner({ ...app, ownerKey }, config, true), needs);
+    }
+  });
+
   it('names the public address where there is one', () => {
     const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }), true);
     assert.match(shown, /^ {2}Open https:\/\/parley\.example\.com\/$/m);

@@ -6,6 +6,7 @@ import { type Config, describeOptions, readConfig } from '../config.ts';
 import { closeInherited } from '../inherited.ts';
 import { createLogger } from '../log.ts';
 import { settleMemorySoon } from '../memory.ts';
+import { commandName } from '../program.ts';
 import { version } from '../version.ts';
 import type { Command } from './command.ts';
 import { exits } from './exits.ts';
@@ -14,7 +15,7 @@ import { handleUncaught } from './uncaught.ts';
 
 const lingerMs = 500;
 
-const help = `Usage: parley serve [options]
+const help = `Usage: ${commandName} serve [options]
 
 Runs Parley: settings and conversations over HTTP. Without options it needs nothing: it keeps its data in
 ./data, makes a key for you, and prints how to use it.
@@ -38,7 +39,7 @@ function keyForShell(app: App, config: Config, shownKey: string | undefined): st
 }
 
 /** What the banner says about the owner's key: on the first start, and where the key was lost. */
-function ownerKeyLines({ ownerKey }: App, shownKey: string | undefined): string[] {
+function ownerKeyLines({ ownerKey }: App, config: Config, shownKey: string | undefined): string[] {
   if (ownerKey === undefined) return [];
   const file = shownFile(ownerKey.file);
   if (shownKey !== undefined)
@@ -49,7 +50,11 @@ function ownerKeyLines({ ownerKey }: App, shownKey: string | undefined): string[
     ];
   if (ownerKey.made !== undefined) return ['', `  Owner key: written to ${file}, readable by you alone.`];
   if (ownerKey.usable) return [];
-  return ['', '  KEY stands for your session key. "./parley keys create --scope all" makes a new one.'];
+  return [
+    '',
+    `  KEY stands for your session key. "${commandFor(config)} keys create --scope all" makes a new one.`,
+    ...withDatabase(config),
+  ];
 }
 
 /** A worker answers for its health alone. */
@@ -73,14 +78,27 @@ function apiOnly({ databaseKind }: App): string {
   return `It answers requests and runs nothing: conversations wait until ${who}.`;
 }
 
-/** On the first start: what the agent needs before it can work. */
-function modelHint({ dataDir }: Config): string[] {
+/** A command as it works on the data of this service. A database URL can hold a password and is not repeated. */
+function commandFor({ dataDir }: Config): string {
   const shown = shownFile(dataDir);
-  const parley = shown === './data' ? './parley' : `PARLEY_DATA_DIR=${shown} ./parley`;
+  return shown === './data' ? commandName : `PARLEY_DATA_DIR=${shown} ${commandName}`;
+}
+
+/** Said where a command is shown that reads the database itself. */
+function withDatabase({ databaseUrl }: Config): string[] {
+  return databaseUrl === undefined
+    ? []
+    : ['  The commands need the same DATABASE_URL in their environment as this service.'];
+}
+
+/** On the first start: what the agent needs before it can work. */
+function modelHint(config: Config): string[] {
+  const command = commandFor(config);
   return [
     '  A model for its agent, whose key is read from a file:',
-    `    ${parley} settings set llm_model anthropic/claude-sonnet-4-5`,
-    `    ${parley} settings set llm_api_key < key.txt`,
+    `    ${command} settings set llm_model anthropic/claude-sonnet-4-5`,
+    `    ${command} settings set llm_api_key < key.txt`,
+    ...withDatabase(config),
   ];
 }
 
@@ -95,7 +113,7 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
   const work = config.role === 'api' ? apiOnly(app) : app.sandbox;
   return [
     `Parley ${version} listens on ${address}  (${app.databaseKind}, data in ${shownFile(config.dataDir)})`,
-    ...ownerKeyLines(app, shownKey),
+    ...ownerKeyLines(app, config, shownKey),
     `  ${work}`,
     ...noteLines(app),
     '',

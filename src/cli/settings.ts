@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
 import { mask } from '../mcp/secrets.ts';
+import { commandName } from '../program.ts';
 import { AddGitProviders, NewSecret } from '../secrets/schema.ts';
 import { createSecrets } from '../secrets/service.ts';
 import { type Imported, readImport } from '../settings/importFile.ts';
@@ -25,10 +26,10 @@ import { readInput } from './inputs.ts';
 import { jsonLine, plainLine } from './plainText.ts';
 import { ask } from './prompt.ts';
 
-const help = `Usage: parley settings get [NAME] [--user USER]
-       parley settings set NAME VALUE [--user USER]
-       parley settings import FILE [--user USER]
-       parley settings export [--user USER]
+const help = `Usage: ${commandName} settings get [NAME] [--user USER]
+       ${commandName} settings set NAME VALUE [--user USER]
+       ${commandName} settings import FILE [--user USER]
+       ${commandName} settings export [--user USER]
 
 Reads and writes a user's settings (default user: ${ownerName}). A running service follows within a second.
 Where PARLEY_URL is set and no user is named, get, set and export speak to that service, for the user of the key
@@ -43,8 +44,8 @@ set      Stores one member. VALUE is JSON, or else taken as text; null clears it
 import   Reads settings.json or secrets.json of an OpenHands installation, or our own export.
 export   Prints what import can read. It never holds the value of a secret.
 
-Examples: parley settings set llm_model anthropic/claude-sonnet-4-5
-          parley settings set llm_api_key < key.txt
+Examples: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5
+          ${commandName} settings set llm_api_key < key.txt
 `;
 
 interface Asked {
@@ -104,7 +105,9 @@ function parseValue(text: string): unknown {
 async function readValue(name: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readInput()).trim();
   if (!secretMembers.some((member) => member === name))
-    throw new RefusalError(`Say the value, or give it on standard input: parley settings set ${name} < FILE`);
+    throw new RefusalError(
+      `Say the value, or give it on standard input: ${commandName} settings set ${name} < FILE`,
+    );
   return (await ask(`${name}: `, { hidden: true })).trim();
 }
 
@@ -112,9 +115,9 @@ const set: Action = async (asked) => {
   const [name = '', value, ...rest] = asked.words;
   // Tool servers hold keys, too.
   const isSecret = [...secretMembers, 'mcp_config'].includes(name);
-  if (name === '' || rest.length > 0) throw new RefusalError('Say "parley settings set NAME VALUE".');
+  if (name === '' || rest.length > 0) throw new RefusalError(`Say "${commandName} settings set NAME VALUE".`);
   if (isSecret && value !== undefined && value !== 'null')
-    throw new RefusalError(`Give ${name} on standard input: parley settings set ${name} < FILE`);
+    throw new RefusalError(`Give ${name} on standard input: ${commandName} settings set ${name} < FILE`);
   const input = value ?? (await readValue(name));
   const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
   if (sent === '' || sent === mask) throw new RefusalError('The value is empty; null clears.');

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { nextState, unknownState } from '../client/agentState.ts';
 import type { ConversationInfo, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation } from './conversationId.ts';
@@ -15,7 +16,7 @@ import { tellQuestion } from './timeline.ts';
 
 const tailEvents = 50;
 
-const help = `Usage: parley show ID [--json|--text]
+const help = `Usage: ${commandName} show ID [--json|--text]
 
 Shows a conversation: what it does or why it has stopped, what it took of its model, and the last words of the agent.
 

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { ConversationInfo, Parley } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import type { Command } from './command.ts';
 import { connect } from './connection.ts';
 import { getConversation, sayWhich } from './conversationId.ts';
@@ -85,13 +86,13 @@ function steering({ name, help, done, missing = done, act, final = false }: Stee
     }
     return exits.done;
   }
-  const usage = `Usage: parley ${name} ID…${final ? ' [-y|--yes]' : ''} [--json|--text]\n\n${help}\n\n${connectionHelp}${outputHelp}\n${exitHelp}`;
+  const usage = `Usage: ${commandName} ${name} ID…${final ? ' [-y|--yes]' : ''} [--json|--text]\n\n${help}\n\n${connectionHelp}${outputHelp}\n${exitHelp}`;
   return { help: usage, run };
 }
 
 export const stop = steering({
   name: 'stop',
-  help: 'Stops conversations, whatever their agents are doing. A message or "parley start" wakes them again.',
+  help: `Stops conversations, whatever their agents are doing. A message or "${commandName} start" wakes them again.`,
   done: 'Stopped',
   act: (parley, id) => parley.conversations.stop(id),
 });

@@ -1,5 +1,6 @@
 // Events as people read them in a terminal.
 import { approvalText, type ParleyEvent } from '../client/parley.ts';
+import { commandName } from '../program.ts';
 import type { Style } from './output.ts';
 import { plainLine, plainText, shorten, withoutColours } from './plainText.ts';
 import { shellWord } from './shellWord.ts';
@@ -194,5 +195,5 @@ export function tellQuestion(id: string, question: ParleyEvent | undefined, styl
   const what = question === undefined ? '' : `\n${indent(indent(describeQuestion(question, style)))}`;
   const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
   const which = Number.isSafeInteger(question?.id) ? ` --question ${question?.id}` : '';
-  return `\n${asks}${what}\n  parley confirm ${shellWord(id)} allow${which}      or: always, reject\n`;
+  return `\n${asks}${what}\n  ${commandName} confirm ${shellWord(id)} allow${which}      or: always, reject\n`;
 }

@@ -1,6 +1,7 @@
 // `parley users list`.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { listUsers } from '../users/store.ts';
 import type { Command } from './command.ts';
 import { withDatabase } from './database.ts';
@@ -8,10 +9,10 @@ import { exits, localHelp, outputHelp } from './exits.ts';
 import { createOutput, outputOptions } from './output.ts';
 import { printRecords, shortTime } from './table.ts';
 
-const help = `Usage: parley users list [--json|--text]
+const help = `Usage: ${commandName} users list [--json|--text]
 
 Lists the users and how many keys each can use. A user is made with the first key:
-  parley keys create --user ada
+  ${commandName} keys create --user ada
 
 ${localHelp}${outputHelp}`;
 
@@ -21,7 +22,7 @@ async function run(argv: readonly string[]): Promise<number> {
     options: outputOptions,
     allowPositionals: true,
   });
-  if (positionals.join(' ') !== 'list') throw new RefusalError('Say "parley users list".');
+  if (positionals.join(' ') !== 'list') throw new RefusalError(`Say "${commandName} users list".`);
   const output = createOutput(values);
   const users = await withDatabase((database) => database.run(listUsers, null));
   const records = users.map(({ name, created_at, keys }) => ({

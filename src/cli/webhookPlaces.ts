@@ -2,6 +2,7 @@
 import { type Parley, ParleyError } from '../client/parley.ts';
 import type { Database } from '../db/transaction.ts';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { findUser } from '../users/store.ts';
 import { findDeliveryWebhook, listDeliveries } from '../webhooks/deliveryStore.ts';
 import type { DeliveryRecord, WebhookRecord } from '../webhooks/schema.ts';
@@ -85,7 +86,8 @@ function atService(): WebhookPlace {
 async function webhooksOf(database: Database, userName: string | undefined): Promise<WebhookRow[]> {
   if (userName === undefined) return database.run(listWebhooks, {});
   const user = await database.run(findUser, userName);
-  if (user === undefined) throw new RefusalError('There is no such user; "parley users list" shows them.');
+  if (user === undefined)
+    throw new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
   return database.run(listWebhooks, { userId: user.id });
 }
 

@@ -1,6 +1,7 @@
 // `parley webhooks list|failed|redeliver`.
 import { parseArgs } from 'node:util';
 import { RefusalError } from '../errors.ts';
+import { commandName } from '../program.ts';
 import { chooseAction } from './actions.ts';
 import type { Command } from './command.ts';
 import { exits, outputHelp, placeHelp } from './exits.ts';
@@ -8,9 +9,9 @@ import { createOutput, outputOptions } from './output.ts';
 import { printRecords, shortTime } from './table.ts';
 import { failedShownMax, webhookPlace } from './webhookPlaces.ts';
 
-const help = `Usage: parley webhooks list [--user NAME] [--json|--text]
-       parley webhooks failed [--user NAME] [--json|--text]
-       parley webhooks redeliver WEBHOOK|DELIVERY
+const help = `Usage: ${commandName} webhooks list [--user NAME] [--json|--text]
+       ${commandName} webhooks failed [--user NAME] [--json|--text]
+       ${commandName} webhooks redeliver WEBHOOK|DELIVERY
 
 Shows webhooks and the messages that did not arrive, and sends those again: within a second where the service runs,
 otherwise when it starts.
@@ -24,7 +25,7 @@ redeliver  Sends failed messages again: all of a webhook (wh_â€¦), or one (msg_â
 Webhooks are made and deleted over HTTP, by POST and DELETE /api/webhooks.
 ${placeHelp}Over HTTP your key must hold webhooks:manage, and there is no --user.
 ${outputHelp}
-Example: parley webhooks failed --user ada
+Example: ${commandName} webhooks failed --user ada
 `;
 
 const listOptions = { ...outputOptions, user: { type: 'string' } } as const;
@@ -75,12 +76,12 @@ async function redeliver(argv: readonly string[]): Promise<number> {
   const [id, ...rest] = positionals;
   if (id === undefined || rest.length > 0)
     throw new RefusalError(
-      'Give the id of one webhook or delivery; "parley webhooks list" and "parley webhooks failed" show them.',
+      `Give the id of one webhook or delivery; "${commandName} webhooks list" and "${commandName} webhooks failed" show them.`,
     );
   const count = await webhookPlace().redeliver(id);
   if (count === undefined)
     throw new RefusalError(
-      'There is no webhook or delivery of that id; "parley webhooks list" and "parley webhooks failed" show them.',
+      `There is no webhook or delivery of that id; "${commandName} webhooks list" and "${commandName} webhooks failed" show them.`,
     );
   process.stderr.write(`${count === 1 ? '1 message is' : `${count} messages are`} sent again.\n`);
   return exits.done;

@@ -1,6 +1,7 @@
-// The browser of the tests, unpacked beside the packages: whole or not at all, however many want it at once.
+// The browser of the tests: the one that comes as a package, unpacked whole or not at all, however many want it at once;
+// on other machines the Chromium that is installed.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packed, { inflate } from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
@@ -17,9 +18,24 @@ const flags = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** The browser that comes as a package is one for Linux on x64. */
+/** The browser that comes as a package is built for Linux on x64 only. */
+const hasPacked = process.platform === 'linux' && process.arch === 'x64';
+const installedNames = ['chromium', 'chromium-browser', 'google-chrome'];
+
+function findInstalled(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return installedNames
+    .flatMap((name) => folders.map((place) => join(place, name)))
+    .find((file) => existsSync(file));
+}
+
+const installed = hasPacked ? undefined : findInstalled();
+
+/** Why no test of the web UI can run here, or false. */
 export const noBrowser =
-  process.platform === 'linux' && process.arch === 'x64' ? false : 'there is no browser for this machine';
+  hasPacked || installed !== undefined
+    ? false
+    : `no browser for ${process.platform} on ${process.arch}: install Chromium (looked for ${installedNames.join(', ')} in PATH)`;
 
 /** With the libraries and fonts that a small machine lacks. */
 async function unpack(): Promise<void> {
@@ -44,6 +60,7 @@ async function unpack(): Promise<void> {
 
 /** It reaches this machine alone. */
 export async function launchBrowser(): Promise<Browser> {
+  if (installed !== undefined) return chromium.launch({ executablePath: installed, args: flags });
   if (!existsSync(folder)) await unpack();
   const options = { executablePath: join(folder, 'chromium'), args: flags };
   try {

@@ -42,11 +42,12 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     if (event.type === 'test:fail') {
       failed += isSuite ? 0 : 1;
       yield describeFailure(ended);
-    } else if (!isSuite && ended.skip) {
+    } else if (ended.skip) {
+      // The tests of a suite that is skipped are never heard of: the suite is counted in their place.
       skipped += 1;
-      yield `skipped: ${ended.name} (${ended.skip})\n`;
+      yield `skipped: ${isSuite ? 'all of ' : ''}${ended.name} (${ended.skip})\n`;
     }
-    if (!isSuite) tests.push(ended);
+    if (!isSuite || ended.skip) tests.push(ended);
   }
   const slowest = tests
     .toSorted((a, b) => b.details.duration_ms - a.details.duration_ms)

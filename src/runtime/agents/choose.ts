@@ -1,4 +1,6 @@
 // The agent that a conversation asks for, ready to start; or the sentence that says why it cannot be had.
+
+import { commandName } from '../../program.ts';
 import { type Found, findAgent } from './find.ts';
 import { findProfile, type Profile } from './profiles.ts';
 
@@ -15,9 +17,11 @@ function idsOf(profiles: readonly Profile[]): string {
 /** For people: that it is not there, and what to do. */
 function missingSentence({ id, name, install, programs }: Profile): string {
   if (programs.every(({ own }) => own !== undefined))
-    return `Parley comes without ${name} so far. Install another agent and set "agent" in your settings to its name; "parley agents list" shows how.`;
+    return `Parley comes without ${name} so far. Install another agent and set "agent" in your settings to its name; "${commandName} agents list" shows how.`;
   const remedy =
-    install === undefined ? `"parley agents list" shows what is looked for` : `Install it with: ${install}`;
+    install === undefined
+      ? `"${commandName} agents list" shows what is looked for`
+      : `Install it with: ${install}`;
   return `The agent ${id} (${name}) is not installed in the PATH of this program. ${remedy}`;
 }
 
