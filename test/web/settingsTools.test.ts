@@ -95,7 +95,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await button(page, 'Remove: Key').click();
     await button(page, 'Save the server').click();
     await page.getByText('SSE', { exact: true }).waitFor();
-    assert.deepEqual((await stored()).sse_servers, [{ url: 'https://other.example.com/sse' }]);
+    assert.deepEqual((await stored()).sse_servers, [{ url: 'https://other.example.com/sse', api_key: null }]);
   });
 
   it('that are programs say that they are not checked, and faults of theirs stand at their fields', async (t) => {
@@ -111,7 +111,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('Not checked:').waitFor();
     await button(page, 'Save the server').click();
     await button(page, 'Change: files').waitFor();
-    assert.deepEqual((await stored()).stdio_servers, [{ name: 'files', command: 'npx' }]);
+    assert.deepEqual((await stored()).stdio_servers, [{ name: 'files', command: 'npx', args: [], env: {} }]);
   });
 
   it('are checked all at once, and removed one at a time', async (t) => {
@@ -127,7 +127,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await button(page, `Remove: ${good.url}`).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.deepEqual((await stored()).shttp_servers, [{ url: 'http://127.0.0.1:1/mcp' }]);
+    assert.deepEqual((await stored()).shttp_servers, [{ url: 'http://127.0.0.1:1/mcp', api_key: null }]);
     assert.equal(await page.getByText('Reachable: 1 tool').count(), 0);
   });
 
@@ -145,7 +145,10 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await page.getByLabel('Time limit').fill('20');
     await button(page, 'Save the server').click();
     await page.getByLabel('Time limit').waitFor({ state: 'detached' });
-    assert.deepEqual((await stored()).shttp_servers, [{ ...b, timeout: 20 }, c]);
+    assert.deepEqual((await stored()).shttp_servers, [
+      { ...b, api_key: null, timeout: 20 },
+      { ...c, api_key: null },
+    ]);
 
     await button(page, `Change: ${c?.url}`).click();
     await set([d]);
@@ -153,7 +156,10 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('Saving adds it anew.').waitFor();
     await button(page, 'Save the server').click();
     await button(page, `Change: ${c?.url}`).waitFor();
-    assert.deepEqual((await stored()).shttp_servers, [d, c]);
+    assert.deepEqual((await stored()).shttp_servers, [
+      { ...d, api_key: null },
+      { ...c, api_key: null },
+    ]);
   });
 
   it('are edited as JSON, in which masked keys stay as they are stored', async (t) => {
@@ -177,7 +183,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.deepEqual((await stored()).shttp_servers, [
       { url, api_key: mask },
-      { url: 'https://new.example.com/mcp' },
+      { url: 'https://new.example.com/mcp', api_key: null },
     ]);
     await text.fill('');
     await button(page, 'As a form').click();
@@ -196,7 +202,9 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await text.fill('{"mcpServers": {"docs": {"url": "https://docs.example.com/mcp"}}}');
     await button(page, 'Save').click();
     await page.getByText('Saved. Converted from mcpServers: docs.').waitFor();
-    assert.deepEqual((await stored()).shttp_servers, [{ url: 'https://docs.example.com/mcp' }]);
+    assert.deepEqual((await stored()).shttp_servers, [
+      { url: 'https://docs.example.com/mcp', api_key: null },
+    ]);
   });
 
   it('as JSON with new keys are not written to the storage of the browser', async (t) => {
