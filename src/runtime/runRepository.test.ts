@@ -145,6 +145,8 @@ describe('a run with a repository in bubblewrap', { skip: noBubblewrap }, () => 
     await runs.turns(id, 1);
     const commands = 'git checkout -q -b work && echo more >>README.md && git commit -qam "Say more"';
     const said = await shell(runs, id, 2, `${commands} && git push -q origin work 2>&1`);
+    const { body: changes } = await runs.service.ask(`/api/conversations/${id}/git/changes`);
+    assert.equal(changes.length, 1, 'what was pushed is still told as changed');
     const [author, committer] = git(runs.repository, [
       'log',
       '-1',

@@ -34,6 +34,39 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
   });
 
+  it('are told against where the work began, also after a push, a pull and in another clone', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
+    git(`${workspace}-origin`, 'config', 'receive.denyCurrentBranch', 'ignore');
+    commitFiles(workspace, { 'a.txt': '2', 'c.txt': '2' });
+    git(workspace, 'push', '--quiet', 'origin', 'main');
+    const changed = ['M a.txt', 'A c.txt'];
+    assert.deepEqual(await changesOf(workspace), changed);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+    git(workspace, 'checkout', '--quiet', '-b', 'feature');
+    commitFiles(workspace, { 'd.txt': '3' });
+    git(workspace, 'push', '--quiet', '--set-upstream', 'origin', 'feature');
+    git(workspace, 'fetch', '--quiet', '--prune');
+    assert.deepEqual(await changesOf(workspace), [...changed, 'A d.txt']);
+    putFiles(workspace, { 'a.txt': '1' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A c.txt', 'A d.txt']);
+    git(outside, 'clone', '--quiet', `${workspace}-origin`, join(workspace, 'nested'));
+    commitFiles(join(workspace, 'nested'), { 'e.txt': '4' });
+    git(join(workspace, 'nested'), 'push', '--quiet', 'origin', 'main');
+    assert.ok((await changesOf(workspace)).includes('A nested/e.txt'));
+  });
+
+  it('are all that there is where the work began with nothing, also after a push', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    mkdirSync(workspace);
+    git(workspace, 'init', '--quiet');
+    commitFiles(workspace, { 'a.txt': '1' });
+    git(outside, 'init', '--quiet', '--bare');
+    git(workspace, 'remote', 'add', 'origin', outside);
+    git(workspace, 'push', '--quiet', 'origin', 'main');
+    assert.deepEqual(await changesOf(workspace), ['A a.txt']);
+  });
+
   it('know the one branch that was cloned, and a clone without history', async (t) => {
     const { workspace, outside } = makePlace(t);
     git(outside, 'init', '--quiet');
@@ -57,6 +90,8 @@ describe('the changes of a workspace', () => {
     putFiles(workspace, { 'a.txt': '2' });
     assert.deepEqual(await changesOf(workspace), ['M a.txt']);
     assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+    // Where nobody knows the start any more, origin counts.
+    rmSync(join(workspace, '.git/logs'), { recursive: true });
     git(workspace, 'update-ref', 'refs/remotes/origin/main', 'HEAD~');
     assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A b.txt']);
     await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'not_found', message: /never fetched/ });

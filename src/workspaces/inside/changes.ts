@@ -1,4 +1,4 @@
-// What has changed in a workspace since its branch left origin.
+// What has changed in a workspace since the conversation began.
 import { readdirSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { kindOf, locate, Refused, readContained } from './contained.ts';
@@ -38,7 +38,7 @@ async function statuses(repository: Repository, ...args: string[]): Promise<Map<
 }
 
 /**
- * In two steps over the index: in one, git would compare contents with those at origin, which a clone that fetches
+ * In two steps over the index: in one, git would compare contents with those of the start, which a clone that fetches
  * them when they are needed does not have.
  */
 async function changesIn(repository: Repository): Promise<Change[]> {

@@ -52,12 +52,23 @@ export function openFile(path: string | Buffer): number | undefined {
 
 /** The bytes of a file that `path`, over links or not, leads to; undefined where there is none. */
 export function readContained(root: string, path: string, bytesMax: number): Buffer | undefined {
+  return readBounded(root, path, (size) => {
+    if (size > bytesMax) throw new Refused('too_large');
+    return size;
+  });
+}
+
+/** The same of the beginning of a file, however long it is. */
+export function readBeginning(root: string, path: string, bytesMax: number): Buffer | undefined {
+  return readBounded(root, path, (size) => Math.min(size, bytesMax));
+}
+
+function readBounded(root: string, path: string, bytesOf: (size: number) => number): Buffer | undefined {
   const real = locate(root, path);
   const fd = real === undefined ? undefined : openFile(real);
   if (fd === undefined) return undefined;
   try {
-    const { size } = fstatSync(fd);
-    if (size > bytesMax) throw new Refused('too_large');
+    const size = bytesOf(fstatSync(fd).size);
     const bytes = Buffer.alloc(size);
     let length = 0;
     for (let read = -1; read !== 0 && length < size; length += read)

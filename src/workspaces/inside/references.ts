@@ -1,5 +1,5 @@
 // Which commits a repository's names stand for, read without git: git would read the repository's configuration too.
-import { readContained } from './contained.ts';
+import { readBeginning, readContained } from './contained.ts';
 
 const referenceBytesMax = 4_096;
 const packedBytesMax = 16 * 1_024 * 1_024;
@@ -13,6 +13,18 @@ export interface References {
   readonly head: string | undefined;
   /** The commit that origin was last seen at, for the branch that is checked out. */
   readonly origin: string | undefined;
+  /** Where work on it began: the commit that was cloned, or nothing at all; undefined where nobody knows any more. */
+  readonly start: Start | undefined;
+}
+
+type Start = { readonly commit: string } | 'empty';
+
+/** The first entry of the reflog of HEAD. Git forgets entries after some months. */
+function readStart(gitDir: string): Start | undefined {
+  const text = readBeginning(gitDir, 'logs/HEAD', referenceBytesMax)?.toString() ?? '';
+  const [, commit = '', how = ''] = /^0{40} ([0-9a-f]{40}) [^\t\n]*\t(.*)/.exec(text) ?? [];
+  if (how.startsWith('clone:')) return { commit };
+  return how.startsWith('commit (initial)') ? 'empty' : undefined;
 }
 
 function readPacked(gitDir: string): ReadonlyMap<string, string> {
@@ -47,5 +59,6 @@ export function readReferences(gitDir: string): References {
 
   const [, branch] = /^refs\/heads\/(.+)$/.exec(targetOf(read('HEAD')) ?? '') ?? [];
   const ofBranch = branch === undefined ? undefined : resolve(ofOrigin + branch);
-  return { head: resolve('HEAD'), origin: ofBranch ?? resolve(`${ofOrigin}HEAD`) ?? onlyOne() };
+  const origin = ofBranch ?? resolve(`${ofOrigin}HEAD`) ?? onlyOne();
+  return { head: resolve('HEAD'), origin, start: readStart(gitDir) };
 }

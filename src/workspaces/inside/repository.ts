@@ -118,11 +118,14 @@ export function openRepository(root: string, folder: string): Repository {
   }
 
   async function base(): Promise<string> {
-    const { head, origin } = references;
-    if (origin === undefined) return emptyTree;
-    if (head === undefined) return origin;
-    const common = (await git('merge-base', head, origin)).toString().trim();
-    return common === '' ? origin : common;
+    const { head, start } = references;
+    if (start === 'empty') return emptyTree;
+    // Without a start: where the branch left origin, which a push moves.
+    const from = start?.commit ?? references.origin;
+    if (from === undefined) return emptyTree;
+    if (head === undefined) return from;
+    const common = (await git('merge-base', head, from)).toString().trim();
+    return common === '' ? from : common;
   }
 
   const excludes = join(gitDir, 'info', 'exclude');
