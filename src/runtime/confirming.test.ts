@@ -263,6 +263,49 @@ describe('a question of an agent', () => {
     ]);
   });
 
+  it('shows an input that the agent tells right after it has asked', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask-then-tell docs find whales');
+    const asked = await question(runs, id);
+    assert.deepEqual([asked.args?.['name'], asked.args?.['arguments']], ['docs/find', { word: 'whales' }]);
+    await confirm(runs, id, { decision: 'allow' });
+    assert.deepEqual(await runs.turns(id, 1), ['allowed']);
+  });
+
+  it('is asked again where the agent has changed it since, and the first answer does not count', async () => {
+    const asked: unknown[] = [];
+    const answers = ['allow', 'reject'];
+    const mapper = createEventMapper();
+    const record = async ({ events = [], asks }: RunStep) => {
+      if (asks === undefined) return 7;
+      asked.push(JSON.parse(events[asks] ?? '').args);
+      const id = asked.length * 10;
+      // The agent changes it when the question is in the log, and the user answers then.
+      mapper.take({ sessionUpdate: 'tool_call_update', ...call, rawInput: { command: 'rm a' } });
+      const decision = answers.shift();
+      const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
+      const args = { agent_state: state, decision };
+      confirming.answer({ id: id + 5, action: 'change_agent_state', args });
+      return id;
+    };
+    const call = { toolCallId: '1', kind: 'execute' };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const guard = createActionGuard({ policy, always: [], onUnasked: () => {} });
+    const confirming = createConfirming({ policy, recorder, mapper, guard });
+    const request = {
+      toolCall: { ...call, rawInput: { command: 'ls' } },
+      options: [
+        { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+        { optionId: 'no', name: 'No', kind: 'reject_once' },
+      ],
+    };
+    const answer = await confirming.onPermission(request, new AbortController().signal);
+    assert.deepEqual(answer, { optionId: 'no' });
+    assert.equal(asked.length, 2);
+    assert.match(JSON.stringify(asked[1]), /"announced":\{"command":"rm a"\}/);
+  });
+
   it('is put to the user where the announcement or the input say more than the request', async () => {
     const risks: unknown[] = [];
     const record = async ({ events = [] }: RunStep) => {

@@ -1,4 +1,5 @@
 // Questions of an agent: allowed by the settings, or put to the user and answered from the log.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Decision } from '../confirmations/schema.ts';
 import { agentStateChanged, notice } from '../events/shapes.ts';
 import type { EventMapper } from './acp/events.ts';
@@ -28,6 +29,14 @@ export interface Confirming {
   /** Takes an answer of the user. One to a question that no longer waits is passed over. */
   answer(event: UserEvent): void;
 }
+
+/** For so long a request waits for the input of its call. */
+const describeMs = 1_000;
+const describeStepMs = 50;
+const askTimesMax = 3;
+
+const changed =
+  'The agent has changed what it says of this since it asked, so the answer does not count. It is asked for again.';
 
 function unshown(fault: string): string {
   return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
@@ -73,25 +82,23 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     return promise.finally(() => (pending = undefined));
   }
 
-  async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
-    if (signal.aborted) return 'cancelled';
-    const approval = mapper.approval(request.toolCall);
-    if ('fault' in approval) {
-      guard.answer(request.toolCall, 'refused', riskOfCall(request));
-      await recorder.add([notice(unshown(approval.fault))]);
-      return chooseAnswer(request, 'reject');
-    }
-    const asked = mapper.ask(request.toolCall, toConfirmation('ask', riskOfCall(request)));
-    if (asked.length === 0) return 'cancelled';
-    const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
-    const asks = asked.length - 1;
-    const first = await recorder.step({ events, asks });
-    if (first === undefined) return 'cancelled';
-    const decision = await waitForAnswer(first + asks, signal);
-    if (decision === undefined) {
-      await recorder.step({ progress: { question: null } });
-      return 'cancelled';
-    }
+  /** Some agents ask first, and tell right after that what for. */
+  async function waitForDescription({ toolCall }: PermissionRequest, signal: AbortSignal): Promise<void> {
+    for (
+      let ms = 0;
+      ms < describeMs && !mapper.isDescribed(toolCall) && !signal.aborted;
+      ms += describeStepMs
+    )
+      await pause(describeStepMs, undefined, { signal }).catch(() => {});
+  }
+
+  async function refuse(request: PermissionRequest, fault: string): Promise<PermissionAnswer> {
+    guard.answer(request.toolCall, 'refused', riskOfCall(request));
+    await recorder.add([notice(unshown(fault))]);
+    return chooseAnswer(request, 'reject');
+  }
+
+  async function accept(request: PermissionRequest, decision: Decision): Promise<PermissionAnswer> {
     const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
     const answer = chooseAnswer(request, decision);
     const outcome = outcomeOf(request, decision, answer);
@@ -103,6 +110,32 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
         : {}),
     });
     return answer;
+  }
+
+  /** An answer counts for what was shown: where the agent has told something else meanwhile, that is asked for. */
+  async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { toolCall } = request;
+    await waitForDescription(request, signal);
+    for (let times = 0; times < askTimesMax; times++) {
+      if (signal.aborted) return 'cancelled';
+      const approval = mapper.approval(toolCall);
+      if ('fault' in approval) return refuse(request, approval.fault);
+      const asked = mapper.ask(toolCall, toConfirmation('ask', riskOfCall(request)));
+      const shown = mapper.descriptionOf(toolCall.toolCallId);
+      const asks = asked.length - 1;
+      const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
+      const first = await recorder.step({ events, asks });
+      if (first === undefined) return 'cancelled';
+      const decision = await waitForAnswer(first + asks, signal);
+      if (decision === undefined) {
+        await recorder.step({ progress: { question: null } });
+        return 'cancelled';
+      }
+      const isStale = shown !== mapper.descriptionOf(toolCall.toolCallId);
+      if (decision === 'reject' || !isStale) return accept(request, decision);
+      await recorder.step({ events: [agentStateChanged('user_confirmed'), notice(changed)] });
+    }
+    return refuse(request, 'its agent keeps changing what it says of it');
   }
 
   return {

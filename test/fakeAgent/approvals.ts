@@ -74,6 +74,15 @@ export const approvals = {
     await asked;
   },
 
+  /** `ask-then-tell docs find x`: asks for a tool of a server, and tells its input once it has asked. */
+  'ask-then-tell': async (script, rest) => {
+    const [server, tool, word] = rest.split(' ');
+    const call = { toolCallId: randomUUID(), title: `mcp__${server}__${tool}`, kind: 'other' as const };
+    const asked = request(script, { ...call, rawInput: {} });
+    await script.update({ sessionUpdate: 'tool_call', status: 'in_progress', ...call, rawInput: { word } });
+    await script.say((await asked) ? 'allowed' : 'rejected');
+  },
+
   /** `late-kind rm a`: tells what kind of call it was when it has ended. */
   'late-kind': async (script, rest) => {
     const { kind, ...call } = execute(randomUUID(), rest);

@@ -41,6 +41,10 @@ export interface EventMapper {
   flush(): NewEvent[];
   /** The kind of tool of a call that is under way, as it was announced. */
   kindOf(toolCallId: string): string | undefined;
+  /** Whether an input, a content or a change was told of a call. */
+  isDescribed(toolCall: Params): boolean;
+  /** Changes when the agent tells something else of what a call would do; undefined where none is under way. */
+  descriptionOf(toolCallId: string): string | undefined;
   /** What a person would be shown who is asked for this call. */
   approval(toolCall: Params): Approval;
   /** Announces a call that somebody has to allow, or was allowed. */
@@ -201,7 +205,17 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       for (const [id, { call }] of announced) calls.set(id, { call, told: true });
       return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
     },
-    kindOf: (toolCallId) => calls.get(toolCallId)?.call.kind,
+    kindOf: (toolCallId) => calls.get(callIdOf({ toolCallId }) ?? '')?.call.kind,
+    isDescribed: (toolCall) => {
+      const { input, output, diff } = approvalFor(toolCall)?.merged ?? {};
+      return input !== undefined || Boolean(output) || Boolean(diff);
+    },
+    descriptionOf: (toolCallId) => {
+      const call = calls.get(callIdOf({ toolCallId }) ?? '')?.call;
+      if (call === undefined) return undefined;
+      const { kind, title, mcpTool, input, path, diff, locations } = call;
+      return JSON.stringify([kind, title, mcpTool, input, path, diff, locations]);
+    },
     approval: (toolCall) => approvalFor(toolCall)?.approval ?? { fault: 'it has no id' },
     ask: (toolCall, confirmation) => {
       const asked = approvalFor(toolCall);
