@@ -17,16 +17,15 @@ export interface Mutant {
   readonly pauseMs?: { readonly min: number; readonly max: number };
   readonly gapMs?: { readonly min: number; readonly max: number };
   readonly roomy?: boolean;
-  readonly file: string;
-  /** Each text must be there, once. */
-  readonly changes: readonly { readonly from: string; readonly to: string }[];
+  /** Each text must be in its file, once. */
+  readonly changes: readonly { readonly file: string; readonly from: string; readonly to: string }[];
   /** One of these must be among the violations. */
   readonly expected: readonly string[];
 }
 
 export const mutants: readonly Mutant[] = [
   {
-    name: 'a run that has lost its conversation may still record',
+    name: 'a run that has lost its conversation goes on and may still record',
     database: 'postgres',
     // Pauses one worker after the other.
     seed: 3,
@@ -36,11 +35,17 @@ export const mutants: readonly Mutant[] = [
     pauseMs: { min: 17_000, max: 20_000 },
     gapMs: { min: 7_000, max: 9_000 },
     roomy: true,
-    file: 'src/runtime/store.ts',
+    // Both halves of the fence: without the second one, it is rarely awake for long enough to write.
     changes: [
       {
+        file: 'src/runtime/store.ts',
         from: ".where('run_id', '=', runId)\n    .where('steps', '<', step)",
         to: ".where('steps', '<', step)",
+      },
+      {
+        file: 'src/runtime/lease.ts',
+        from: 'if (performance.now() - renewedAt <= giveUpMs) return true;',
+        to: 'if (giveUpMs > 0) return true;',
       },
     ],
     expected: ['lost-run-wrote'],
@@ -51,9 +56,9 @@ export const mutants: readonly Mutant[] = [
     seed: 1,
     seconds: 10,
     faults: ['kill'],
-    file: 'src/conversations/store.ts',
     changes: [
       {
+        file: 'src/conversations/store.ts',
         from: 'const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);\n      if (found !== undefined) return found;',
         to: '',
       },
@@ -68,26 +73,29 @@ export const mutants: readonly Mutant[] = [
     // Gentle ones: it takes writers at both processes at the same time.
     faults: ['terminate-sessions'],
     gapMs: { min: 2_000, max: 4_000 },
-    file: 'src/settings/store.ts',
-    changes: [{ from: "    .where('version', '=', expectedVersion)\n", to: '' }],
+    changes: [
+      { file: 'src/settings/store.ts', from: "    .where('version', '=', expectedVersion)\n", to: '' },
+    ],
     expected: ['settings-version', 'settings-order', 'settings-lost-race'],
   },
 ];
 
 /** Builds the program with the change and returns its main file. Throws where the source is not as expected. */
-export function buildMutant({ name, file, changes }: Mutant): { main: string; remove(): void } {
+export function buildMutant({ name, changes }: Mutant): { main: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'parley-mutant-'));
   cpSync(join(projectDir, 'src'), join(folder, 'src'), { recursive: true });
   cpSync(join(projectDir, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(projectDir, 'node_modules'), join(folder, 'node_modules'));
-  const path = join(folder, file);
-  let source = readFileSync(path, 'utf8');
-  for (const { from, to } of changes) {
+  for (const { file, from, to } of changes) {
+    const path = join(folder, file);
+    const source = readFileSync(path, 'utf8');
     if (source.split(from).length !== 2)
       throw new Error(`mutant "${name}": ${file} must hold this text exactly once:\n${from}`);
-    source = source.replace(from, () => to);
+    writeFileSync(
+      path,
+      source.replace(from, () => to),
+    );
   }
-  writeFileSync(path, source);
   // In a process of its own: esbuild takes paths from the folder in which it was loaded.
   const builder = JSON.stringify(new URL('../../buildService.ts', import.meta.url).href);
   const script = `const { buildService } = await import(${builder}); if (!(await buildService('dist'))) process.exit(1);`;
