@@ -8,7 +8,7 @@ import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
 
 async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: Runs; id: string }> {
-  const runs = await startRuns({ settings: { confirmation_mode: true, llm_model: null } }, t);
+  const runs = await startRuns({ settings: { llm_model: null } }, t);
   const lines = [
     'think Hm.',
     'plan One;Two;Three',
@@ -16,9 +16,13 @@ async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: R
     'edit a.txt hello',
     'say Some `code`, a [link](https://example.com), and\n',
     'mcp docs search',
-    'ask execute something',
   ];
   const id = await runs.create(lines.join('\n'));
+  await runs.turns(id, 1);
+  // Only now: with it on, an agent that acts without asking is stopped.
+  const json = { confirmation_mode: true };
+  await runs.service.ask('/api/settings', { method: 'PATCH', json });
+  await runs.say(id, 'ask execute something');
   await until('it asks', async () =>
     (await runs.events(id)).some((event) => event.extras?.['agent_state'] === 'awaiting_user_confirmation'),
   );
