@@ -247,6 +247,19 @@ describe('the checker of chaos runs', () => {
     assert.ok(!kindsOf(history).includes('undelivered-message'));
   });
 
+  it('allows a conversation to be given up after as many lost workers as the documents say, and not sooner', () => {
+    const text = JSON.stringify({
+      extras: { reason: 'It was begun 5 times, and each time its worker was lost.' },
+    });
+    const stopped = { ...conversation, status: 'STOPPED', stopCode: 'agent_error', runId: null };
+    const conversations = [{ ...stopped, nextEvent: log.length + 1, events: events([...log, text]) }];
+    const kills = (count: number) =>
+      Array.from({ length: count }, () => ({ name: 'kill', target: 'all', fromMs: 0, toMs: 1 }));
+    const failedAfter = (count: number) =>
+      kindsOf({ ...goodHistory(), conversations, faults: kills(count) }).includes('failed-conversation');
+    assert.deepEqual([failedAfter(4), failedAfter(5)], [true, false]);
+  });
+
   it('counts messages that reached the agent twice, but not what is marked as repeated', () => {
     const lines = (...prompts: string[]) => ({
       ...goodHistory(),

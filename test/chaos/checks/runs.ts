@@ -9,6 +9,10 @@ const tokenPattern = /\btoken-[a-z]+-\d+\b/g;
 const turnsThatSettle = 2;
 /** A conversation may end so; any other reason is a failure that nobody asked for. */
 const peacefulEnds = ['user', 'idle', 'finished'];
+/** So many workers in a row may be lost with a conversation; it is then given up, as docs/runs.md says. */
+const lossesMax = 5;
+const losingFaults = /^(kill|pause|database|late|unreachable|read-only)/;
+const givenUpText = 'each time its worker was lost';
 
 function checkOverlaps(findings: Findings, { user, conversation, lines }: Workspace): void {
   const agents = [...Map.groupBy(lines, ({ agent }) => agent).values()].map((own) => ({
@@ -141,7 +145,7 @@ export function isSettled({ status, runId, turnOpen, heard, events }: FinalConve
 function checkEnd(
   findings: Findings,
   conversation: FinalConversation,
-  hasAgent: boolean,
+  { hasAgent, lostOften }: { readonly hasAgent: boolean; readonly lostOften: boolean },
   about: readonly Operation[],
 ): void {
   const { user, id, status, stopCode } = conversation;
@@ -153,8 +157,9 @@ function checkEnd(
     about,
   );
   const ends = hasAgent ? peacefulEnds : [...peacefulEnds, 'agent_missing'];
+  const wasGivenUp = lostOften && conversation.events.at(-1)?.text.includes(givenUpText);
   findings.expect(
-    stopCode === null || ends.includes(stopCode),
+    stopCode === null || ends.includes(stopCode) || wasGivenUp === true,
     'failed-conversation',
     () => `${id} of ${user} stopped with ${stopCode}: ${conversation.events.at(-1)?.text}`,
     about,
@@ -177,10 +182,11 @@ export function checkRuns(findings: Findings, history: History): Deliveries {
   const workspaces = new Map(history.workspaces.map((one) => [`${one.user} ${one.conversation}`, one]));
   for (const workspace of history.workspaces) checkOverlaps(findings, workspace);
   const operations = operationsByConversation(history);
+  const lostOften = history.faults.filter(({ name }) => losingFaults.test(name)).length >= lossesMax;
   for (const conversation of history.conversations) {
     const about = operations.get(`${conversation.user} ${conversation.id}`) ?? [];
     const hasAgent = withAgent.has(conversation.user);
-    checkEnd(findings, conversation, hasAgent, about);
+    checkEnd(findings, conversation, { hasAgent, lostOften }, about);
     if (!hasAgent) continue;
     checkMarks(findings, conversation, about);
     const lines = workspaces.get(`${conversation.user} ${conversation.id}`)?.lines ?? [];
