@@ -16,25 +16,25 @@ const groups: Readonly<Record<string, Group>> = {
   fast: {
     files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/{fast,chaos}/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 10,
+    minutesMax: 20,
     shards: 2,
   },
   // They start programs, and mostly wait for them.
   runs: {
     files: ['src/{runtime,workspaces}/**/*.test.ts', 'test/runs/**/*.test.ts'],
     flags: ['--test-isolation=none'],
-    minutesMax: 10,
+    minutesMax: 20,
     shards: 3,
   },
-  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 10 },
+  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 20 },
   // Each file has a browser of its own: two at a time.
   web: {
     files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    minutesMax: 10,
+    minutesMax: 20,
   },
   // Not part of `npm test`: they need programs that not every machine has, and skip those that are missing.
-  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 10 },
+  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 20 },
   // Not part of `npm test`, which has a short one.
   fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
   // Not part of `npm test`: they install what others make, and take as long as that.

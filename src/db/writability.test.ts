@@ -8,12 +8,13 @@ import { tryWrite, watchWrites } from './writability.ts';
 
 /** The database, which can be made to fail as on a full disk or without a network, and a clock that the test moves. */
 function watch(database: Database) {
-  const state = { full: false, away: false, trials: 0, ms: 0 };
+  const state = { full: false, noRoom: false, away: false, trials: 0, ms: 0 };
   const broken = {
     ...database,
     run: <In, Out>(transaction: Transaction<In, Out>, input: In): Promise<Out> => {
       if (transaction.name === tryWrite.name) state.trials += 1;
-      if (state.away || (state.full && transaction.access === 'write'))
+      const isLarge = transaction.name === tryWrite.name && input !== 0;
+      if (state.away || (state.full && transaction.access === 'write') || (state.noRoom && isLarge))
         return Promise.reject(new AppError('database_unavailable', 'The disk is full.'));
       return database.run(transaction, input);
     },
@@ -50,6 +51,17 @@ for (const kind of databaseKinds) {
       await database.run(hasOneUser, null);
       await assert.rejects(checkWritable(), refused);
       assert.equal(state.trials, 0);
+    });
+
+    it('is doubted after a failure until a large write succeeds, though small ones do', async (t) => {
+      const { state, database, checkWritable } = watch(await openTestDatabase(kind, t));
+      state.noRoom = true;
+      await assert.rejects(checkWritable(), refused);
+      await database.run(ensureUser, 'ada');
+      await assert.rejects(checkWritable(), refused);
+      state.noRoom = false;
+      await database.run(ensureUser, 'bob');
+      await checkWritable();
     });
 
     it('is doubted once a read fails', async (t) => {

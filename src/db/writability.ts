@@ -34,8 +34,10 @@ export function watchWrites(
   let latest: { readonly at: number; readonly error: AppError | undefined } | undefined;
   let trial: Promise<void> | undefined;
 
+  /** After a failure only a trial shows that all is well: on a full disk small writes still find room in the file. */
   function succeeded(): void {
-    latest = { at: now(), error: undefined };
+    const error = latest?.error;
+    latest = error === undefined ? { at: now(), error } : { at: Number.NEGATIVE_INFINITY, error };
   }
 
   /** Other failures, such as too many writers, say nothing about the database. */
@@ -53,6 +55,7 @@ export function watchWrites(
   async function tryNow(): Promise<void> {
     await run(tryWrite, trialBytes);
     await run(tryWrite, 0);
+    latest = { at: now(), error: undefined };
   }
 
   return {

@@ -6,7 +6,6 @@ import { withPostgres } from '../support/databases.ts';
 import { createSite } from '../support/process.ts';
 import { mainFile } from '../support/program.ts';
 import { filesOf } from '../support/runs.ts';
-import { ask } from '../support/service.ts';
 import { openStream } from '../support/stream.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
@@ -50,9 +49,9 @@ for (const rings of [true, false])
       const early = await api.create('say early');
       const worker = await serve({ PARLEY_ROLE: 'worker' });
       assert.deepEqual(await api.turns(early, 1), ['early']);
-      const asked = (path: string) => ask(worker.url, path, { key: worker.key });
-      assert.equal((await asked('/ready')).status, 200);
-      assert.equal((await asked('/api/conversations')).status, 404);
+      assert.equal((await fetch(`${worker.url}/ready`)).status, 200);
+      const headers = { 'x-session-api-key': worker.key };
+      assert.equal((await fetch(`${worker.url}/api/conversations`, { headers })).status, 404);
 
       const id = await api.create('say hello');
       const stream = await openStream(api.url, `/api/conversations/${id}/events/stream`, api);
