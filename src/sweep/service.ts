@@ -27,7 +27,8 @@ export const defaultTimes: SweepTimes = {
   startMs: 15 * 60_000,
   idleMs: 60 * 60_000,
   crowdedIdleMs: 400,
-  crowdedWaitMs: 200,
+  // Longer than a free worker takes to claim it, on a busy machine too.
+  crowdedWaitMs: 1_000,
   crowdedAskingMs: 15 * 60_000,
 };
 

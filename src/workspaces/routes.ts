@@ -20,7 +20,7 @@ import type { Asking, Workspaces } from './service.ts';
 
 const access = needs('conversations:read');
 const tags = ['Workspaces'];
-const errors: readonly ErrorCode[] = ['no_workspace', 'answer_too_large', 'overloaded'];
+const errors: readonly ErrorCode[] = ['no_workspace', 'answer_too_large', 'overloaded', 'no_sandbox'];
 const gitErrors: readonly ErrorCode[] = [...errors, 'no_repository'];
 
 /** A parameter that came twice is a list, of which the schema could only say that it is no string. */
