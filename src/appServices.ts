@@ -145,6 +145,8 @@ export function createServices({ config, logger, database, vault, owner, closers
   closers.push(
     createSweep({
       database,
+      isFull: () => worker?.isFull() ?? false,
+      userRunsMax: config.runningMax,
       onBackgroundError,
       onClockSet: deliveries.onClockSet,
       ...(times.sweep && { times: times.sweep }),

@@ -64,6 +64,8 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
   let offset = 0;
   let told = 0;
   const sweep = createSweep({
+    isFull: () => true,
+    userRunsMax: 0,
     database,
     onBackgroundError: assert.ifError,
     onClockSet: () => {

@@ -76,8 +76,14 @@ async function clear(database: TestDatabase) {
   const statuses = async () =>
     Object.fromEntries((await stored()).map((row) => [row['id'], row['stop_code'] ?? row['status']]));
 
-  async function sweep(times: Partial<SweepTimes>): Promise<void> {
-    const one = createSweep({ database, onBackgroundError: assert.ifError, times: { ...patient, ...times } });
+  async function sweep(times: Partial<SweepTimes>, slots = { isFull: true, userRunsMax: 0 }): Promise<void> {
+    const one = createSweep({
+      database,
+      isFull: () => slots.isFull,
+      userRunsMax: slots.userRunsMax,
+      onBackgroundError: assert.ifError,
+      times: { ...patient, ...times },
+    });
     await one.sweep();
     await one.close();
   }
@@ -237,6 +243,19 @@ for (const kind of databaseKinds) {
       assert.equal((await statuses())['idle'], 'RUNNING');
       await sweep({ crowdedIdleMs: 0 });
       assert.equal((await statuses())['idle'], 'idle');
+    });
+
+    it('stops none while the worker has a free slot and the user may have more runs', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      const old = Date.now() - 2 * hourMs;
+      for (let i = 0; i < 2; i++) await put('ada', `idle ${i}`, running({ active_at: old + i }));
+      await put('ada', 'waits');
+      await put('eve', 'eve waits');
+      for (const userRunsMax of [0, 3]) await sweep({ crowdedIdleMs: 0 }, { isFull: false, userRunsMax });
+      assert.equal((await statuses())['idle 0'], 'RUNNING');
+      for (let i = 0; i < 2; i++) await sweep({ crowdedIdleMs: 0 }, { isFull: false, userRunsMax: 2 });
+      const now = await statuses();
+      assert.deepEqual([now['idle 0'], now['idle 1']], ['idle', 'RUNNING']);
     });
 
     it('gives one whose agent asks more time where others wait, and tells that the question has expired', async () => {

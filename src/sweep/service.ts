@@ -27,8 +27,7 @@ export const defaultTimes: SweepTimes = {
   startMs: 15 * 60_000,
   idleMs: 60 * 60_000,
   crowdedIdleMs: 400,
-  // Longer than a free worker takes to claim it, on a busy machine too.
-  crowdedWaitMs: 1_000,
+  crowdedWaitMs: 200,
   crowdedAskingMs: 15 * 60_000,
 };
 
@@ -41,6 +40,10 @@ const leasesRenewedMs = 8_000;
 
 interface SweepOptions {
   readonly database: Database;
+  /** Whether the worker of this process has no free slot; a process without one leaves that to those that have one. */
+  readonly isFull: () => boolean;
+  /** Runs that one user may have at the same time; 0: as many as there are. */
+  readonly userRunsMax: number;
   /** Called when the clock of the database was set. */
   readonly onClockSet?: () => void;
   /** In place of the database's clock, and of the one that nobody sets. */
@@ -52,7 +55,7 @@ interface SweepOptions {
 }
 
 export function createSweep(options: SweepOptions) {
-  const { database, onBackgroundError, times = defaultTimes, now = Date.now } = options;
+  const { database, isFull, userRunsMax, onBackgroundError, times = defaultTimes, now = Date.now } = options;
   const { onClockSet, steady = () => performance.now() } = options;
   const { readWall = () => database.run(readClock, null) } = options;
   const clock = createClockWatch(steady);
@@ -104,7 +107,8 @@ export function createSweep(options: SweepOptions) {
   }
 
   async function makeRoom(): Promise<void> {
-    for (const key of await database.run(findRoom, { times, max: sweptMax }))
+    const look = { times, max: sweptMax, isFull: isFull(), userRunsMax };
+    for (const key of await database.run(findRoom, look))
       await stop(key, 'room', stopReason('idle', madeRoom));
   }
 

@@ -18,7 +18,7 @@ export interface SweepTimes {
   readonly idleMs: number;
   /** The same where others of its user wait for a free worker, or those of a user who has no run at all. */
   readonly crowdedIdleMs: number;
-  /** How long others must have waited for that: a worker that has room takes them sooner. */
+  /** How long others must have waited for that: a worker elsewhere that has room takes them sooner. */
   readonly crowdedWaitMs: number;
   /** The same of one whose agent asks: what it asks is lost with it. */
   readonly crowdedAskingMs: number;
@@ -131,17 +131,27 @@ interface Run {
   readonly user_id: number;
 }
 
-/** Runs that are to end, by user: their places are as good as free. */
-function* countEnding(q: Queries): Steps<ReadonlyMap<number, number>> {
-  const ending = yield* rows(
+interface UserRuns {
+  readonly all: number;
+  /** Those that are to end: their places are as good as free. */
+  readonly ending: number;
+}
+
+function* countRuns(q: Queries): Steps<ReadonlyMap<number, UserRuns>> {
+  const counted = yield* rows(
     q.build
       .selectFrom('conversations')
-      .select((e) => ['user_id', e.fn.countAll<number>().as('count')])
+      .select((e) => [
+        'user_id',
+        e.fn.countAll<number>().as('all'),
+        e.fn.count<number>('wanted').as('ending'),
+      ])
       .where('run_id', 'is not', null)
-      .where('wanted', 'is not', null)
       .groupBy('user_id'),
   );
-  return new Map(ending.map(({ user_id, count }) => [user_id, Number(count)]));
+  return new Map(
+    counted.map(({ user_id, all, ending }) => [user_id, { all: Number(all), ending: Number(ending) }]),
+  );
 }
 
 /** Users who wait and have no run at all, found by leaping from user to user. */
@@ -161,12 +171,20 @@ function* countStarving(q: Queries, waitedMs: number): Steps<number> {
   return Number(found?.count ?? 0);
 }
 
+interface RoomLook extends Omit<Look, 'kind'> {
+  /** Whether the worker that looks has no free slot. */
+  readonly isFull: boolean;
+  /** Runs that one user may have at the same time; 0: as many as there are. */
+  readonly userRunsMax: number;
+}
+
 /**
  * Runs that have nothing to do, as many as others wait for, those first that have been idle longest: for others of the
- * same user, then for users who have no run at all.
+ * same user, then for users who have no run at all. None while there is a free slot for those who wait.
  */
-export const findRoom = read('sweep.findRoom', function* (q, look: Omit<Look, 'kind'>): Steps<number[]> {
-  const { times, max } = look;
+export const findRoom = read('sweep.findRoom', function* (q, look: RoomLook): Steps<number[]> {
+  const { times, max, isFull, userRunsMax } = look;
+  if (!isFull && userRunsMax === 0) return [];
   const waitedMs = times.crowdedWaitMs;
   const idle: Run[] = yield* rows(
     q.build
@@ -177,16 +195,18 @@ export const findRoom = read('sweep.findRoom', function* (q, look: Omit<Look, 'k
       .limit(max),
   );
   if (idle.length === 0) return [];
-  const ending = yield* countEnding(q);
+  const runs = yield* countRuns(q);
   const chosen = new Set<Run>();
   for (const [userId, own] of Map.groupBy(idle, (run) => run.user_id)) {
-    const free = ending.get(userId) ?? 0;
-    const waiting = yield* countWaitingSteps(q, { userId, max: own.length + free, waitedMs });
-    for (const run of own.slice(0, Math.max(0, waiting - free))) chosen.add(run);
+    const { all = 0, ending = 0 } = runs.get(userId) ?? {};
+    const isAtLimit = userRunsMax > 0 && all >= userRunsMax;
+    if (!isFull && !isAtLimit) continue;
+    const waiting = yield* countWaitingSteps(q, { userId, max: own.length + ending, waitedMs });
+    for (const run of own.slice(0, Math.max(0, waiting - ending))) chosen.add(run);
   }
   const left = idle.filter((run) => !chosen.has(run));
-  if (left.length > 0) {
-    const free = [...ending.values()].reduce((sum, count) => sum + count, chosen.size);
+  if (isFull && left.length > 0) {
+    const free = [...runs.values()].reduce((sum, { ending }) => sum + ending, chosen.size);
     const starving = yield* countStarving(q, waitedMs);
     for (const run of left.slice(0, Math.max(0, starving - free))) chosen.add(run);
   }
