@@ -10,6 +10,7 @@ import { eventTransactions } from './events/store.ts';
 import { keyTransactions } from './keys/store.ts';
 import { lifecycleTransactions } from './lifecycle/store.ts';
 import { listingTransactions } from './listing/store.ts';
+import { claimTransactions } from './runtime/claimStore.ts';
 import { runtimeTransactions } from './runtime/store.ts';
 import { workspaceTransactions } from './runtime/workspace/store.ts';
 import { secretTransactions } from './secrets/store.ts';
@@ -39,6 +40,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...changeTransactions,
   ...sweepTransactions,
   ...clockTransactions,
+  ...claimTransactions,
   ...runtimeTransactions,
   ...workspaceTransactions,
   ...webhookTransactions,

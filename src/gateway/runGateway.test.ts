@@ -8,7 +8,7 @@ import { until } from '../../test/support/until.ts';
 import { createConversation } from '../conversations/store.ts';
 import { loadModels } from '../models/catalogue.ts';
 import { createBodies } from '../runtime/bridge/bodies.ts';
-import { claimConversation } from '../runtime/store.ts';
+import { claimConversation } from '../runtime/claimStore.ts';
 import { findUsage } from '../usage/store.ts';
 import { ensureUser } from '../users/store.ts';
 import { createRunGateway } from './runGateway.ts';

@@ -5,7 +5,7 @@ import type { Models } from '../models/catalogue.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { repeat } from '../repeat.ts';
 import type { Bodies } from '../runtime/bridge/bodies.ts';
-import type { ClaimedConversation } from '../runtime/store.ts';
+import type { ClaimedConversation } from '../runtime/claimStore.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import { type UsageColumns, usageMax } from '../usage/shape.ts';
 import { addUsage } from '../usage/store.ts';

@@ -1,9 +1,11 @@
 // Watches what an agent reports while its user has to approve: an edit, deletion, move or command that nobody allowed
 // ends the run. What an agent does without reporting it cannot be seen here.
+
+import type { Risk } from './acp/callEvents.ts';
+import { callIdOf, commandIn, exitCodeOf, textMember } from './acp/callFields.ts';
 import { quote } from './acp/errors.ts';
 import { isObject, type Params } from './acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from './acp/permissions.ts';
-import { callIdOf, commandIn, exitCodeOf, type Risk, textMember } from './acp/toolCall.ts';
 import { RunEnd } from './runEnd.ts';
 
 /** Some agents call a tool in progress and ask then. One that has not asked after so long does not. */

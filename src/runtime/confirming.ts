@@ -2,10 +2,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Decision } from '../confirmations/schema.ts';
 import { agentStateChanged, notice } from '../events/shapes.ts';
+import type { Risk } from './acp/callEvents.ts';
+import { commandIn } from './acp/callFields.ts';
 import type { EventMapper } from './acp/events.ts';
 import { chooseAnswer, decide, highestRisk, type Policy, riskOf, toConfirmation } from './acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from './acp/questions.ts';
-import { commandIn, type Risk } from './acp/toolCall.ts';
 import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
 import type { UserEvent } from './inbox.ts';
 import type { Recorder } from './recorder.ts';

@@ -10,7 +10,7 @@ import { ownerOf } from '../secrets/store.ts';
 import type { Vault } from '../secrets/vault.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { Settings } from '../settings/service.ts';
-import type { ClaimedConversation } from './store.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 
 export interface RunInputs {
   readonly settings: FullSettings;

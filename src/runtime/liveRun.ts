@@ -5,12 +5,13 @@ import { AppError } from '../errors.ts';
 import { eventText, notice } from '../events/shapes.ts';
 import { stopReason } from '../lifecycle/states.ts';
 import { conversationTopic, userTopic, workTopic } from '../topics.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 import { asRun } from './currentRun.ts';
 import { createInbox, type Inbox, type UserEvent } from './inbox.ts';
 import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
 import type { RunAgent, RunStep } from './runContext.ts';
 import { endEvents } from './runEnd.ts';
-import { type ClaimedConversation, crashRun, recordRun, releaseRun } from './store.ts';
+import { crashRun, recordRun, releaseRun } from './store.ts';
 
 const recordAgainMs = 200;
 /** Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count. */

@@ -3,9 +3,9 @@
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import type { Database } from '../db/transaction.ts';
 import { type FetchedImage, toPrompt, type UserMessage } from './acp/prompt.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 import { type History, readHistory } from './history.ts';
 import { createInbox, type UserEvent } from './inbox.ts';
-import type { ClaimedConversation } from './store.ts';
 
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
 

@@ -8,6 +8,7 @@ import { createEventMapper } from './acp/events.ts';
 import { decide } from './acp/permissions.ts';
 import type { SessionUpdate } from './acp/update.ts';
 import { type ActionGuard, createActionGuard } from './actionGuard.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 import { createConfirming } from './confirming.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf } from './instructions.ts';
@@ -21,7 +22,6 @@ import { endEvents, RunEnd } from './runEnd.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunPlace, type PlaceParts, type RunPlace, type RunScene } from './runPlace.ts';
 import { openRunSession, startAgent } from './runSession.ts';
-import type { ClaimedConversation } from './store.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, talk } from './turns.ts';
 

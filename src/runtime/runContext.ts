@@ -1,8 +1,9 @@
 // What stands between a worker and what it runs: a run is given this, and records through it.
 import type { EventText } from '../events/store.ts';
 import type { StopReason } from '../lifecycle/states.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 import type { UserEvent } from './inbox.ts';
-import type { ClaimedConversation, RunProgress } from './store.ts';
+import type { RunProgress } from './store.ts';
 
 export interface RunStep {
   readonly events?: readonly EventText[];

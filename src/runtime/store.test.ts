@@ -9,7 +9,8 @@ import { stopReason } from '../lifecycle/states.ts';
 import { startConversation, stopConversation } from '../lifecycle/store.ts';
 import { releaseExpired } from '../sweep/store.ts';
 import { ensureUser } from '../users/store.ts';
-import { claimConversation, recordRun, releaseRun, renewRun } from './store.ts';
+import { claimConversation } from './claimStore.ts';
+import { recordRun, releaseRun, renewRun } from './store.ts';
 
 const leaseMs = 60_000;
 const times = {

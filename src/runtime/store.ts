@@ -1,11 +1,10 @@
 // Runs: which process has which conversation, and until when. Whatever a run writes carries its id, so that one that
 // lost its conversation, and does not know it yet, changes nothing.
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import {
   one,
   prepared,
   type Queries,
-  type Query,
   read,
   repeatableWrite,
   rows,
@@ -14,7 +13,7 @@ import {
 } from '../db/transaction.ts';
 import type { EventText } from '../events/store.ts';
 import { type Released, releasedColumns, settleLog } from '../lifecycle/releaseStore.ts';
-import type { ConversationStatus, StopReason } from '../lifecycle/states.ts';
+import type { StopReason } from '../lifecycle/states.ts';
 import {
   type Held,
   heldColumns,
@@ -24,157 +23,12 @@ import {
   tellAgentState,
   tellEvents,
 } from '../lifecycle/store.ts';
-import { readUsage } from '../usage/columns.ts';
-
-interface Claim {
-  readonly runId: string;
-  /** The process. */
-  readonly owner: string;
-  readonly leaseMs: number;
-  /** Runs that one user may have at the same time; 0: as many as there are. */
-  readonly userRunsMax: number;
-}
-
-export interface ClaimedConversation {
-  readonly key: number;
-  readonly user_id: number;
-  readonly id: string;
-  readonly status: ConversationStatus;
-  readonly request: string;
-  readonly sealed: string | null;
-  readonly next_event: number;
-  readonly repository: string | null;
-  readonly branch: string | null;
-  readonly git_provider: string | null;
-  /** The id of the agent that it keeps; null: it has had no session yet. */
-  readonly agent: string | null;
-  readonly agent_session: string | null;
-  /** JSON: kinds of tools that the user has always allowed. */
-  readonly always_allowed: string | null;
-  readonly workspace_node: string | null;
-  readonly heard: number;
-  readonly turn_open: number;
-  readonly turn_from: number | null;
-  readonly session_from: number | null;
-  readonly question: number | null;
-  /** With this one. */
-  readonly claims: number;
-  readonly cost_nanos: number;
-}
-
-const claimedColumns = [
-  'key',
-  'user_id',
-  'id',
-  'status',
-  'request',
-  'sealed',
-  'next_event',
-  'repository',
-  'branch',
-  'git_provider',
-  'agent',
-  'agent_session',
-  'always_allowed',
-  'workspace_node',
-  'heard',
-  'turn_open',
-  'turn_from',
-  'session_from',
-  'question',
-  'claims',
-] as const;
 
 /** A conversation with the id of the run that has it. */
 export interface Run {
   readonly key: number;
   readonly runId: string;
 }
-
-interface Waiting {
-  readonly user_id: number;
-  readonly key: number;
-}
-
-/** The oldest conversation that waits, of each user who has one: found by leaping from user to user. */
-const listWaiting = prepared((q: Queries, _: object): Query<Waiting> => {
-  const free = sql`run_id is null and status <> 'STOPPED'`;
-  const query: RawBuilder<Waiting> = sql`
-    with recursive waiting (user_id) as (
-      select min(user_id) from conversations where ${free}
-      union all
-      select (select min(user_id) from conversations where ${free} and user_id > waiting.user_id)
-      from waiting where user_id is not null)
-    select user_id, (select min(key) from conversations where ${free} and user_id = waiting.user_id) as key
-    from waiting where user_id is not null`;
-  return { compile: () => query.compile(q.build) };
-});
-
-const countRuns = prepared((q: Queries, _: object) =>
-  q.build
-    .selectFrom('conversations')
-    .select((e) => ['user_id', e.fn.countAll<number>().as('runs')])
-    .where('run_id', 'is not', null)
-    .groupBy('user_id'),
-);
-
-function* runsByUser(q: Queries): Steps<ReadonlyMap<number, number>> {
-  return new Map((yield* rows(countRuns(q, {}))).map(({ user_id, runs }) => [user_id, Number(runs)]));
-}
-
-/** Others who claim for the same user wait until this transaction ends: none counts too few. */
-function lockUser(q: Queries, userId: number): Query<unknown> {
-  return q.build
-    .updateTable('users')
-    .set((e) => ({ created_at: e.ref('created_at') }))
-    .where('id', '=', userId)
-    .returning('id');
-}
-
-const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =>
-  q.build
-    .updateTable('conversations')
-    .set({
-      run_id: claim.runId,
-      owner: claim.owner,
-      lease_until: sql<number>`${q.now} + ${claim.leaseMs}`,
-      claimed_at: q.now,
-      active_at: q.now,
-      wanted: null,
-      steps: 0,
-      claims: sql<number>`claims + 1`,
-    })
-    .where('key', '=', claim.key)
-    .where('run_id', 'is', null)
-    .where('status', '<>', 'STOPPED')
-    .returning([...claimedColumns, readUsage(q.kind, 'cost_nanos')]),
-);
-
-/**
- * Takes the next conversation: of the user with the fewest runs, the oldest that waits. One that is RUNNING lost the
- * run that it had. Undefined where none waits, or every user who has one has runs enough.
- */
-export const claimConversation = write('runtime.claim', function* (q, claim: Claim): Steps<
-  ClaimedConversation | undefined
-> {
-  const { userRunsMax } = claim;
-  const waiting = yield* rows(listWaiting(q, {}));
-  if (waiting.length === 0) return undefined;
-  const runs = yield* runsByUser(q);
-  const runsOf = ({ user_id }: Waiting) => runs.get(user_id) ?? 0;
-  const fair = waiting.toSorted((a, b) => runsOf(a) - runsOf(b) || a.key - b.key);
-  for (const candidate of fair) {
-    if (userRunsMax > 0) {
-      if (runsOf(candidate) >= userRunsMax) return undefined;
-      yield* rows(lockUser(q, candidate.user_id));
-      const now = (yield* runsByUser(q)).get(candidate.user_id) ?? 0;
-      if (now >= userRunsMax) continue;
-    }
-    const taken = yield* one(takeConversation(q, { ...claim, key: candidate.key }));
-    if (taken !== undefined) return { ...taken, status: taken.status as ConversationStatus };
-  }
-  return undefined;
-});
 
 const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
   q.build
@@ -381,12 +235,4 @@ export const releaseRun = repeatableWrite(
   },
 );
 
-export const runtimeTransactions = [
-  claimConversation,
-  renewRun,
-  recordRun,
-  titleRun,
-  lookAtRuns,
-  crashRun,
-  releaseRun,
-];
+export const runtimeTransactions = [renewRun, recordRun, titleRun, lookAtRuns, crashRun, releaseRun];

@@ -8,7 +8,8 @@ import { createConversation } from '../conversations/store.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
 import { renameConversation } from '../lifecycle/store.ts';
 import { ensureUser } from '../users/store.ts';
-import { claimConversation, releaseRun } from './store.ts';
+import { claimConversation } from './claimStore.ts';
+import { releaseRun } from './store.ts';
 import { createTitles } from './titles.ts';
 
 async function setUp(kind: DatabaseKind, t: TestContext) {

@@ -4,8 +4,9 @@ import type { Database } from '../db/transaction.ts';
 import { wakeable } from '../repeat.ts';
 import { userTopic } from '../topics.ts';
 import type { SessionUpdate } from './acp/update.ts';
+import type { ClaimedConversation } from './claimStore.ts';
 import type { UserEvent } from './inbox.ts';
-import { type ClaimedConversation, titleRun } from './store.ts';
+import { titleRun } from './store.ts';
 
 const titleCharsMax = 200;
 /** Of one run, which is many messages long: those that an agent finds after them are passed over. */

@@ -2,10 +2,11 @@
 import type { Database } from '../db/transaction.ts';
 import { wakeable } from '../repeat.ts';
 import { conversationOf, workTopic } from '../topics.ts';
+import { type ClaimedConversation, claimConversation } from './claimStore.ts';
 import type { LeaseTimes } from './lease.ts';
 import { type LiveRun, startRun } from './liveRun.ts';
 import type { RunAgent } from './runContext.ts';
-import { type ClaimedConversation, claimConversation, lookAtRuns, type RunLook } from './store.ts';
+import { lookAtRuns, type RunLook } from './store.ts';
 
 export interface WorkerTimes extends LeaseTimes {
   readonly pollMs: number;

@@ -6,7 +6,7 @@ import { inspect } from '../../test/support/inspect.ts';
 import { createConversation } from '../conversations/store.ts';
 import type { DatabaseKind } from '../db/transaction.ts';
 import { findConversation, listConversations } from '../listing/store.ts';
-import { claimConversation } from '../runtime/store.ts';
+import { claimConversation } from '../runtime/claimStore.ts';
 import { ensureUser } from '../users/store.ts';
 import { type UsageColumns, usageColumns, usageMax } from './shape.ts';
 import { addUsage, findUsage } from './store.ts';

@@ -2,15 +2,10 @@
 // cannot be shown in full is not asked for.
 import { isDeepStrictEqual } from 'node:util';
 import { cutValue, fits, type Mask } from './bounds.ts';
+import { tell } from './callEvents.ts';
+import { commandIn, commandNames } from './callFields.ts';
 import { isObject, type Params } from './peer.ts';
-import {
-  commandIn,
-  commandNames,
-  inputBytesMax,
-  type PartialMember,
-  type ToolCall,
-  tell,
-} from './toolCall.ts';
+import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts';
 
 const otherBytesMax = 4_096;
 

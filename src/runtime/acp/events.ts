@@ -5,17 +5,11 @@ import { textOf } from '../../foreignText.ts';
 import { kib } from '../../schema.ts';
 import { type Approval, approvalOf } from './approval.ts';
 import { cutText, cutValue, type Mask } from './bounds.ts';
+import { type CallConfirmation, toAction, toObservation } from './callEvents.ts';
+import { callIdOf } from './callFields.ts';
 import { isObject, type Params } from './peer.ts';
 import { createSpeech, type Part } from './speech.ts';
-import {
-  type CallConfirmation,
-  callIdOf,
-  hasEnded,
-  mergeCall,
-  type ToolCall,
-  toAction,
-  toObservation,
-} from './toolCall.ts';
+import { hasEnded, mergeCall, type ToolCall } from './toolCall.ts';
 import type { SessionUpdate } from './update.ts';
 
 const updateBytesMax = 16 * kib;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Risk } from './callEvents.ts';
 import { chooseAnswer, decide, riskOf, toConfirmation } from './permissions.ts';
-import type { Risk } from './toolCall.ts';
 
 const everyRisk: readonly Risk[] = ['low', 'medium', 'high'];
 

@@ -1,6 +1,7 @@
 // Whether an agent may do what it asks leave for, or a person decides.
+
+import type { CallConfirmation, Risk } from './callEvents.ts';
 import type { PermissionAnswer, PermissionOption, PermissionRequest } from './questions.ts';
-import type { CallConfirmation, Risk } from './toolCall.ts';
 
 /** What a kind of tool can do at worst. Every other kind, and none at all, counts as high. */
 const risks: Readonly<Record<string, Risk>> = {

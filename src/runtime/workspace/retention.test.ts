@@ -10,7 +10,7 @@ import type { DatabaseKind } from '../../db/transaction.ts';
 import { stopReason } from '../../lifecycle/states.ts';
 import { deleteConversation, startConversation, stopConversation } from '../../lifecycle/store.ts';
 import { ensureUser } from '../../users/store.ts';
-import { claimConversation } from '../store.ts';
+import { claimConversation } from '../claimStore.ts';
 import { createFolders } from './folders.ts';
 import { createRetention } from './retention.ts';
 import { finishRemoval, holdForRemoval } from './store.ts';
