@@ -1,4 +1,4 @@
-// For load balancers and curious people: is it alive, does it work, may it get requests, what is it.
+// Health checks for load balancers, and a description of the service for people.
 import Type from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
@@ -17,7 +17,7 @@ interface HealthOptions {
   readonly role: string;
   readonly describeSandbox: () => Promise<SandboxState>;
   readonly isStopping: () => boolean;
-  /** Fails where nothing can be stored. */
+  /** Rejects if the database cannot store anything. */
   readonly checkWritable: () => Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function healthRoutes(
   const startedAt = performance.now();
 
   function route(operationId: string, summary: string, check: () => Promise<void>): void {
-    const errors: ErrorCode[] = check === alive ? [] : ['database_unavailable'];
+    const errors: ErrorCode[] = check === alive ? [] : ['database_unavailable', 'shutting_down'];
     app.get(
       `/${operationId}`,
       {
@@ -81,7 +81,11 @@ export function healthRoutes(
 
   route('alive', 'Whether the process answers', alive);
   route('health', 'Whether the process answers', alive);
-  route('ready', 'Whether requests may be sent here: it does not stop, and the database stores', ready);
+  route(
+    'ready',
+    'Whether this process can take requests: it is not stopping, and the database accepts writes',
+    ready,
+  );
 
   app.get(
     '/server_info',

@@ -49,7 +49,6 @@ const alwaysPossible: readonly ErrorCode[] = [
   'request_timeout',
   'headers_too_large',
   'internal',
-  'shutting_down',
 ];
 const behindKey: readonly ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'database_unavailable'];
 const withBody: readonly ErrorCode[] = [

@@ -1,4 +1,4 @@
-// The HTTP server: what every request passes before a route sees it, and what every answer carries.
+// The HTTP server: the checks that every request passes before its route runs, and the headers of every response.
 import { randomBytes } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
@@ -23,13 +23,14 @@ import { createBodyParser } from './body.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { sendError } from './errors.ts';
 import { type FastRoute, openFastLane } from './fastLane.ts';
-import { createGuard } from './guard.ts';
+import { createGuard, type Guard } from './guard.ts';
 import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
 import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
 import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
 import { boundStall } from './stall.ts';
 import { discardBody } from './unreadBody.ts';
+import { createUnrouted, type Unrouted } from './unrouted.ts';
 
 export type Server = FastifyInstance<
   RawServerDefault,
@@ -59,28 +60,30 @@ function createRequestIds(): () => string {
   return () => `${prefix}-${(count++).toString(36)}`;
 }
 
-function trustedProxies(trust: TrustProxy): false | string[] | ((address: string, hop: number) => boolean) {
+type TrustedProxies = false | string[] | ((address: string, hop: number) => boolean);
+
+function trustedProxies(trust: TrustProxy): TrustedProxies {
   if (typeof trust === 'number') return trust === 0 ? false : (_, hop) => hop < trust;
   return trust.length === 0 ? false : [...trust];
 }
 
 export interface CreatedServer {
   readonly app: Server;
-  /** Fills as routes are declared. */
+  /** Grows as routes are declared. */
   readonly routes: readonly DeclaredRoute[];
   readonly openAnswers: OpenAnswers;
 }
 
-/** The server without routes. */
-export function createServer(options: ServerOptions): CreatedServer {
-  const { config, logger, isStopping } = options;
-  const nextId = createRequestIds();
-  const guard = createGuard(config);
-  const trusted = trustedProxies(config.trustProxy);
-  const openAnswers = createOpenAnswers();
+interface ServerParts {
+  readonly guard: Guard;
+  readonly trusted: TrustedProxies;
+  readonly nextId: () => string;
+  readonly openAnswers: OpenAnswers;
+}
 
-  const app: Server = Fastify({
-    loggerInstance: logger as FastifyBaseLogger,
+function createFastify(options: ServerOptions, { guard, trusted, nextId, openAnswers }: ServerParts): Server {
+  return Fastify({
+    loggerInstance: options.logger as FastifyBaseLogger,
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: nextId,
@@ -102,22 +105,17 @@ export function createServer(options: ServerOptions): CreatedServer {
       sendError(error, request, reply);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
+}
 
-  app.setValidatorCompiler(validatorCompiler);
-  app.setErrorHandler(sendError);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', createBodyParser());
-  app.decorateRequest('principal');
-  app.decorateRequest('overRate');
-  app.decorateRequest('response');
-
-  app.addHook('onRequest', (request, reply, done) => {
+/** Checks the host and the origin before anything else, and answers what needs no route. */
+function requestHook({ guard, trusted }: ServerParts, unrouted: Unrouted): onRequestHookHandler {
+  return (request, reply, done) => {
     boundStall(request.raw.socket);
     reply.headers(commonHeaders).header('x-request-id', request.id);
-    // A request without a body asks with an empty object.
+    // A request without a body is validated as an empty object.
     request.body = {};
     request.response = reply.raw;
-    // Fastify refuses such a header before it is known whether there is a body at all.
+    // Fastify would refuse an invalid media type even if the request has no body.
     if (!isMediaType(request.headers['content-type'])) request.headers = { 'content-type': unknownType };
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;
@@ -128,44 +126,43 @@ export function createServer(options: ServerOptions): CreatedServer {
     }
     const cors = guard.corsOrigin(host, origin);
     if (cors !== undefined && answerCors(cors, request, reply)) return;
-    // Before a body is read that nobody will look at.
-    if (!request.is404) done();
-    else if (request.method === 'OPTIONS') answerOptions(request, reply, done);
-    else done(nothingHere(request));
-  });
+    // Unknown paths are answered here, before their body is read.
+    if (request.is404) unrouted.answer(request, reply, done);
+    else done();
+  };
+}
+
+/** Creates the server without its routes. */
+export function createServer(options: ServerOptions): CreatedServer {
+  const { config, logger, isStopping } = options;
+  const parts: ServerParts = {
+    guard: createGuard(config),
+    trusted: trustedProxies(config.trustProxy),
+    nextId: createRequestIds(),
+    openAnswers: createOpenAnswers(),
+  };
+  const app = createFastify(options, parts);
+  const failures = createAuthFailures(logger);
+  const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options, failures));
+  const unrouted = createUnrouted(methodsOf);
+
+  app.setValidatorCompiler(validatorCompiler);
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request, reply) => sendError(unrouted.refusal(request), request, reply));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', createBodyParser());
+  app.decorateRequest('principal');
+  app.decorateRequest('overRate');
+  app.decorateRequest('response');
+
+  app.addHook('onRequest', requestHook(parts, unrouted));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
     if (isLastOfConnection(request, reply)) discardBody(request.raw, done);
     else done();
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
-
-  const failures = createAuthFailures(logger);
-  const { routes, methodsOf } = collectRoutes(app, (access) => accessHook(access, options, failures));
-  app.setNotFoundHandler((request, reply) => sendError(nothingHere(request), request, reply));
-
-  function allowedBy(request: FastifyRequest): string {
-    return methodsOf(request.url.split('?', 1)[0] ?? '').join(', ');
-  }
-
-  function answerOptions(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    done: (error: AppError) => void,
-  ): void {
-    const allow = allowedBy(request);
-    if (allow === '') done(nothingHere(request));
-    else reply.code(204).header('allow', allow).send();
-  }
-
-  function nothingHere(request: FastifyRequest): AppError {
-    const allow = allowedBy(request);
-    if (allow === '')
-      return new AppError('not_found', 'There is nothing at this path; GET /docs shows what there is.');
-    return new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
-  }
-
-  return { app, routes, openAnswers };
+  return { app, routes, openAnswers: parts.openAnswers };
 }
 
 function isLastOfConnection({ headers, raw }: FastifyRequest, reply: FastifyReply): boolean {
@@ -177,7 +174,7 @@ function isMediaType(contentType: string | undefined): boolean {
   return contentType === undefined || mediaType.test(contentType);
 }
 
-/** Names the foreign origin as allowed. True: it was a preflight, and it is answered. */
+/** Adds the CORS headers for an allowed origin. Returns true if it was a preflight, which is answered then. */
 function answerCors(origin: string, request: FastifyRequest, reply: FastifyReply): boolean {
   reply.headers({
     'access-control-allow-origin': origin,
@@ -198,7 +195,7 @@ function answerCors(origin: string, request: FastifyRequest, reply: FastifyReply
   return true;
 }
 
-/** What stands before one route: the credential, its scope and its rate. */
+/** Checks the credential, its scope and its rate limit before a route runs. */
 function accessHook(
   access: Access,
   options: ServerOptions,
@@ -234,7 +231,7 @@ function refusal(
 
 function logRequests(app: Server): void {
   app.addHook('onResponse', (request, reply, done) => {
-    // The route's pattern, not the URL: a query string or a mistyped path may hold anything.
+    // Logs the route's pattern instead of the URL, because a query string or a mistyped path may hold a secret.
     const { method, routeOptions, id } = request;
     const route = routeOptions.url ?? '(none)';
     const ms = Math.round(reply.elapsedTime * 1_000) / 1_000;

@@ -89,7 +89,7 @@ describe('a conversation', { skip: noBrowser }, () => {
       return rejected.isVisible();
     });
     await log.getByRole('button', { name: 'Always allow this' }).click();
-    await log.getByText('You allowed it until the conversation stops.').waitFor();
+    await log.getByText('You allowed it for this conversation.').waitFor();
     const said = await runs.turns(id, 1);
     assert.match(said.join('\n'), /once.*no.*always/s);
     assert.equal(await log.getByRole('button', { name: 'Allow', exact: true }).count(), 0);
