@@ -62,7 +62,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
     status: 503,
     when: 'the sealing key was rotated and this process does not have the new one yet',
   },
-  shutting_down: { status: 503, when: 'the service is stopping; see Retry-After' },
+  shutting_down: { status: 503, when: '`/ready` only: the service is stopping; see Retry-After' },
 };
 
 export const ErrorBody = Type.Object(
