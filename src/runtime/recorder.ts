@@ -8,8 +8,8 @@ import type { RunProgress } from './store.ts';
 
 /** For so long events wait for others that share their commit. */
 const gatherMs = 50;
-/** More events than these make the agent wait. */
-const waitingMax = 500;
+/** More events than these in a batch make the agent wait. */
+const batchEventsMax = 500;
 const stepEventsMax = 100;
 
 /** A step of a run before its events are text. */
@@ -33,8 +33,20 @@ interface RecorderOptions {
   readonly watch: RunFaults['watch'];
 }
 
+/** Events that are recorded together. Others join them until that begins. */
+interface Batch {
+  readonly texts: string[];
+  /** Settles when they are recorded; undefined as long as nobody asked for that. */
+  recorded?: Promise<void>;
+}
+
+function inPieces(texts: readonly string[]): string[][] {
+  const count = Math.ceil(texts.length / stepEventsMax);
+  return Array.from({ length: count }, (_, i) => texts.slice(i * stepEventsMax, (i + 1) * stepEventsMax));
+}
+
 export function createRecorder({ record, masking, watch }: RecorderOptions): Recorder {
-  let waiting: string[] = [];
+  let batch: Batch = { texts: [] };
   const unrecorded: string[] = [];
   let last: Promise<unknown> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
@@ -50,29 +62,39 @@ export function createRecorder({ record, masking, watch }: RecorderOptions): Rec
     return done;
   }
 
-  /** Records what waits at the time of the call, before whatever is called for later. */
-  function drain(): Promise<void> {
+  /** Events that are added later make a batch of their own. */
+  function closeBatch(): void {
     clearTimeout(timer);
     timer = undefined;
-    const taken = waiting;
-    waiting = [];
-    return enqueue(async () => {
-      for (let from = 0; from < taken.length; from += stepEventsMax) {
-        const events = taken.slice(from, from + stepEventsMax);
-        if ((await record({ events })) === undefined) unrecorded.push(...events);
-      }
-    });
+    batch = { texts: [] };
+  }
+
+  async function recordBatch(taken: Batch): Promise<void> {
+    if (batch === taken) closeBatch();
+    for (const events of inPieces(taken.texts))
+      if ((await record({ events })) === undefined) unrecorded.push(...events);
+  }
+
+  /**
+   * Records the batch before whatever is called for later. It stays open until its turn comes: were each commit to take
+   * only what came within `gatherMs`, an agent that is faster than the commits would get ever further ahead of the log.
+   */
+  function drain(): Promise<void> {
+    const taken = batch;
+    taken.recorded ??= enqueue(() => recordBatch(taken));
+    return taken.recorded;
   }
 
   return {
     add: async (events) => {
-      waiting.push(...toTexts(events));
-      if (waiting.length > waitingMax) await drain();
-      else if (waiting.length > 0) timer ??= setTimeout(() => watch(drain), gatherMs);
+      batch.texts.push(...toTexts(events));
+      if (batch.texts.length > batchEventsMax) await drain();
+      else if (batch.texts.length > 0) timer ??= setTimeout(() => watch(drain), gatherMs);
     },
     step: ({ events = [], reason, ...step }) => {
       const texts = toTexts(events);
-      if (waiting.length > 0) watch(drain);
+      if (batch.texts.length > 0) watch(drain);
+      closeBatch();
       return enqueue(() =>
         record({
           ...step,
@@ -83,9 +105,11 @@ export function createRecorder({ record, masking, watch }: RecorderOptions): Rec
     },
     lastWords: async (events, progress = {}) => {
       await drain();
-      const texts = [...unrecorded, ...toTexts(events)].slice(0, stepEventsMax);
-      if (texts.length > 0 || Object.keys(progress).length > 0)
-        await enqueue(() => record({ events: texts, progress, lastWords: true }));
+      const pieces = inPieces([...unrecorded, ...toTexts(events)]);
+      const end = pieces.pop() ?? [];
+      for (const piece of pieces) await enqueue(() => record({ events: piece, lastWords: true }));
+      if (end.length > 0 || Object.keys(progress).length > 0)
+        await enqueue(() => record({ events: end, progress, lastWords: true }));
     },
   };
 }
