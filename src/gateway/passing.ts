@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { kib } from '../schema.ts';
 import type { GatewayBounds } from './bounds.ts';
 import { createLineWatch } from './lineWatch.ts';
-import type { Pace } from './pace.ts';
+import { cpuMs, type Pace } from './pace.ts';
 import { createPatience, type Impatience } from './patience.ts';
 import type { Redaction } from './redaction.ts';
 import type { GatewayTimes } from './times.ts';
@@ -80,12 +80,12 @@ export function pass(passing: Passing): Promise<Passed> {
     }
 
     const take = (piece: Buffer) => {
-      const began = performance.now();
+      const began = cpuMs();
       const isFull = !response.write(redacted.push(piece));
       patience.heard(sizes.hasData(piece));
       if (!count(piece)) return cut('too_dear');
       if (sizes.areTooLarge()) return cut('too_large');
-      const ms = pace.take(piece.length, performance.now() - began);
+      const ms = pace.take(piece.length, cpuMs() - began);
       if (isFull || ms > 0) holdBack(isFull, ms);
     };
     answer.on('data', (piece: Buffer) => {

@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.ts';
 import { createPeer, messageBytesMax, RpcError } from './peer.ts';
 
 /** A peer whose other side is written and read by hand. */
-function open(onRequest: () => Promise<unknown> = async () => ({})) {
+function open(onRequest: () => Promise<unknown> = async () => ({}), onHeard = () => {}) {
   const input = new PassThrough();
   const output = new PassThrough();
   const heard: string[] = [];
@@ -13,7 +13,10 @@ function open(onRequest: () => Promise<unknown> = async () => ({})) {
   const peer = createPeer({
     input,
     output,
-    onNotification: (method) => void heard.push(method),
+    onNotification: (method) => {
+      heard.push(method);
+      onHeard();
+    },
     onRequest,
     onGarbage: () => (garbage += 1),
   });
@@ -51,6 +54,16 @@ describe('a peer', () => {
       say({ id, error });
       await assert.rejects(asked, (thrown) => thrown instanceof RpcError && thrown.message === 'no message');
     }
+  });
+
+  it('does not let an agent wait for the time in which the process itself stood still', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    const { say, heard } = open(undefined, standStill);
+    say({ method: 'first' });
+    say({ method: 'second' });
+    for (let turns = 0; turns < 100; turns++) await new Promise(setImmediate);
+    assert.deepEqual(heard, ['first', 'second']);
   });
 
   it('ends where requests that wait are too large together', async () => {

@@ -3,7 +3,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { crowdFault } from '../../crowd.ts';
-import { createPace } from '../../gateway/pace.ts';
+import { cpuMs, createPace } from '../../gateway/pace.ts';
 import { mib } from '../../schema.ts';
 import { AgentError, quote } from './errors.ts';
 import { LineTooLongError, readLines } from './lines.ts';
@@ -179,9 +179,9 @@ export function createPeer(options: PeerOptions): Peer {
   /** Whatever an agent sends, other work of the process gets its share of the time. */
   async function take(line: Buffer): Promise<void> {
     if (ended !== undefined || isBlank(line)) return;
-    const began = performance.now();
+    const began = cpuMs();
     const taken = takeMessage(line);
-    const ms = pace.take(line.length, performance.now() - began);
+    const ms = pace.take(line.length, cpuMs() - began);
     await taken;
     if (ms > 0) await pause(ms);
   }
