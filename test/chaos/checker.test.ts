@@ -142,6 +142,10 @@ const bad: Readonly<Record<string, readonly [string, Partial<History>]>> = {
   ],
   'a step was left out': ['agent-event-lost', withLog(log.toSpliced(2, 1))],
   'a message never reached the agent': ['undelivered-message', withLines((lines) => lines.slice(0, 4))],
+  'a message reached the agent twice as if it were new': [
+    'doubled-delivery',
+    withLines((lines) => [...lines, line('bb', 6, 'prompt', 'token-anna-1')]),
+  ],
   'a conversation is stuck in a turn': [
     'stuck-conversation',
     { conversations: [{ ...conversation, turnOpen: true }] },
@@ -191,10 +195,10 @@ const kindsOf = (history: History) => [...new Set(check(history).violations.map(
 
 describe('the checker of chaos runs', () => {
   it('finds nothing in a good history, and says how much it looked at', () => {
-    const { violations, checks, deliveries } = check(goodHistory());
+    const { violations, checks, messages } = check(goodHistory());
     assert.deepEqual(violations, []);
     assert.ok(checks > 50, `${checks} checks`);
-    assert.deepEqual(deliveries, { messages: 2, doubled: [] });
+    assert.equal(messages, 2);
   });
 
   for (const [what, [kind, wrong]] of Object.entries(bad))
@@ -260,19 +264,22 @@ describe('the checker of chaos runs', () => {
     assert.deepEqual([failedAfter(4), failedAfter(5)], [true, false]);
   });
 
-  it('counts messages that reached the agent twice, but not what is marked as repeated', () => {
-    const lines = (...prompts: string[]) => ({
-      ...goodHistory(),
-      workspaces: goodHistory().workspaces.map((one) => ({
-        ...one,
-        lines: [...one.lines, ...prompts.map((text, i) => line('bb', 6 + i, 'prompt', text))],
-      })),
-    });
-    const doubledIn = (history: History) => check(history).deliveries.doubled.length;
-    assert.equal(doubledIn(lines('token-anna-1')), 1);
-    assert.equal(
-      doubledIn(lines('You were interrupted.\n> token-anna-1', '<history>\ntoken-anna-1\n</history>')),
-      0,
+  it('allows what is marked as repeated to reach the agent again', () => {
+    const marked = [
+      'You were interrupted.\n> token-anna-1',
+      'You were stopped.\n> token-anna-1',
+      '<history>\ntoken-anna-1\n</history>',
+    ];
+    const prompts = marked.map((text, i) => line('bb', 6 + i, 'prompt', text));
+    assert.deepEqual(kindsOf({ ...goodHistory(), ...withLines((lines) => [...lines, ...prompts]) }), []);
+  });
+
+  it('takes no token for another that begins with it', () => {
+    const longer = line('bb', 6, 'prompt', 'token-anna-10');
+    assert.deepEqual(kindsOf({ ...goodHistory(), ...withLines((lines) => [...lines, longer]) }), []);
+    const instead = withLines((lines) =>
+      lines.map((one) => ({ ...one, ...(one.text === undefined ? {} : { text: `${one.text}0` }) })),
     );
+    assert.ok(kindsOf({ ...goodHistory(), ...instead }).includes('undelivered-message'));
   });
 });

@@ -1,6 +1,6 @@
 // The verdict on a history: a pure function, which knows nothing of how the history came about.
 import { checkConversations } from './checks/conversations.ts';
-import { checkRuns, type Deliveries } from './checks/runs.ts';
+import { checkRuns } from './checks/runs.ts';
 import { checkSettings } from './checks/settings.ts';
 import { checkSubscribers } from './checks/subscribers.ts';
 import { createFindings, type Findings, type Violation } from './checks/violation.ts';
@@ -9,7 +9,8 @@ import type { History } from './history.ts';
 export interface Verdict {
   readonly checks: number;
   readonly violations: readonly Violation[];
-  readonly deliveries: Deliveries;
+  /** Messages that had to reach an agent. */
+  readonly messages: number;
 }
 
 const internalError = 500;
@@ -38,6 +39,6 @@ export function check(history: History): Verdict {
   checkConversations(findings, history);
   checkSettings(findings, history);
   checkSubscribers(findings, history);
-  const deliveries = checkRuns(findings, history);
-  return { checks: findings.checks(), violations: findings.violations, deliveries };
+  const messages = checkRuns(findings, history);
+  return { checks: findings.checks(), violations: findings.violations, messages };
 }

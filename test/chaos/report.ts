@@ -34,16 +34,15 @@ function describe({ kind, sentence, operations }: Violation, { faults }: History
   return [`  ${kind}: ${sentence.slice(0, textMax)}`, ...lines.map(({ text }) => `    ${text}`)];
 }
 
-export function describeRound(history: History, { checks, violations, deliveries }: Verdict): string[] {
+export function describeRound(history: History, { checks, violations, messages }: Verdict): string[] {
   const { database, operations, faults, exits, streams, arrivals, conversations } = history;
-  const { messages, doubled } = deliveries;
   return [
     `${database}: ${faults.length} faults, ${operations.length} operations, ${checks} checks, ${violations.length} violations`,
     `  faults: ${countBy(faults, ({ name }) => name)}`,
     `  operations: ${countBy(operations, ({ kind, outcome }) => `${kind} ${outcome}`)}`,
     `  process ends: ${countBy(exits, ({ cause }) => cause ?? 'unexpected')}`,
     `  ${conversations.length} conversations, ${conversations.reduce((sum, { events }) => sum + events.length, 0)} events, ${streams.length} streams with ${streams.reduce((sum, { connections }) => sum + connections, 0)} connections, ${arrivals.length} webhook requests`,
-    `  ${messages} messages had to reach an agent, ${doubled.length} reached it twice without being marked as repeated${doubled.length === 0 ? '' : `: ${doubled.slice(0, 5).join('; ')}`}`,
+    `  ${messages} messages had to reach an agent`,
     ...(violations.length === 0 ? [] : [`  violations: ${countBy(violations, ({ kind }) => kind)}`]),
     ...[...Map.groupBy(violations, ({ kind }) => kind).values()]
       .flatMap((group) => group.slice(0, Math.max(1, Math.floor(shownMax / 3))))

@@ -14,6 +14,10 @@ const lossesMax = 5;
 const losingFaults = /^(kill|pause|database|late|unreachable|read-only)/;
 const givenUpText = 'each time its worker was lost';
 
+function tokensIn(text: string): string[] {
+  return [...text.matchAll(tokenPattern)].map(([token]) => token);
+}
+
 function checkOverlaps(findings: Findings, { user, conversation, lines }: Workspace): void {
   const agents = [...Map.groupBy(lines, ({ agent }) => agent).values()].map((own) => ({
     agent: own[0]?.agent,
@@ -82,8 +86,7 @@ function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
     const event = JSON.parse(text);
     const state = event.extras?.agent_state;
     if (event.source === 'user' && event.action === 'message')
-      for (const [token] of String(event.args?.content).matchAll(tokenPattern))
-        tokens.push({ token, turnsBefore: turns });
+      for (const token of tokensIn(String(event.args?.content))) tokens.push({ token, turnsBefore: turns });
     if (state === 'running') running = true;
     if (state === 'awaiting_user_input' && running) {
       running = false;
@@ -96,40 +99,40 @@ function dueTokens({ status, stopCode, events }: FinalConversation): string[] {
     .map(({ token }) => token);
 }
 
-/** How often a token was given without a word that it had been given before. */
-function countPlain(prompts: readonly string[], token: string): number {
-  return prompts.filter((prompt) => {
-    if (prompt.includes('You were interrupted')) return false;
-    const said = prompt.replaceAll(/<history>[\s\S]*?<\/history>/g, '').replaceAll(/^>.*$/gm, '');
-    return said.includes(token);
-  }).length;
+/** The tokens that a prompt gives as new, without a word that they had been given before. */
+function newTokensIn(prompt: string): string[] {
+  if (prompt.includes('You were interrupted')) return [];
+  return tokensIn(prompt.replaceAll(/<history>[\s\S]*?<\/history>/g, '').replaceAll(/^>.*$/gm, ''));
 }
 
-export interface Deliveries {
-  readonly messages: number;
-  /** Given more than once without being marked as a repetition. */
-  readonly doubled: readonly string[];
-}
-
+/** Returns how many messages had to reach the agent. */
 function checkDelivery(
   findings: Findings,
   conversation: FinalConversation,
   lines: readonly AgentLine[],
   about: readonly Operation[],
-  doubled: string[],
 ): number {
   const prompts = lines.filter(({ kind }) => kind === 'prompt').map(({ text = '' }) => text);
-  const tokens = dueTokens(conversation);
-  for (const token of tokens) {
+  // Whole tokens: one may be the beginning of another.
+  const given = new Set(prompts.flatMap(tokensIn));
+  const givenAsNew = Map.groupBy(prompts.flatMap(newTokensIn), (token) => token);
+  const agent = `the agent of ${conversation.id} of ${conversation.user}`;
+  for (const [token, { length }] of givenAsNew)
     findings.expect(
-      prompts.some((prompt) => prompt.includes(token)),
-      'undelivered-message',
-      () => `the agent of ${conversation.id} of ${conversation.user} never got the message ${token}`,
+      length === 1,
+      'doubled-delivery',
+      () => `${agent} got the message ${token} ${length} times without a word that it was repeated`,
       about,
     );
-    if (countPlain(prompts, token) > 1) doubled.push(`${conversation.user} ${conversation.id} ${token}`);
-  }
-  return tokens.length;
+  const due = dueTokens(conversation);
+  for (const token of due)
+    findings.expect(
+      given.has(token),
+      'undelivered-message',
+      () => `${agent} never got the message ${token}`,
+      about,
+    );
+  return due.length;
 }
 
 export function isSettled({ status, runId, turnOpen, heard, events }: FinalConversation): boolean {
@@ -175,8 +178,8 @@ function operationsByConversation({ operations }: History): Map<string, Operatio
   });
 }
 
-export function checkRuns(findings: Findings, history: History): Deliveries {
-  const doubled: string[] = [];
+/** Returns how many messages had to reach an agent. */
+export function checkRuns(findings: Findings, history: History): number {
   let messages = 0;
   const withAgent = new Set(history.users.filter(({ hasAgent }) => hasAgent).map(({ name }) => name));
   const workspaces = new Map(history.workspaces.map((one) => [`${one.user} ${one.conversation}`, one]));
@@ -190,7 +193,7 @@ export function checkRuns(findings: Findings, history: History): Deliveries {
     if (!hasAgent) continue;
     checkMarks(findings, conversation, about);
     const lines = workspaces.get(`${conversation.user} ${conversation.id}`)?.lines ?? [];
-    messages += checkDelivery(findings, conversation, lines, about, doubled);
+    messages += checkDelivery(findings, conversation, lines, about);
   }
-  return { messages, doubled };
+  return messages;
 }
