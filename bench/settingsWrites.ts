@@ -1,4 +1,4 @@
-// Writes to the settings of one user, from one writer and from many at once, in one process and in two.
+// Measures how fast the settings of one user can be written: by one writer, by many at once, and through two processes.
 import type { DatabaseKind } from '../src/db/transaction.ts';
 import { createPlace, databaseKinds } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -9,7 +9,7 @@ import { startService } from './service.ts';
 import { median, percentile } from './statistics.ts';
 import { databaseNames } from './store.ts';
 
-/** Of the many, compared with one writer. */
+/** Many writers together must not be slower than one. */
 const ratioTarget = 1;
 const secretKey = '07'.repeat(32);
 
@@ -24,7 +24,7 @@ interface Load {
 const createLoads = (kind: DatabaseKind): readonly Load[] => [
   { name: '1 writer', writers: 1, processes: 1, rates: [], latencies: [] },
   { name: '24 writers', writers: 24, processes: 1, rates: [], latencies: [] },
-  // SQLite has one process.
+  // A SQLite database is used by one process only.
   ...(kind === 'sqlite'
     ? []
     : [{ name: '24 writers, two processes', writers: 24, processes: 2, rates: [], latencies: [] }]),

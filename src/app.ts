@@ -29,9 +29,9 @@ export interface App {
   readonly databaseKind: Database['kind'];
   /** What agents run in, in a sentence. */
   readonly sandbox: string;
-  /** Why local models do not work, and what to do about it; undefined where they do, or the operator decided. */
+  /** Why local models do not work and what to do about it; undefined if they work or the operator switched them off. */
   readonly privateAddressNote: string | undefined;
-  /** Finishes the answers in flight and answers what comes meanwhile, then closes everything. Later calls wait for the same end. */
+  /** Answers all open requests, then closes everything. Every call returns the same promise. */
   stop(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       stopping = true;
       services.events.close();
       const late = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
-      // Meanwhile new requests are answered, too, so that /ready can say that this process stops.
+      // New requests are still answered meanwhile, so that /ready can report that this process is stopping.
       await openAnswers.settled();
       closeOtherLoopback();
       // A kept-alive connection becomes idle when its answer is out.

@@ -173,7 +173,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
     models,
     runtime,
-    /** What the operator should know of private addresses; undefined: nothing. */
+    /** A warning about private addresses for the operator, if there is one. */
     findPrivateAddressNote: () => findPrivateAddressNote(privateAddresses),
     conversations,
     confirmations,

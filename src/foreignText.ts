@@ -1,8 +1,14 @@
-// Text of values that others sent: agents, models and MCP servers. Nothing here throws, whatever the value holds.
+// Converts untrusted values from agents, models and MCP servers to text. Nothing here throws, whatever the value is.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 const unshown = '[a value that cannot be shown]';
 
-/** The time that JSON takes to write can grow with the square of the depth. */
+/** Serializing can take time that grows with the square of the depth, so deeper values are not shown. */
 const levelsMax = 100;
 
 function isDeep(value: unknown, levels = 0): boolean {
@@ -10,7 +16,7 @@ function isDeep(value: unknown, levels = 0): boolean {
   return levels === levelsMax || Object.values(value).some((one) => isDeep(one, levels + 1));
 }
 
-/** Its JSON, or a word in its place where it is nested too deeply. */
+/** The value as JSON, or a placeholder if it is nested too deeply or cannot be serialized. */
 export function jsonOf(value: unknown): string {
   try {
     return isDeep(value) ? unshown : (JSON.stringify(value) ?? '');
@@ -19,16 +25,16 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** A string as it is, nothing for a value that is missing, and JSON for all else. `String()` would call into the value. */
+/** Returns strings unchanged and all else as JSON. It avoids `String()`, which would run the value's own methods. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value == null ? '' : jsonOf(value);
 }
 
-/** JSON writes a lone surrogate as an escape. Other escapes are matched only to be stepped over. */
+/** Matches every escape, so that an escaped backslash is not misread; the group matches lone surrogates only. */
 const escapes = /\\(?:(ud[89a-f][\da-f]{2})|.)/g;
 
-/** The same JSON with U+FFFD for each lone surrogate, in values and keys alike: many parsers refuse such text. */
+/** Replaces lone surrogates in values and keys by U+FFFD, because many parsers reject them. */
 export function wellFormedJson(json: string): string {
   if (!json.includes('\\ud')) return json;
   return json.replace(escapes, (found, lone?: string) => (lone === undefined ? found : '\ufffd'));

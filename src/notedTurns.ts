@@ -1,15 +1,14 @@
-// An extension of ACP, shared by the runtime and the built-in agent. An agent that writes each prompt to a journal says
-// so in its capabilities; then each prompt carries the number of its turn, and whoever resumes a session is told which
-// turn the journal noted last. So the service knows whether a prompt that was cut off has reached the agent.
+// An ACP extension that tells whether an interrupted prompt has reached the agent. Agents with a journal announce it in
+// their capabilities, get the turn number with each prompt, and return the last one they recorded on resume.
+import { isObject } from './foreignText.ts';
 
-/** In `_meta`: `true` in the capabilities, the number of a turn elsewhere, null where no turn was noted yet. */
+/**
+ * The field in `_meta`. It is `true` in capabilities; elsewhere it is a turn number, or null if no turn was recorded
+ * yet.
+ */
 export const turnMember = 'parley/turn';
 
 export type NotedTurn = number | null | undefined;
-
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
 export function notesTurns(capabilities: unknown): boolean {
   return (
@@ -17,7 +16,7 @@ export function notesTurns(capabilities: unknown): boolean {
   );
 }
 
-/** Undefined where the message says nothing of it. */
+/** The turn number in a message; undefined if it has none. */
 export function turnIn(message: unknown): NotedTurn {
   const meta = isObject(message) ? message['_meta'] : undefined;
   const turn = isObject(meta) ? meta[turnMember] : undefined;

@@ -12,7 +12,7 @@ export function builtFile(path: string): URL {
 }
 
 /**
- * What people type to run this program, for messages that name a command: as the script beside the sources was called,
- * since nothing of that name need be in the PATH.
+ * The command as the user typed it, for messages that suggest one. It may be a path, because `parley` need not be in
+ * the PATH.
  */
 export const commandName = /^[\w./@-]+$/.exec(process.env['PARLEY_COMMAND'] ?? '')?.[0] ?? 'parley';

@@ -5,8 +5,8 @@ export const kib = 1_024;
 export const mib = 1_024 * kib;
 
 /**
- * The bound of a string in bytes of UTF-8, as schemas carry it. `maxLength` would count characters, and callers would be
- * told of two units.
+ * The schema keyword for the maximum length of a string in UTF-8 bytes. `maxLength` counts characters, and error
+ * messages would then mix two units.
  */
 export const bytesMaxKeyword = 'x-bytes-max';
 

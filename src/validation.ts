@@ -99,7 +99,7 @@ function sentence(error: ValidationError): string {
 
 function toDetails(error: ValidationError): Detail[] {
   const path = readablePath(error.instancePath);
-  // Each unknown member, and each bad name, is named by an error of its own.
+  // Every unknown field and every invalid name is reported in an error of its own.
   if (error.keyword === 'additionalProperties' || error.keyword === 'propertyNames') return [];
   if (error.keyword === 'required') {
     const missing = (error.params as { requiredProperties: string[] }).requiredProperties;

@@ -1,5 +1,5 @@
-// Names of calls of our own: providers give the same one twice, and each has a form that others would refuse, should the
-// user change the model.
+// Names of calls of our own: providers give the same one twice, and each has a form that others would refuse, should
+// the user change the model.
 import { randomBytes } from 'node:crypto';
 import type { ModelMessage } from 'ai';
 import { textOf } from '../foreignText.ts';

@@ -21,20 +21,20 @@ import type { NotedTurn } from '../notedTurns.ts';
 import { mib } from '../schema.ts';
 
 type Entry =
-  /** The first line: a journal without it was not begun in full. */
+  /** The first line. A journal without it is incomplete. */
   | { readonly opened: true }
-  /** With the number of the turn that it begins, where it begins one. */
+  /** `turn` is the number of the turn that this message begins, if it begins one. */
   | { readonly message: ModelMessage; readonly turn?: number }
-  /** A call of a tool from here on may have done something. */
+  /** From here on, the tool call with this id may have had an effect. */
   | { readonly began: string }
   | { readonly result: ToolResultPart }
-  /** What was there gave way to these. */
+  /** These messages replace all earlier ones. */
   | { readonly replaced: readonly ModelMessage[]; readonly turn?: number };
 
 export interface Journal {
   /** As the model is to read them. */
   readonly messages: readonly ModelMessage[];
-  /** The last turn that was noted; null where nothing was, undefined where turns were not numbered. */
+  /** The last turn in the journal; null if it is empty, undefined if its turns have no numbers. */
   notedTurn(): NotedTurn;
   addMessage(message: ModelMessage, turn?: number): void;
   /** Before a call has any effect. */
@@ -67,7 +67,7 @@ function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessag
 
 const numbered = (turn: number | undefined) => (turn === undefined ? {} : { turn });
 
-/** A message without a number was noted by somebody who did not number turns. */
+/** A message without a number comes from a client that does not number turns. */
 function notedAfter(noted: NotedTurn, entry: Entry): NotedTurn {
   if ('message' in entry || 'replaced' in entry) return entry.turn ?? noted ?? undefined;
   return noted;

@@ -23,9 +23,9 @@ interface SessionOptions {
 
 export interface Session {
   readonly id: string;
-  /** One at a time. Rejects with what the user should know. `turn` is noted with what is said. */
+  /** Takes one prompt at a time. Rejects with a message for the user. `turn` is written to the journal. */
   prompt(blocks: readonly ContentBlock[], client: Client, turn?: number): Promise<StopReason>;
-  /** The last turn that its journal has; null where it has nothing yet, undefined where turns were not numbered. */
+  /** The last turn in its journal; null if that is empty, undefined if its turns have no numbers. */
   notedTurn(): NotedTurn;
   cancel(): void;
   /** Nothing that it started is alive then. */

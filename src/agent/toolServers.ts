@@ -115,7 +115,7 @@ function imageOf(parts: readonly ContentPart[]): ToolImage | undefined {
   return undefined;
 }
 
-/** Well-formed: providers refuse a request with half a character in it, and it would be in each one from then on. */
+/** Must be well-formed Unicode: providers reject lone surrogates, and the text is part of every later request. */
 function cut(text: string): string {
   if (text.length <= resultCharsMax) return text.toWellFormed();
   const start = text.slice(0, resultCharsMax).toWellFormed();

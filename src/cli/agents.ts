@@ -41,7 +41,7 @@ Exit codes of test: 0 all went well, 1 something did not, or it does not ask, 2 
             7 whether it asks could not be judged.
 ${outputHelp}`;
 
-/** One bad profile keeps nobody from the others, but people are told. */
+/** Reports invalid profiles and returns the others, so that one mistake does not disable all agents. */
 function profiles(): readonly Profile[] {
   const { profiles: good, faults } = loadGoodProfiles(readConfig(process.env).agentsFile);
   for (const fault of faults) process.stderr.write(`${plainLine(fault)} This agent is left out.\n`);

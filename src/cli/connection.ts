@@ -74,7 +74,9 @@ export function findKey({ isTrusted }: ServiceAddress, env: Environment = proces
 const hasProxy = (env: Environment) =>
   ['http_proxy', 'https_proxy'].some((name) => env[name] || env[name.toUpperCase()]);
 
-/** Past every proxy: a key for this machine does not leave it. Undefined where there is none, and the usual one will do. */
+/**
+ * Past every proxy: a key for this machine does not leave it. Undefined where there is none, and the usual one will do.
+ */
 export function fetchFor({ isLocal }: ServiceAddress, env: Environment = process.env): Fetch | undefined {
   if (!isLocal || !hasProxy(env)) return undefined;
   const direct = import('undici').then(({ Agent, fetch }) => ({ dispatcher: new Agent(), fetch }));

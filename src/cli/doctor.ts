@@ -44,7 +44,7 @@ async function ownSettings(
   }
 }
 
-/** Whether there is one user; a database that cannot be opened as it is has at most one. */
+/** Whether there is only one user. A database that cannot be opened yet has at most one. */
 async function isAlone(found: readonly Finding[]): Promise<boolean> {
   if (!found.some(({ check, state }) => check === 'database' && state === 'ok')) return true;
   return withDatabase((database) => database.run(hasOneUser, null));

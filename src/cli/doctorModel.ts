@@ -28,7 +28,7 @@ function connectFault({ hostname, port, protocol }: URL): Promise<string | undef
   });
 }
 
-/** Whether the service may connect to private addresses, where local models are. */
+/** Reports whether the service may connect to private addresses, which local models need. */
 export async function checkPrivateAddresses(
   config: Config,
   hasOneUser: () => Promise<boolean>,
@@ -48,14 +48,14 @@ export async function checkPrivateAddresses(
   return { finding: ok('addresses', which), access };
 }
 
-/** Why the service refuses to connect there; undefined where it does not. */
+/** The reason why the service refuses to connect to the URL, if it does. */
 async function refusal(url: URL, access: PrivateAccess): Promise<string | undefined> {
   try {
     await checkUrl(url, access);
     return undefined;
   } catch (error) {
     if (!(error instanceof OutgoingError)) throw error;
-    // A name that is not known is for the connection to tell.
+    // An unknown host name is reported by the connection attempt itself.
     return error.code === 'address_not_allowed' ? error.message : undefined;
   }
 }

@@ -31,14 +31,14 @@ function shownFile(file: string): string {
   return short.startsWith('..') ? file : `./${short}`;
 }
 
-/** How to write the owner's key in a shell: the key itself where it is shown, otherwise a command that reads its file. */
+/** The owner's API key for a shell: the key itself if it is shown, otherwise a command that reads its file. */
 function keyForShell(app: App, config: Config, shownKey: string | undefined): string {
   if (config.sessionApiKey !== undefined) return '$SESSION_API_KEY';
   const { usable = false, file = '' } = app.ownerKey ?? {};
   return shownKey ?? (usable ? `$(cat ${shownFile(file)})` : '$KEY');
 }
 
-/** What the banner says about the owner's key: on the first start, and where the key was lost. */
+/** The banner's lines about the owner's key, on the first start and after the key was lost. */
 function ownerKeyLines({ ownerKey }: App, config: Config, shownKey: string | undefined): string[] {
   if (ownerKey === undefined) return [];
   const file = shownFile(ownerKey.file);
@@ -52,7 +52,7 @@ function ownerKeyLines({ ownerKey }: App, config: Config, shownKey: string | und
   if (ownerKey.usable) return [];
   return [
     '',
-    `  KEY stands for your session key. "${commandFor(config)} keys create --scope all" makes a new one.`,
+    `  KEY stands for your API key. "${commandFor(config)} keys create --scope all" creates a new one.`,
     ...withDatabase(config),
   ];
 }
@@ -78,31 +78,31 @@ function apiOnly({ databaseKind }: App): string {
   return `It answers requests and runs nothing: conversations wait until ${who}.`;
 }
 
-/** A command as it works on the data of this service. A database URL can hold a password and is not repeated. */
+/** The command with this service's data folder. A database URL may contain a password, so it is not repeated. */
 function commandFor({ dataDir }: Config): string {
   const shown = shownFile(dataDir);
   return shown === './data' ? commandName : `PARLEY_DATA_DIR=${shown} ${commandName}`;
 }
 
-/** Said where a command is shown that reads the database itself. */
+/** A hint for commands that open the database directly. */
 function withDatabase({ databaseUrl }: Config): string[] {
   return databaseUrl === undefined
     ? []
     : ['  The commands need the same DATABASE_URL in their environment as this service.'];
 }
 
-/** On the first start: what the agent needs before it can work. */
+/** Tells on the first start how to configure a model, which the agent needs. */
 function modelHint(config: Config): string[] {
   const command = commandFor(config);
   return [
-    '  A model for its agent, whose key is read from a file:',
+    '  Choose a model for the agent; its API key is read from a file:',
     `    ${command} settings set llm_model anthropic/claude-sonnet-4-5`,
     `    ${command} settings set llm_api_key < key.txt`,
     ...withDatabase(config),
   ];
 }
 
-/** The start message. Only a terminal gets the new owner key: other outputs are often logs that are kept and shared. */
+/** The start message. Only a terminal gets the new owner key, because other outputs often end up in logs. */
 export function banner(app: App, config: Config, isTerminal: boolean): string {
   if (config.role === 'worker') return workerBanner(app);
   const address = config.publicUrl ?? app.url;

@@ -1,7 +1,7 @@
-// A value of others in a command that people copy: no shell may find more in it than one word.
+// Quotes untrusted values in commands that are printed for copying, so that a shell reads each as a single word.
 import { plainLine } from './plainText.ts';
 
-/** As it is where no character means anything to a shell, else in single quotes. */
+/** Returns the value unchanged if it has no special characters, otherwise in single quotes. */
 export function shellWord(value: string): string {
   const word = plainLine(value);
   return /^[\w@.:,+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,18 +1,18 @@
-// The last resort for errors that nobody caught: the run that they belong to ends, or else the service stops in order.
+// Handles uncaught errors: the run that caused one is ended; if no run did, the service shuts down.
 import type { Logger } from 'pino';
 import { currentRun } from '../runtime/currentRun.ts';
 
-/** A stop in order that takes longer is cut short: nobody knows what state the process is in. */
+/** A graceful stop may take this long. Then the process exits, because its state is unknown after the error. */
 const stopMsMax = 30_000;
 
 interface UncaughtOptions {
   readonly logger: Logger;
-  /** Stops the service in order, with an exit code that says that it failed. */
+  /** Stops the service gracefully with a failure exit code. */
   readonly stop: () => void;
   readonly exitCode: number;
 }
 
-/** Rejections that nobody handles arrive as uncaught exceptions, too: that is what Node does with them by default. */
+/** Also covers unhandled rejections, which Node raises as uncaught exceptions by default. */
 export function handleUncaught({ logger, stop, exitCode }: UncaughtOptions): void {
   function stopService(error: unknown, sentence: string): void {
     logger.fatal({ err: error }, sentence);
@@ -22,11 +22,11 @@ export function handleUncaught({ logger, stop, exitCode }: UncaughtOptions): voi
 
   process.on('uncaughtException', (error: unknown) => {
     const run = currentRun();
-    if (run === undefined) return stopService(error, 'nobody caught an error; stopping');
+    if (run === undefined) return stopService(error, 'uncaught error; stopping');
     const { conversationId } = run;
-    logger.error({ err: error, conversation: conversationId }, 'nobody caught an error of a run; ending it');
+    logger.error({ err: error, conversation: conversationId }, 'uncaught error in a run; ending the run');
     run
       .crash()
-      .catch((late: unknown) => stopService(late, 'a run could not be ended after its error; stopping'));
+      .catch((late: unknown) => stopService(late, 'could not end the run after its error; stopping'));
   });
 }

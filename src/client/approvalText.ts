@@ -1,4 +1,4 @@
-// What an agent told of a call that it asks approval for, beside that which its action shows: as lines for people.
+// Formats the details of an approval request that the action itself does not show, so that the user sees all of it.
 import type { ParleyEvent } from './types.ts';
 
 function indent(text: string): string {
@@ -16,7 +16,7 @@ function linesOf(name: string, value: unknown): string[] {
   return Object.entries(value).map(([member, inner]) => line(`${name}.${member}`, inner));
 }
 
-/** Empty where the action shows all. Everything in it must be shown to whoever is asked. */
+/** Returns lines that must be shown in full next to the action; empty if the action shows everything. */
 export function approvalText({ args }: Pick<ParleyEvent, 'args'>): string {
   const request: unknown = (args as Readonly<Record<string, unknown>> | undefined)?.['request'];
   if (typeof request !== 'object' || request === null) return '';

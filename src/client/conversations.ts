@@ -43,7 +43,7 @@ export function randomText(): string {
 }
 
 export function pathOf(id: string, rest = ''): string {
-  // URLs with these lead elsewhere. No id may be like this, so the service answers that there is none.
+  // These ids would change the path of the URL. No conversation has the id "%", so the service returns 404.
   const named = id === '' || id === '.' || id === '..' ? '%' : id;
   return `/api/conversations/${encodeURIComponent(named)}${rest}`;
 }

@@ -103,7 +103,7 @@ export function optionCalls(connection: Connection) {
 
 export function keyCalls(connection: Connection) {
   return {
-    /** Whose key the client sends, and what it may do. */
+    /** Returns the user, scopes and expiry of the API key that the client sends. */
     me: ({ signal }: CallOptions = {}): Promise<Me> => requestJson<Me>(connection, '/api/me', { signal }),
     list: ({ signal }: CallOptions = {}): Promise<KeyList> =>
       requestJson<KeyList>(connection, '/api/keys', { signal }),

@@ -1,4 +1,5 @@
-// Ids that clients choose, with characters that mean something to paths, URLs, SQL, shells or HTML: every route finds them.
+// Ids that clients choose, with characters that mean something to paths, URLs, SQL, shells or HTML: every route finds
+// them.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';

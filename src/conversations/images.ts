@@ -1,8 +1,8 @@
-// What the strings of `image_urls` are. The contract takes any string, so that sample values pass; only images reach the
-// agent, and the log names the rest to the user.
+// Classifies the strings in `image_urls`. The API accepts any string there; only images are sent to the agent, and a
+// notice in the log names the others.
 import { type NewEvent, notice } from '../events/shapes.ts';
 
-/** `text` is no URL at all; `refused` is one that no image comes from, such as javascript: or file:. */
+/** `text` is not a URL; `refused` has a scheme that cannot be an image, such as javascript: or file:. */
 type ImageKind = 'data' | 'link' | 'text' | 'refused';
 
 const namedMax = 5;
@@ -10,7 +10,7 @@ const namedCharsMax = 80;
 
 export function imageKind(value: string): ImageKind {
   if (/^data:image\/[a-z0-9.+-]+[;,]/i.test(value)) return 'data';
-  // The same parser as in browsers: it looks past spaces and line breaks, with which a scheme could be hidden.
+  // Parses as browsers do: they skip spaces and line breaks, which could hide a scheme.
   const url = URL.parse(value);
   if (url === null) return 'text';
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'refused';
@@ -23,7 +23,7 @@ function quote(value: string): string {
   return JSON.stringify(shown === value ? value : `${shown}…`);
 }
 
-/** Names those that the agent does not get; nothing where it gets all of them. */
+/** A notice that names the images the agent does not get; empty if it gets all of them. */
 export function unsentImages(imageUrls: readonly string[]): NewEvent[] {
   const unsent = imageUrls.filter((url) => imageKind(url) === 'text');
   if (unsent.length === 0) return [];

@@ -96,7 +96,7 @@ function toEvent(value: unknown, at: string): NewEvent {
   };
 }
 
-/** Whether the text stands for no events at all: forms that have nothing to replay send it so. */
+/** Whether the text contains no events. Forms without anything to replay send such a text. */
 export function isEmptyReplay(text: string): boolean {
   const trimmed = text.trim();
   return trimmed === '' || /^(?:\[\s*\]|\{\s*\})$/.test(trimmed);

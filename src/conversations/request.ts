@@ -54,7 +54,7 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   return request;
 }
 
-/** The events to start the log with, as they were sent; undefined where there are none. */
+/** The events that the log starts with, as they were sent; undefined if there are none. */
 export function replayOf({ replay_json }: CreateConversation): string | undefined {
   return replay_json == null || isEmptyReplay(replay_json) ? undefined : replay_json;
 }

@@ -42,7 +42,7 @@ function imageUrlFault(value: string): string | undefined {
 
 const idRule =
   'be 1 to 128 printable characters without spaces and without / \\ ? # %, and not . or .. alone';
-/** Every character can be seen, so that no two ids look the same, and none has a meaning in a path or URL. */
+/** Only visible characters, so that different ids look different, and none with a meaning in paths or URLs. */
 const conversationId = /^(?!\.{1,2}$)[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}/\\?#%]{1,128}$/u;
 
 export function isConversationId(value: string): boolean {
@@ -51,9 +51,9 @@ export function isConversationId(value: string): boolean {
 
 export const ConversationId = checked(
   text({
-    // Four bytes are the longest character.
+    // A character has at most four bytes in UTF-8.
     bytesMax: 4 * 128,
-    // Less than is checked, for not every validator knows classes of Unicode.
+    // The published pattern is looser than the check below, because many validators do not support Unicode classes.
     pattern: '^[^\\s/\\\\?#%]{1,128}$',
     patternText: idRule,
     description: `An id of your choice. Sending the same request twice with it creates one conversation. It must ${idRule}.`,

@@ -32,7 +32,7 @@ export interface NewConversation {
   readonly events: readonly EventText[];
   /** How many of them, the first ones, happened elsewhere before. */
   readonly replayed: number;
-  /** The id after its first message; 0 where it has none. */
+  /** The event id that follows the first message; 0 if there is no message. */
   readonly said: number;
   /** When, as text for those who read it. */
   readonly at: string;

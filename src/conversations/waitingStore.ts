@@ -1,12 +1,12 @@
-// How many conversations of a user wait for a worker.
+// Counts the conversations of a user that wait for a worker.
 import { sql } from 'kysely';
 import { one, type Queries, read, type Steps } from '../db/transaction.ts';
 
 interface Count {
   readonly userId: number;
-  /** No more are counted. */
+  /** The count stops here. */
   readonly max: number;
-  /** Only those that nobody has taken for so long. */
+  /** Counts only conversations that have waited at least this long. */
   readonly waitedMs?: number;
 }
 
@@ -16,7 +16,7 @@ export function* countWaitingSteps(q: Queries, { userId, max, waitedMs }: Count)
     .select('key')
     .where('user_id', '=', userId)
     .where('run_id', 'is', null)
-    // As the index has it.
+    // Written like the condition of the partial index, so that the index is used.
     .where(sql<boolean>`status <> 'STOPPED'`)
     .$if(waitedMs !== undefined, (query) =>
       query.where('updated_at', '<=', sql<number>`${q.now} - ${waitedMs}`),

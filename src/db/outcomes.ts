@@ -1,15 +1,15 @@
-// What both engines tell of a write that did not end well.
+// Errors that both database engines return for writes that failed or may have failed.
 import { AppError } from '../errors.ts';
 
-/** For a write that was not carried out because its deadline has passed. */
+/** The error for a write whose deadline passed before it was stored. */
 export function tooLate(cause?: unknown): AppError {
-  return new AppError('overloaded', 'This took too long, and nothing was stored; try again.', {
+  return new AppError('overloaded', 'The write took too long and was not stored; try again.', {
     retryAfterS: 1,
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
-/** Without Retry-After: whether the request may be sent again is for the caller to decide. */
+/** It has no Retry-After header, because only the caller knows whether repeating the request is safe. */
 export function outcomeUnknown(cause: unknown): AppError {
   return new AppError(
     'outcome_unknown',

@@ -1,4 +1,4 @@
-// PostgreSQL: each transaction on a pooled client, up to a deadline, and driven again where that is safe.
+// The PostgreSQL engine: runs each transaction on a pooled client with a deadline, and retries it when that is safe.
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
@@ -14,15 +14,17 @@ const poolMax = 10;
 /** Callers that may wait for a client; above it they are told to come back. */
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
-/** For a dead network: a connection that is idle for so long is probed. */
+/** A connection that was idle this long is probed, so that a dead network is noticed. */
 const keepAliveMs = 10_000;
 const statementTimeoutMs = 15_000;
 /** A process that sleeps in the middle of a transaction must not hold its locks against all others. */
 const idleInTransactionMs = 3_000;
-/** Longer than such a process can hold a lock. */
+/** Longer than `idleInTransactionMs`, so that a sleeping process loses its lock before others give up. */
 const lockTimeoutMs = 5_000;
 const writeMs = 10_000;
-/** A little more than a statement gets, so that the server's own answer comes first; this one is for a dead network. */
+/**
+ * Longer than `statementTimeoutMs`: the server normally reports a timeout first, and this one covers a dead network.
+ */
 const readMs = 20_000;
 const notifyMs = 5_000;
 const attemptsMax = 5;
@@ -40,14 +42,14 @@ export interface PostgresOptions {
 
 const keptFaults: ReadonlySet<Fault> = new Set<Fault>(['conflict', 'locked', 'late', 'other']);
 
-/** How often a transaction that certainly did not happen is tried. */
+/** The number of attempts for a transaction that was certainly not committed. */
 const attemptsOf: Partial<Record<Fault, number>> = {
   conflict: attemptsMax,
   lost: attemptsMax,
   readOnly: readOnlyAttemptsMax,
 };
 
-/** What the pool says where all clients are in use for too long. */
+/** The pool's error message if no client became free in time. */
 const poolTimeoutText = 'timeout exceeded when trying to connect';
 
 function tooManyWait(): AppError {
@@ -77,7 +79,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   const queries = createPostgresQueries();
   await migratePostgres(() => new GuardedClient(connection), queries);
   const clients = new Set<GuardedClient>();
-  /** Moves when connections turn out to lead to a database that is no longer the primary one. */
+  /** Increases when connections turn out to lead to a former primary, so that they are replaced. */
   let generation = 0;
 
   class PooledClient extends GuardedClient {

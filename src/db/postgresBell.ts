@@ -18,7 +18,7 @@ interface PostgresBell {
 }
 
 interface BellOptions {
-  /** Makes a client that has not connected yet. */
+  /** Creates a client without connecting it. */
   readonly createClient: () => GuardedClient;
   /** Runs a query on the pool. */
   readonly query: (text: string, values: unknown[]) => Promise<unknown>;

@@ -1,14 +1,14 @@
-// A PostgreSQL client that cannot end the process, and that can always be closed.
+// A PostgreSQL client whose errors never crash the process, and which can be closed even if the network is dead.
 import { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
 const endTimeoutMs = 5_000;
 
-/** What `ended` comes to; where that takes too long, the sockets of these clients are destroyed. */
+/** Waits for `ended`, but not longer than `endTimeoutMs`, then destroys the sockets of the clients. */
 export async function endWithin(ended: Promise<unknown>, clients: Iterable<GuardedClient>): Promise<void> {
   const timer = new AbortController();
-  // A peer on a dead network never says goodbye.
+  // A server behind a dead network never closes the connection.
   const late = pause(endTimeoutMs, undefined, { signal: timer.signal }).catch(() => {});
   await Promise.race([ended, late]);
   timer.abort();
@@ -16,9 +16,8 @@ export async function endWithin(ended: Promise<unknown>, clients: Iterable<Guard
 }
 
 /**
- * A connection that breaks rejects its query, if it has one, and is no reason to end the process. The listener is there
- * from the start: the pool's own is missing while a client changes hands, and an error can arrive in the same packet as
- * the greeting.
+ * Ignores connection errors: a pending query is rejected anyway, and an unheard `error` event would end the process.
+ * The pool's own listener is not enough, because it is missing while a client is handed over.
  */
 export class GuardedClient extends pg.Client {
   readonly socket: Socket;

@@ -1,9 +1,9 @@
-// What a failure on PostgreSQL means: whether anything can have been stored, and what callers are told.
+// Classifies PostgreSQL errors: whether anything may have been stored, and which error callers get.
 import pg from 'pg';
 import { AppError } from '../errors.ts';
 import { outcomeUnknown, tooLate } from './outcomes.ts';
 
-/** The answer to a COMMIT was lost: it may have been carried out, now or in a moment. */
+/** The answer to a COMMIT was lost, so the transaction may have been committed. */
 export class CommitUnknown extends Error {
   constructor(cause: unknown) {
     super('the answer to COMMIT was lost', { cause });
@@ -11,7 +11,7 @@ export class CommitUnknown extends Error {
   }
 }
 
-/** No client could be had. Nothing was sent. */
+/** No connection was available. Nothing was sent. */
 export class ConnectFailed extends Error {
   constructor(cause: unknown) {
     super('no connection', { cause });
@@ -36,16 +36,16 @@ export class DeadlinePassed extends Error {
 }
 
 export type Fault =
-  /** Another transaction was faster, and this one may be run again. */
+  /** Another transaction won; this one can be retried. */
   | 'conflict'
   | 'locked'
   | 'late'
-  /** The connection broke; another one may work. */
+  /** The connection broke; a new one may work. */
   | 'lost'
   | 'readOnly'
   | 'unavailable'
   | 'unknown'
-  /** Not the database's: a mistake of ours, or an error that is meant for callers. */
+  /** Not a database fault: a bug, or an error meant for the caller. */
   | 'other';
 
 const conflictCodes: ReadonlySet<string> = new Set(['40001', '40P01']);
@@ -53,8 +53,8 @@ const lockTimeoutCode = '55P03';
 const readOnlyCode = '25006';
 const lostCodes = /^(08|25P03$|57P01$|57P02$|57P05$|ECONNRESET$|EPIPE$)/;
 const lostText = /connection terminated|not queryable/i;
-// Refused connections, shutdown, too many connections, out of disk: see the manual's appendix of error codes; then what
-// the operating system and the client itself say.
+// Refused or too many connections, a shutdown or a full disk (see "PostgreSQL Error Codes" in its manual), and errors
+// of the operating system.
 const unavailableCodes = /^(57P|57014$|53|E(?!RR_)[A-Z_]+$)/;
 const unavailableText = /timeout|connection error/i;
 
@@ -78,12 +78,12 @@ export function faultOf(error: unknown): Fault {
   return 'other';
 }
 
-/** Whether PostgreSQL itself has answered so, most likely on a connection that goes on. */
+/** Whether the error is an answer of PostgreSQL itself, in which case the connection usually still works. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && codeOf(error) !== '' && faultOf(error) !== 'lost';
 }
 
-/** What callers are told. */
+/** Translates a fault into the error that callers get. */
 export function describeFault(error: unknown): unknown {
   switch (faultOf(error)) {
     case 'other':
@@ -94,7 +94,7 @@ export function describeFault(error: unknown): unknown {
       return tooLate(error);
     case 'conflict':
     case 'locked':
-      return new AppError('overloaded', 'Too many requests change the same thing; try again.', {
+      return new AppError('overloaded', 'Too many requests change the same data; try again.', {
         retryAfterS: 1,
         cause: error,
       });

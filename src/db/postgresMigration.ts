@@ -1,4 +1,4 @@
-// Migrates PostgreSQL when a process starts.
+// Brings the PostgreSQL schema up to date when a process starts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { RefusalError } from '../errors.ts';
 import { migrate, newerDatabaseMessage } from './migrate.ts';
@@ -7,12 +7,12 @@ import { codeOf, faultOf } from './postgresFaults.ts';
 import { drive } from './postgresTransaction.ts';
 import type { Queries } from './transaction.ts';
 
-/** For a database that is just starting, or changes its primary. */
+/** Retries cover a database that is starting or failing over. */
 const attemptsMax = 20;
 const againMs = 500;
 const startingUp = '57P03';
 
-/** On a connection of its own: one of the pool gives up after a while, and a migration may take longer. */
+/** Uses its own connection, because pooled ones have statement timeouts that a migration may exceed. */
 async function migrateOnce(client: GuardedClient, queries: Queries): Promise<string[]> {
   try {
     await client.connect();
@@ -21,7 +21,7 @@ async function migrateOnce(client: GuardedClient, queries: Queries): Promise<str
     await client.query('commit');
     return unknown;
   } finally {
-    // What is not committed ends with the connection.
+    // Closing the connection rolls back an uncommitted migration.
     await endWithin(client.end(), [client]);
   }
 }
@@ -38,7 +38,7 @@ async function migratePatiently(createClient: () => GuardedClient, queries: Quer
   }
 }
 
-/** Refuses where a newer version wrote the database, or where it cannot be used. */
+/** Throws a RefusalError if a newer version has written the database or if it cannot be used. */
 export async function migratePostgres(createClient: () => GuardedClient, queries: Queries): Promise<void> {
   const unknown = await migratePatiently(createClient, queries).catch((error) => {
     const { message, code } = error as { message?: string; code?: string };

@@ -1,16 +1,16 @@
-// Drives one transaction on one PostgreSQL connection, up to a deadline. It keeps apart what certainly did not happen
-// from what may have happened.
+// Runs one transaction on one PostgreSQL connection until a deadline. Its errors tell whether the transaction certainly
+// did not happen or may have happened.
 import type pg from 'pg';
 import { AnswerLate, CommitUnknown, codeOf, DeadlinePassed, faultOf, isRefusal } from './postgresFaults.ts';
 import type { Steps } from './transaction.ts';
 
-/** How long the answer to a COMMIT is waited for beyond the deadline. */
+/** How long to wait for the answer to a COMMIT after the deadline. */
 const commitGraceMs = 3_000;
 
-/** In which a transaction is driven. Times are those of `performance.now()`. */
+/** One attempt to run a transaction. Times are in terms of `performance.now()`. */
 export interface Attempt {
   readonly deadline: number;
-  /** From here on the outcome is unknown until it is answered. */
+  /** COMMIT was sent, so the outcome is unknown until the answer arrives. */
   committing: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function drive<Out>(client: pg.ClientBase, steps: Steps<Out>): Prom
 const divisionByZero = '22012';
 const dbNow = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
-/** Begins, and returns the deadline on the clock of the database. It is never later than ours. */
+/** Begins the transaction and returns the deadline in the database's time, never later than ours. */
 async function begin(client: pg.ClientBase, { deadline }: Attempt): Promise<number> {
   const results = (await client.query(`begin; select ${dbNow} as now`)) as unknown as pg.QueryResult[];
   return Number(results[1]?.rows[0]?.now) + Math.floor(deadline - performance.now());
@@ -46,7 +46,7 @@ async function commit(client: pg.ClientBase, attempt: Attempt, databaseDeadline:
     results = (await client.query(`select 1 / (${inTime})::int; commit`)) as unknown as pg.QueryResult[];
   } catch (error) {
     if (!isRefusal(error)) throw new CommitUnknown(error);
-    // A connection that still answers proves that the refusal was the answer.
+    // If the connection still works, the error really was the answer to the COMMIT.
     await client.query('rollback').catch((lost) => {
       throw new CommitUnknown(lost);
     });
@@ -54,7 +54,7 @@ async function commit(client: pg.ClientBase, attempt: Attempt, databaseDeadline:
     throw codeOf(error) === divisionByZero ? new DeadlinePassed() : error;
   }
   attempt.committing = false;
-  // PostgreSQL answers so where the transaction has failed before.
+  // PostgreSQL answers ROLLBACK to a COMMIT if the transaction had failed before.
   if (results.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was rolled back');
 }
 
@@ -68,7 +68,7 @@ export async function driveWrite<Out>(
   try {
     out = await drive(client, steps);
   } catch (error) {
-    // A connection that is lost is not asked: it would not answer, and its transaction ends with it.
+    // A lost connection cannot roll back; its transaction ends with it.
     if (isRefusal(error) || faultOf(error) === 'other') await client.query('rollback');
     throw error;
   }
@@ -76,7 +76,7 @@ export async function driveWrite<Out>(
   return out;
 }
 
-/** What `work` comes to, or a failure at the deadline. The connection must not be used again then. */
+/** Returns the result of `work`, or rejects at the deadline. The connection must not be reused after that. */
 export async function beforeDeadline<Out>(attempt: Attempt, work: Promise<Out>): Promise<Out> {
   const late = Promise.withResolvers<never>();
   const arm = (ms: number, onTime: () => void) => setTimeout(onTime, Math.max(0, ms));

@@ -106,7 +106,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     });
     started.reject(error);
     if (!running) return;
-    // The thread may have committed those that it had.
+    // The thread may have committed the calls that it was given.
     for (const caller of inFlight.flat()) caller.reject(outcomeUnknown(error));
     for (const caller of callers) caller.reject(dead);
     inFlight.length = 0;

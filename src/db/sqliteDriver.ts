@@ -4,7 +4,7 @@ import type { Steps } from './transaction.ts';
 
 const statementsMax = 512;
 
-/** A clock that nobody sets, the same in every thread. */
+/** A monotonic clock that all threads share. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
 }

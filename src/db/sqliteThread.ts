@@ -18,14 +18,14 @@ export interface ThreadInput {
 export interface Call {
   readonly name: string;
   readonly input: unknown;
-  /** Not carried out after this time of `monotonicMs`. */
+  /** The call is skipped if it starts later than this, in terms of `monotonicMs`. */
   readonly dueAt?: number;
 }
 
 export interface Failure {
   readonly message: string;
   readonly errcode: number | undefined;
-  /** It was not carried out because it came to its turn too late. */
+  /** The call was skipped because its deadline had passed. */
   readonly isLate: boolean;
 }
 

@@ -56,23 +56,23 @@ export interface Tables {
     claimed_at: number | null;
     /** Last progress of the run. */
     active_at: number | null;
-    /** The id of the agent that works on it, from its first session on. */
+    /** The id of its agent, set when the first session is opened. */
     agent: string | null;
     /** The agent's own name for the session, by which it can be resumed. */
     agent_session: string | null;
-    /** JSON: kinds of tools that the user has always allowed. */
+    /** A JSON list of the tool kinds that the user has always allowed. */
     always_allowed: string | null;
     /** The machine that has the workspace. */
     workspace_node: string | null;
     /** Events of the user below this one were given to the agent. */
     heard: Generated<number>;
-    /** The id after the newest message of the user: one waits for the agent where this is above `heard`. */
+    /** The event id after the newest user message. If it is above `heard`, that message is unanswered. */
     said: Generated<number>;
     /** 1: the agent works on what it was given. */
     turn_open: Generated<number>;
-    /** The first event of the last turn whose end was not recorded: its messages are those from here below `heard`. */
+    /** The first event of the unfinished turn; the turn's messages are between it and `heard`. */
     turn_from: number | null;
-    /** The next event when the agent's session was opened; null once a turn of it has ended. */
+    /** The `next_event` when the agent's session was opened; null once the session has completed a turn. */
     session_from: number | null;
     /** The event that asks the user, while it waits for the answer. */
     question: number | null;
@@ -80,7 +80,7 @@ export interface Tables {
     steps: Generated<number>;
     /** Runs that took it since one got on. */
     claims: Generated<number>;
-    /** Of these, how many ended with an error that nobody caught. */
+    /** How many of these runs ended with an uncaught error. */
     crashes: Generated<number>;
     model_requests: Generated<number>;
     input_tokens: Generated<number>;

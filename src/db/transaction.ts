@@ -24,8 +24,8 @@ export interface Transaction<In, Out> {
   readonly name: string;
   readonly access: 'read' | 'write';
   /**
-   * Running it again with the same input, after it was committed, changes nothing more and returns what still holds. It
-   * is run again where the answer to a COMMIT was lost.
+   * Running it twice with the same input has the effect and result of running it once. It is retried if the answer to a
+   * COMMIT was lost.
    */
   readonly repeatable: boolean;
   readonly steps: (q: Queries, input: In) => Steps<Out>;
@@ -35,15 +35,15 @@ export interface Transaction<In, Out> {
 export type AnyTransaction = Transaction<any, any>;
 
 export interface RunOptions {
-  /** A write that is not committed by then, in terms of `performance.now()`, is not carried out at all. */
+  /** In terms of `performance.now()`. A write that cannot be committed by then has no effect. */
   readonly deadline?: number;
 }
 
 export interface Database {
   readonly kind: DatabaseKind;
   /**
-   * Runs to the end and, for a write, to the disk: the promise settles only after the commit. A write that fails has not
-   * happened, unless the failure is `outcome_unknown`.
+   * The promise of a write settles once it is committed to disk. A write that fails was not stored, unless the error is
+   * `outcome_unknown`.
    */
   run<In, Out>(transaction: Transaction<In, Out>, input: In, options?: RunOptions): Promise<Out>;
   /** Calls back whenever another process may have changed the data: at most a second late. */
@@ -59,7 +59,7 @@ export function write<In, Out>(name: string, steps: Transaction<In, Out>['steps'
   return { name, access: 'write', repeatable: false, steps };
 }
 
-/** A write that finds out by itself whether it was committed before: see `repeatable`. */
+/** A write that is safe to run again: see `repeatable`. */
 export function repeatableWrite<In, Out>(
   name: string,
   steps: Transaction<In, Out>['steps'],

@@ -1,15 +1,15 @@
-// Whether the database stores what it is given: known from the latest write, or from one that is made to find out.
+// Tells whether the database accepts writes, judged by the latest write or, if that is too old, by a trial write.
 import { AppError } from '../errors.ts';
 import { type Database, repeatableWrite, rows } from './transaction.ts';
 
-/** A write that succeeded vouches for the database this long. */
+/** After a successful write, the database counts as writable this long. */
 const trustedMs = 5_000;
-/** A failure stands for all writes this long. */
+/** After a failed write, no new trial is made this long. */
 const retryMs = 1_000;
-/** More than the free room of any page, so that a file that cannot grow shows. */
+/** Larger than a database page, so that the trial fails if the file cannot grow. */
 const trialBytes = 65_536;
 
-/** Stores so many bytes in place of those that the last one stored. */
+/** Stores this many bytes and replaces those of the previous trial. */
 export const tryWrite = repeatableWrite('db.tryWrite', function* (q, bytes: number) {
   const value = { value: 'x'.repeat(bytes) };
   yield* rows(
@@ -22,11 +22,11 @@ export const tryWrite = repeatableWrite('db.tryWrite', function* (q, bytes: numb
 
 export interface WatchedDatabase {
   readonly database: Database;
-  /** Throws the error that writers get where nothing can be stored. Writes at most once a second. */
+  /** Throws the error that writers would get if nothing can be stored. Makes at most one trial write a second. */
   checkWritable(): Promise<void>;
 }
 
-/** Returns the database with its writes watched. */
+/** Wraps the database to observe the outcome of its writes. */
 export function watchWrites(
   database: Database,
   now: () => number = () => performance.now(),
@@ -34,20 +34,20 @@ export function watchWrites(
   let latest: { readonly at: number; readonly error: AppError | undefined } | undefined;
   let trial: Promise<void> | undefined;
 
-  /** After a failure only a trial shows that all is well: on a full disk small writes still find room in the file. */
+  /** After a failure only a trial write counts: on a full disk, small writes may still fit into the file. */
   function succeeded(): void {
     const error = latest?.error;
     latest = error === undefined ? { at: now(), error } : { at: Number.NEGATIVE_INFINITY, error };
   }
 
-  /** Other failures, such as too many writers, say nothing about the database. */
+  /** Other errors, such as too many writers, do not mean that the database is broken. */
   function failed(error: unknown): void {
     if (error instanceof AppError && error.code === 'database_unavailable') latest = { at: now(), error };
   }
 
   const run: Database['run'] = (transaction, input, options) => {
     const done = database.run(transaction, input, options);
-    // A database that cannot be read will not store either; one that can be read says nothing about writes.
+    // A failed read also means that writes fail; a successful read says nothing about writes.
     done.then(transaction.access === 'write' ? succeeded : undefined, failed);
     return done;
   };

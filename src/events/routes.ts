@@ -23,7 +23,7 @@ const streamAnswer = {
 };
 const streamErrors: readonly ErrorCode[] = ['overloaded'];
 
-/** An object as it is sent in a frame. */
+/** Formats one server-sent event. */
 function frame(id: string, data: unknown): string {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 }
@@ -33,7 +33,7 @@ function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>):
   return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
 }
 
-/** Sends the head, so that the log can be written after it. False where only the head was asked for: it is out then. */
+/** Sends the response headers. Returns false for a HEAD request, which is answered with them. */
 function beginStream(reply: FastifyReply, { reset, cursor }: Stream): boolean {
   reply.hijack();
   reply.raw.writeHead(200, {

@@ -53,15 +53,15 @@ export const loading = agentStateChanged('loading');
 const loadingText = JSON.stringify(loading);
 
 /**
- * The text of an event, as stored but for its number; without a time of its own it gets `timestamp`. Every event is
- * written here, so this is where its text becomes well-formed Unicode.
+ * Serializes an event without its id and adds `timestamp` if it has none. Every event passes through here, so this is
+ * where lone surrogates are replaced.
  */
 export function eventText(event: NewEvent, timestamp: string): string {
   const text = event === loading ? loadingText : wellFormedJson(JSON.stringify(event));
   return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }
 
-/** Something that a reader of the log should know, and that is no fault; `noticeId` is for programs. */
+/** Information for readers of the log that is not an error. Programs recognize it by `noticeId`. */
 export function notice(sentence: string, noticeId?: string): NewEvent {
   const extras = noticeId === undefined ? {} : { notice_id: noticeId };
   return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras };
@@ -69,7 +69,7 @@ export function notice(sentence: string, noticeId?: string): NewEvent {
 
 const interruptedId = 'INTERRUPTED';
 
-/** The run ended in the middle of a turn that another run will continue. */
+/** Recorded if a run ends in the middle of a turn; the next run continues the turn. */
 export const interrupted = notice(
   'The agent was interrupted: the process that ran it ended before the turn did. Actions that were in progress may or may not have been completed.',
   interruptedId,
@@ -85,7 +85,7 @@ export function isInterrupted(event: Readonly<Record<string, unknown>>): boolean
   return event['observation'] === 'notice' && extraOf(event, 'notice_id') === interruptedId;
 }
 
-/** Undefined where the event is no change of the agent's state. */
+/** The agent state that the event sets; undefined for other events. */
 export function agentStateName(event: Readonly<Record<string, unknown>>): unknown {
   return event['observation'] === 'agent_state_changed' ? extraOf(event, 'agent_state') : undefined;
 }

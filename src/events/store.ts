@@ -113,7 +113,9 @@ export const findEnds = read('events.findEnds', function* (q, conversations: rea
   );
 });
 
-/** Finds by their lengths alone how many fit, so that no large event is read in vain, and none beyond them is looked at. */
+/**
+ * Finds by their lengths alone how many fit, so that no large event is read in vain, and none beyond them is looked at.
+ */
 function selectPiece(order: 'asc' | 'desc') {
   return prepared((q: Queries, piece: Piece) => {
     const from = placeOf(piece.conversation, piece.from);
@@ -149,13 +151,13 @@ function selectPiece(order: 'asc' | 'desc') {
 const selectOldest = selectPiece('asc');
 const selectNewest = selectPiece('desc');
 
-/** The same within another transaction. */
+/** Reads a part of a log within another transaction; see `readEvents`. */
 export function* pieceOfLog(q: Queries, piece: Piece): Steps<StoredEvent[]> {
   const bounded = { ...piece, from: boundId(piece.from), below: boundId(piece.below) };
   return yield* rows((piece.newestFirst ? selectNewest : selectOldest)(q, bounded));
 }
 
-/** A piece of a log, at most so many events and bytes; always one where there is one. */
+/** Reads a part of a log, limited in events and bytes. It returns at least one event if there is one. */
 export const readEvents = read('events.read', pieceOfLog);
 
 export const eventTransactions = [findLog, findEnds, readEvents];

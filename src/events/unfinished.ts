@@ -1,17 +1,16 @@
-// The observation of an action whose end nobody saw, from the action as it is stored.
+// Builds the observation for an action whose run ended before the result was recorded.
+import { isObject } from '../foreignText.ts';
 import type { NewEvent } from './shapes.ts';
 
-/** What an observation says of a call that gave nothing before it was cut off. */
-export const unfinishedContent = 'It did not come to an end.';
+/** The content of an observation if the call was cut off before it had any output. */
+export const unfinishedContent = 'It did not finish.';
 
-/** Where nobody knows the exit code of a command. */
+/** Stands for the exit code of a command if it is unknown. */
 export const unknownExitCode = -1;
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
-
-/** Told by the action alone. */
+/** Fields that an action has and its observation does not repeat. */
 const ofAction: ReadonlySet<string> = new Set(['thought', 'diff', 'confirmation_state', 'security_risk']);
 
 export function unfinishedObservation({ action, args, tool_call_id: call }: Members): NewEvent {

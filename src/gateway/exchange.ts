@@ -45,7 +45,7 @@ import type { GatewayTimes } from './times.ts';
 import { createUsageReader, guessTokens } from './usageReader.ts';
 
 const requestBytesMax = 32 * mib;
-/** As objects they take many times the memory of their text. */
+/** Limits the number of values, because parsed objects take many times the memory of their text. */
 const requestValuesMax = 200_000;
 
 /** So often the cost of an answer is looked at while it comes. */
@@ -166,7 +166,9 @@ export function createExchange(parts: ExchangeParts): Exchange {
     throw new Refusal(denials[admitted], { untold: admitted !== 'budget_held' });
   }
 
-  /** The head of the answer. One that has the whole request may bill it, whether somebody waits for its answer or not. */
+  /**
+   * The head of the answer. One that has the whole request may bill it, whether somebody waits for its answer or not.
+   */
   async function send(message: ModelRequest, onLeft: (address: string) => void): Promise<IncomingMessage> {
     const { signal } = message;
     let unanswered: string | undefined;

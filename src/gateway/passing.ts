@@ -92,7 +92,7 @@ export function pass(passing: Passing): Promise<Passed> {
       try {
         take(piece);
       } catch {
-        // Nobody above could catch it, and it concerns this answer alone.
+        // An error thrown here would be uncaught, and it only concerns this response.
         cut('broken');
       }
     });

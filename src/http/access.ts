@@ -8,7 +8,7 @@ export type Access =
   | { readonly public: true }
   | {
       readonly public: false;
-      /** Undefined: any valid key will do. */
+      /** Undefined if any valid key is enough. */
       readonly scope: Scope | undefined;
       /** A bearer token is enough; otherwise only X-Session-API-Key is looked at. */
       readonly bearer: boolean;
@@ -25,7 +25,7 @@ export function needs(
   return { public: false, scope, bearer, limitedByHandler };
 }
 
-/** Open to every session key, whatever its scopes. */
+/** Any valid session key is enough, whatever its scopes. */
 export const needsKey: Access = { public: false, scope: undefined, bearer: false, limitedByHandler: false };
 
 declare module 'fastify' {

@@ -1,13 +1,13 @@
-// Credentials that are refused: limited per client address and logged, without the credential. Valid credentials are
-// never counted, so nobody is locked out by the failures of others behind the same address.
+// Limits and logs failed authentication per client address, without logging the credential. Valid credentials are never
+// counted, so one client cannot lock out others behind the same address.
 import { isIPv6 } from 'node:net';
 import { AppError } from '../errors.ts';
 import { createRateLimiter } from './rates.ts';
 
 const minuteMs = 60_000;
-/** Failed attempts of one address in a minute; more are answered with 429 and their connection is closed. */
+/** More failures from one address get 429, and their connection is closed. */
 export const failuresPerMinuteMax = 30;
-/** Log lines about failures in a minute, of all addresses together. */
+/** Limits the log lines about failures from all addresses together. */
 const logLinesPerMinuteMax = 300;
 
 interface Attempt {
@@ -20,7 +20,7 @@ interface FailureLog {
   warn(what: object, message: string): void;
 }
 
-/** The network that one client can choose its address from: a /64 in IPv6. */
+/** The key to count an address under: in IPv6 its /64 network, because a client can use every address of that. */
 export function networkOf(address: string): string {
   const [plain = ''] = address.split('%');
   if (!isIPv6(plain) || plain.includes('.')) return plain.replace(/^::ffff:/i, '');
@@ -45,13 +45,13 @@ export function createAuthFailures(log: FailureLog, now?: () => number) {
   const lines = createRateLimiter({ count: logLinesPerMinuteMax, perMs: minuteMs, limit: '' }, now);
   const excessLines = createRateLimiter({ count: 1, perMs: minuteMs, limit: '' }, now);
 
-  /** Whether to write a line: one for each failure that counts, and one a minute for a network over its limit. */
+  /** Logs every failure below the limit, and one line a minute for a network above it. */
   function shouldLog(network: string, isOver: boolean): boolean {
     if (isOver && excessLines.take(network) !== undefined) return false;
     return lines.take('') === undefined;
   }
 
-  /** Counts a refused credential. Returns the error to answer with where the address is over its limit. */
+  /** Counts a rejected credential. Returns the error to send if the address is over its limit. */
   function record({ address, route, requestId }: Attempt): AppError | undefined {
     const network = networkOf(address);
     const over = attempts.take(network);

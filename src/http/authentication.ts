@@ -32,7 +32,7 @@ const unauthorized = {
   ),
 };
 
-/** Whether a request tries to authenticate at all. */
+/** Whether a request carries any credential. */
 export function carriesCredential(headers: IncomingHttpHeaders): boolean {
   return headers['x-session-api-key'] !== undefined || headers.authorization !== undefined;
 }

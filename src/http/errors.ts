@@ -131,8 +131,8 @@ export function renderError(thrown: unknown, requestId: string, log: ErrorLog) {
 
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers, text } = renderError(thrown, request.id, request.log);
-  // Fastify closes the connection of a body that it refuses. A client that still sends would see it break and never
-  // read the answer; Node reads the rest instead, as long as a request may take to arrive.
+  // Fastify closes the connection when it rejects a body, and a client that is still sending would never read the
+  // answer. Without this header, Node reads the rest of the body first.
   reply.removeHeader('connection');
   reply.code(status).headers(headers).header('content-type', jsonType).send(text);
 }

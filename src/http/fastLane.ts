@@ -1,6 +1,5 @@
-// The shortest way for a request that is made very often and whose answer is ready: it skips the framework. Whatever
-// is not plain (another origin, a condition, an unknown key, a caller over its rate) takes the usual way, where all
-// rules are.
+// Answers one very frequent request without Fastify if the response is cached. Anything special (another origin, a
+// conditional request, an unknown key, an exceeded rate limit) goes to Fastify, where all rules are applied.
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Principal } from '../keys/principal.ts';
@@ -11,18 +10,18 @@ import type { Guard } from './guard.ts';
 import type { RateLimiter } from './rates.ts';
 import { boundUnread } from './stall.ts';
 
-/** A ready answer; the same object as long as it stays the same. */
+/** A cached response. The object stays the same as long as its content does. */
 export interface ReadyAnswer {
   readonly text: string;
   readonly etag: string;
 }
 
-/** GET of one URL that takes session keys and bearer tokens. */
+/** A GET route that accepts session keys and bearer tokens. */
 export interface FastRoute {
   readonly url: string;
   readonly scope: Scope;
   readonly headers: Readonly<Record<string, string>>;
-  /** The answer, where it can be given at once. */
+  /** Returns the response if it is cached. */
   readonly find: (principal: Principal) => ReadyAnswer | undefined;
 }
 
@@ -37,22 +36,22 @@ interface FastLaneOptions {
 
 const notPlain = ['origin', 'if-none-match', 'content-length', 'transfer-encoding'];
 
-/** Whether the usual way would look at nothing more than the key. */
+/** Whether Fastify would check nothing but the key. */
 function isPlain(headers: IncomingHttpHeaders, guard: Guard): boolean {
   for (const name of notPlain) if (headers[name] !== undefined) return false;
   const forwarded = headers['x-forwarded-host'];
-  // Whether the proxy is trusted does not matter where both names are allowed.
+  // If both names are allowed, it does not matter whether the proxy is trusted.
   const known = forwarded === undefined || (typeof forwarded === 'string' && guard.knows(forwarded));
   return known && guard.knows(headers.host);
 }
 
-/** Names and values in one list, which Node writes out without making an object of it first. */
+/** A flat list of names and values, which Node writes faster than an object. */
 function flatten(route: FastRoute, { text, etag }: ReadyAnswer): readonly string[] {
   const length = String(Buffer.byteLength(text));
   return Object.entries({ ...commonHeaders, ...route.headers, etag, 'content-length': length }).flat();
 }
 
-/** Puts the lane in front of what answers requests otherwise. */
+/** Wraps the listener of Fastify, which gets every request that is not answered here. */
 export function openFastLane(
   route: FastRoute,
   { guard, authenticate, requestRates, isStopping, nextId, logger }: FastLaneOptions,
@@ -65,7 +64,7 @@ export function openFastLane(
     const sent = sentCredential(headers, true);
     const principal = sent && authenticate(sent.text, sent.via);
     if (principal instanceof Promise) {
-      // The usual way waits for the same look-up, and answers where it fails.
+      // Fastify waits for the same lookup and reports its failure.
       principal.catch(() => {});
       return undefined;
     }
@@ -85,7 +84,7 @@ export function openFastLane(
     if (isStopping() || !isPlain(headers, guard)) return false;
     const principal = findPrincipal(headers);
     const answer = principal && route.find(principal);
-    // The token is taken last: what goes the usual way takes its own there.
+    // The rate limit is charged last, because Fastify charges the requests that it gets itself.
     if (answer === undefined || requestRates.take(principal?.keyId ?? '') !== undefined) return false;
     const id = nextId();
     response.writeHead(200, [...headOf(answer), 'x-request-id', id]);

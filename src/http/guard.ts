@@ -17,7 +17,7 @@ export interface Guard {
 
 type GuardConfig = Pick<Config, 'onLoopback' | 'allowedHosts' | 'corsOrigins' | 'publicUrl'>;
 
-/** Programs that are told to listen everywhere print this address, and people copy it. It reaches this machine only. */
+/** Servers that listen on all interfaces print this address, and people copy it. It only reaches this machine. */
 const everywhere = '0.0.0.0';
 
 function hostName(host: string): string {
@@ -50,7 +50,7 @@ export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }
 
   return {
     knows: (host) => host !== undefined && (anyHost || good.has(host)),
-    // HTTP/1.0 knows no Host header, which is good enough where any host is.
+    // HTTP/1.0 requests have no Host header; they pass only if any host is allowed.
     check: (host = '', origin) => {
       if (!hostAllowed(host))
         throw new AppError(

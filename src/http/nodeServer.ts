@@ -1,4 +1,4 @@
-// The node:http server below Fastify: its timeouts, and the answers to what Fastify cannot be asked.
+// The node:http server below Fastify: sets timeouts and answers malformed requests that never reach Fastify.
 import {
   createServer,
   type IncomingMessage,
@@ -22,7 +22,7 @@ const refusalWaitsMs = 2_000;
 const versions = new Set(['1.0', '1.1']);
 const methods = new Set(METHODS);
 
-const notHttp = new AppError('malformed_request', 'The request is not proper HTTP/1.1.');
+const notHttp = new AppError('malformed_request', 'The request is not valid HTTP/1.1.');
 const hostMissing = new AppError('malformed_request', 'The request has no Host header.');
 const hostRepeated = new AppError('malformed_request', 'The request has more than one Host header.');
 const notAProxy = new AppError('malformed_request', 'This service is not a proxy: CONNECT is not supported.');
@@ -40,7 +40,7 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** Node's parser lets HTTP/0.9 lines and any number of Host headers through. */
+/** Checks what Node's parser lets through: HTTP/0.9 requests and repeated Host headers. */
 function headFault({ httpVersion, method = '', rawHeaders }: IncomingMessage): AppError | undefined {
   if (!versions.has(httpVersion) || !methods.has(method)) return notHttp;
   const hosts = countHosts(rawHeaders);
@@ -68,11 +68,11 @@ function renderRefusal(error: AppError, id: string) {
   return { status: statuses[error.code].status, headers, text };
 }
 
-/** Answers on the connection itself, for a request that has no response object. */
+/** Writes the response directly to the socket, because the request has no response object. */
 function refuseOnSocket(socket: Socket, error: AppError, id: string): void {
   const { status, headers, text } = renderRefusal(error, id);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // A client that neither reads nor closes is not waited for.
+  // A client that neither reads nor closes must not keep the socket open.
   const late = setTimeout(() => socket.destroy(), refusalWaitsMs);
   socket.once('close', () => clearTimeout(late));
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`, () =>
@@ -85,7 +85,7 @@ export function createClientErrorHandler({
   nextId,
 }: Pick<NodeServerOptions, 'openAnswers' | 'nextId'>) {
   return (thrown: Error & { code?: string }, socket: Socket): void => {
-    // Somebody would take the refusal for the answer to an earlier request, or for a part of it.
+    // On such a connection the client would take the error for the response to an earlier request.
     if (thrown.code === 'ECONNRESET' || !socket.writable || openAnswers.isAwaitedOn(socket)) socket.destroy();
     else refuseOnSocket(socket, parserFault(thrown.code), nextId());
   };
@@ -106,7 +106,7 @@ export function createNodeServer({ answer, openAnswers, nextId }: NodeServerOpti
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: timeoutsCheckedMs,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // Checked above: Node's own answer has no body.
+      // Checked in `headFault` instead, because Node's own response has no body.
       requireHostHeader: false,
     },
     listener,
@@ -115,7 +115,7 @@ export function createNodeServer({ answer, openAnswers, nextId }: NodeServerOpti
     if (openAnswers.isAwaitedOn(socket)) socket.destroy();
     else refuseOnSocket(socket, notAProxy, nextId());
   });
-  // An expectation other than 100-continue may be ignored; Node would answer 417 without a body.
+  // Expectations other than 100-continue are ignored; Node would answer 417 without a body.
   server.on('checkExpectation', listener);
   return server;
 }

@@ -1,29 +1,29 @@
-// Follows each answer from its request until it is out or its connection is gone.
+// Tracks which responses are still open, so that a shutdown can wait for them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface OpenAnswers {
   follow(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether the client of this connection waits for an answer, or has a part of one. */
+  /** Whether the client of this connection waits for a response or has received a part of one. */
   isAwaitedOn(socket: Socket): boolean;
-  /** Resolves once all answers that are open now are out. */
+  /** Resolves when all responses that are open now have been sent or cut off. */
   settled(): Promise<void>;
 }
 
-/** The answers that were begun between two calls of `settled`. */
+/** Counts the open responses that began between two calls of `settled`. */
 interface Generation {
   open: number;
   onSettled: (() => void) | undefined;
 }
 
-// Kept on the objects themselves: the garbage collector would have to walk a map of all connections, for each request.
+// Stored on the objects themselves: a map of all connections would burden the garbage collector with every request.
 const openHere = Symbol('open answers');
 const begunIn = Symbol('generation');
 
 type FollowedSocket = Socket & { [openHere]?: Set<ServerResponse> };
 type FollowedResponse = ServerResponse & { [begunIn]?: Generation };
 
-/** One function for all answers, so that none needs a closure. */
+/** Shared by all responses, so that none needs a closure of its own. */
 function forget(this: FollowedResponse): void {
   const generation = this[begunIn];
   (this.req.socket as FollowedSocket)[openHere]?.delete(this);

@@ -68,7 +68,7 @@ function createComponents() {
     if (typeof value !== 'object' || value === null) return value;
     const { $id, ...rest } = value as Json & { $id?: string };
     const placed = Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, place(inner)]));
-    // No string of so many bytes has more characters. Generators know this keyword, and not ours.
+    // Client generators know `maxLength` but not our keyword, and a string never has more characters than bytes.
     if (placed[bytesMaxKeyword] !== undefined) placed['maxLength'] = placed[bytesMaxKeyword];
     if ($id === undefined) return placed;
     schemas[$id] = placed;
@@ -192,7 +192,7 @@ export function createOpenApi(routes: readonly DeclaredRoute[], version: string)
       version,
       description: 'The control plane for coding agents: settings, and conversations that are never lost.',
     },
-    // Relative to this document, which the service itself sends.
+    // Relative URLs work, because the service itself serves this document.
     servers: [{ url: '/', description: 'The service that serves this document.' }],
     tags,
     paths,

@@ -1,10 +1,10 @@
-// `localhost` is two addresses, and a server listens on one of them. Clients may try either.
+// `localhost` resolves to two addresses, but a server listens on only one of them, and clients may try either.
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** Hands connections to the other addresses of `localhost` over to the server. Returns what ends that. */
+/** Also accepts connections on the other addresses of `localhost`. Returns a function that stops it. */
 export async function listenOnOtherLoopback(server: Server): Promise<() => void> {
   const { address: bound, port } = server.address() as AddressInfo;
   const addresses = await lookup('localhost', { all: true });
@@ -12,7 +12,7 @@ export async function listenOnOtherLoopback(server: Server): Promise<() => void>
     .filter(({ address }) => address !== bound)
     .map(({ address }) =>
       createServer((socket) => void server.emit('connection', socket))
-        // An address that is taken, or that this machine does not have, is no reason not to start.
+        // The service also starts if an address is in use or does not exist on this machine.
         .on('error', () => {})
         .listen(port, address),
     );

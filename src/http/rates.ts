@@ -1,5 +1,5 @@
-// How often one key may make requests, or one address may fail to authenticate: a bucket of tokens each, which
-// refills steadily. Counted per process.
+// Rate limits for the requests of a key and the failed logins of an address. Each has a token bucket, which every
+// process keeps for itself.
 import { AppError } from '../errors.ts';
 
 const bucketsMax = 10_000;
@@ -19,7 +19,7 @@ export interface RateLimiter {
 export interface Rate {
   readonly count: number;
   readonly perMs: number;
-  /** The limit as the beginning of a sentence, such as "This key may make 100 requests a second". */
+  /** Begins the error message, such as "This key may make 100 requests a second". */
   readonly limit: string;
 }
 

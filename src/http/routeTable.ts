@@ -1,4 +1,4 @@
-// Every declared route: puts its access check in front of it, and knows which methods a path takes.
+// Collects every declared route, adds its access check, and knows which methods a path supports.
 import type { FastifySchema, onRequestHookHandler } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Server } from './server.ts';
 export interface DocumentedResponse {
   readonly description: string;
   readonly anyOf: readonly TSchema[];
-  /** Of what is not JSON. */
+  /** Set if the response is not JSON. */
   readonly mediaType?: string;
   readonly examples?: Readonly<Record<string, unknown>>;
 }
@@ -19,7 +19,7 @@ export interface RouteDocument {
   readonly responseExamples?: Readonly<Record<string, unknown>>;
   /** Headers that the handler reads itself. */
   readonly headers?: TSchema;
-  /** Errors of this route alone; those that any route may answer with are known. */
+  /** Errors that only this route returns; common errors are added for every route. */
   readonly errors?: readonly ErrorCode[];
   /** For answers that are written as ready bytes, without a schema of Fastify's. */
   readonly responses?: Readonly<Record<number, DocumentedResponse>>;
@@ -78,7 +78,7 @@ export function collectRoutes(app: Server, accessHook: AccessHook) {
       });
   });
 
-  /** Empty where there is nothing at this path. `OPTIONS *` asks about the service as a whole. */
+  /** The methods of a path; empty if nothing is there. `OPTIONS *` asks about the whole service. */
   function methodsOf(path: string): string[] {
     const here = path === '*' ? routes : routes.filter(({ url }) => patterns.get(url)?.test(path));
     return here.length === 0 ? [] : [...new Set([...here.map(({ method }) => method), 'OPTIONS'])];

@@ -217,7 +217,7 @@ function accessHook(
   };
 }
 
-/** The error for a request without a principal. Only a credential that was sent and refused counts as a failure. */
+/** The error for an unauthenticated request. Requests without any credential do not count as failed logins. */
 function refusal(
   error: Error | undefined,
   request: FastifyRequest,

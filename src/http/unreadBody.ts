@@ -1,11 +1,11 @@
-// An answer that closes its connection while the client still sends is lost: the system resets the connection, and the
-// client sees a broken pipe. So what remains of the body is read first, within bounds, and thrown away.
+// Reads and discards the rest of a request body before the connection is closed. Otherwise the client, still sending,
+// would get a connection reset instead of the response.
 import type { IncomingMessage } from 'node:http';
 
 const restBytesMax = 64 * 1_024 * 1_024;
 const restMs = 5_000;
 
-/** Calls back once the rest of the body is here, or is too much, or takes too long. */
+/** Calls back when the body has been read, is too large, or takes too long. */
 export function discardBody(request: IncomingMessage, done: () => void): void {
   if (request.complete || request.destroyed) {
     done();

@@ -13,7 +13,7 @@ export interface Principal {
   readonly expiresAt: number;
 }
 
-/** What the holder of a credential may know about it. */
+/** What the holder of a credential may learn about it. */
 export function describePrincipal({ userName, keyId, keyName, scopes, expiresAt }: Principal): Me {
   return {
     user: userName,

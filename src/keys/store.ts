@@ -192,7 +192,7 @@ const updateUse = prepared((q: Queries, use: KeyUse) =>
 export const recordUses = repeatableWrite(
   'keys.recordUses',
   function* (q, uses: readonly KeyUse[]): Steps<void> {
-    // In one order everywhere, so that two processes never wait for each other in a circle.
+    // Rows are locked in the same order everywhere, so that two processes cannot deadlock.
     for (const { id, at } of uses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const before = yield* one(selectKey(q, { id }));
       if (before === undefined || at <= (before.last_used_at ?? 0)) continue;

@@ -1,12 +1,12 @@
-// Ends the hold of a run on its conversation. What a run could not write, because its process died or had to stop in
-// the middle of a turn, is written in the same transaction: each interruption is in the log once.
+// Completes the log when a run ends without finishing its turn, for example because its process died. This happens in
+// the transaction that releases the conversation, so each interruption is recorded exactly once.
 import type { Queries, Steps } from '../db/transaction.ts';
 import { agentStateName, eventText, interrupted, isInterrupted } from '../events/shapes.ts';
 import { type EventText, pieceOfLog } from '../events/store.ts';
 import { unfinishedObservation } from '../events/unfinished.ts';
 import { type Held, heldColumns, tellEvents } from './store.ts';
 
-/** A turn has at most some thousand events of bounded size; what lies further back is not looked at. */
+/** A turn has at most a few thousand events of limited size; older ones are not read. */
 const piecesMax = 16;
 const pieceEventsMax = 1_000;
 const pieceBytesMax = 4_194_304;
@@ -22,14 +22,14 @@ type Parsed = Readonly<Record<string, unknown>>;
 interface Scan {
   /** Actions without an observation, oldest first. */
   readonly actions: readonly Parsed[];
-  /** Nothing of the agent came after the last interruption that the log tells of. */
+  /** The log already reports an interruption, and the agent has done nothing since. */
   readonly isTold: boolean;
 }
 
-/** Most events are of no interest here and can be large: these words say which to parse. */
+/** Only events that match are parsed, because the others are irrelevant here and can be large. */
 const relevant = /"tool_call_id":|"agent_state":"running"|"notice_id":/;
 
-/** Of the open turn, back to the last interruption. */
+/** Reads the relevant events of the open turn, back to the last interruption. */
 function* newestFirst(q: Queries, { key, turn_from: from, next_event: end }: Released): Steps<Parsed[]> {
   const found: Parsed[] = [];
   let below = end;
@@ -70,7 +70,7 @@ function scan(events: readonly Parsed[]): Scan {
   return { actions: [...open.values()].reverse(), isTold };
 }
 
-/** To be called in the transaction that takes the run off the row. Returns whether the log has grown. */
+/** Must be called in the transaction that releases the run. Returns whether it added events. */
 export function* settleLog(q: Queries, released: Released, at: string): Steps<boolean> {
   if (released.turn_from === null) return false;
   const { actions, isTold } = scan(yield* newestFirst(q, released));

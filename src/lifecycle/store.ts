@@ -71,7 +71,7 @@ const takeRowAndIds = prepared((q: Queries, { userId, id, count }: ConversationN
     .updateTable('conversations')
     .set({
       next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
-      // Its first event is the message, whether it lives or starts again.
+      // The message comes first in the log, whether the conversation runs or is resumed.
       said: sql<number>`next_event + 1`,
       updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
       // It has something to do: whoever looks for idle ones must not take it for one.

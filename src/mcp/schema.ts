@@ -143,7 +143,7 @@ const ShownKey = Type.Unsafe<string | null>({
 });
 const shownRemote = { url: Type.String(), api_key: ShownKey };
 
-/** The configuration as settings show it: every field is there, and no secret. */
+/** The configuration as GET /api/settings returns it: with every field and without secrets. */
 export const ShownMcpConfig = Type.Object(
   {
     sse_servers: Type.Array(Type.Object(shownRemote)),
@@ -183,7 +183,7 @@ export interface StdioServer {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** One form for all: three lists, no short forms, absent and empty members left out. */
+/** Converts a configuration to its stored form: three lists, without short forms or empty fields. */
 export interface McpConfig {
   readonly sse_servers: readonly RemoteServer[];
   readonly stdio_servers: readonly StdioServer[];
@@ -221,7 +221,7 @@ export function normaliseMcp(sent: McpObject): McpConfig {
   };
 }
 
-/** Clients of the contract read these fields without asking whether they are there. */
+/** Existing clients read these fields without checking that they exist. */
 export function showMcp({ sse_servers, stdio_servers, shttp_servers }: McpConfig): ShownMcpConfig {
   return {
     sse_servers: sse_servers.map(({ url, api_key = null }) => ({ url, api_key })),

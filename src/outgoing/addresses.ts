@@ -100,7 +100,7 @@ export function classifyAddress(literal: string): AddressClass {
   return parsed[1] === 'ipv4' || globalList.check(...parsed) ? 'public' : 'never';
 }
 
-/** Whether an address, in whatever form, lies in a range such as 10.0.0.0/8. */
+/** Whether an address, in any notation, is in a range such as 10.0.0.0/8. */
 export function isInRange(literal: string, range: string): boolean {
   const parsed = parseAddress(literal);
   if (parsed === undefined) return false;

@@ -29,8 +29,8 @@ export function createPrivateAddressRule({ config, hasOneUser, now = () => perfo
 }
 
 /**
- * What the operator must know where local models do not work although nobody said so: why, and what to do. Undefined
- * where they work, or where the operator has decided. Fails as `hasOneUser` fails.
+ * Explains why local models do not work and what to do. Undefined if they work, or if the operator has configured this
+ * explicitly. Rejects if `hasOneUser` does.
  */
 export async function findPrivateAddressNote({
   config,
@@ -51,13 +51,16 @@ export async function findPrivateAddressNote({
 }
 
 interface WatchOptions extends RuleOptions {
-  /** Called once, when private addresses go off while the service runs. */
+  /** Called once if private addresses become blocked while the service runs. */
   readonly onOff: (note: string) => void;
   readonly onBackgroundError: (error: Error) => void;
   readonly everyMs?: number;
 }
 
-/** Looks from time to time whether a second user has switched private addresses off. What is returned stops it. */
+/**
+ * Checks periodically whether a second user has caused private addresses to be blocked. Returns a function that stops
+ * it.
+ */
 export function watchPrivateAddresses(options: WatchOptions): () => Promise<void> {
   const { config, onOff, onBackgroundError, everyMs = watchEveryMs } = options;
   const { allowPrivateAddresses, onLoopback, publicUrl } = config;

@@ -1,21 +1,21 @@
-// Which private addresses may be connected to: all, none, or those of hosts that the operator named.
+// Decides which private addresses the service may connect to: all, none, or those of hosts that the operator listed.
 import { isIP } from 'node:net';
 import { classifyAddress, isInRange } from './addresses.ts';
 
-/** Who is connected to, as the request names it. */
+/** The host and port of an outgoing connection, as the URL names them. */
 export interface Target {
   readonly host: string;
   readonly port: number;
 }
 
-/** A host by its name, wherever it resolves to, or by its address, whatever its name. Without a port: all ports. */
+/** A host name, whatever it resolves to, or an address, whatever its name. All ports are allowed if none is given. */
 export type PrivateHost = ({ readonly name: string } | { readonly range: string }) & {
   readonly port?: number;
 };
 
 export type PrivateAccess = boolean | readonly PrivateHost[];
 
-/** Where a setting asks for it, each time anew, since users are created while the service runs. */
+/** Evaluated for every connection, because users can be created while the service runs. */
 export type AllowPrivate = () => PrivateAccess | Promise<PrivateAccess>;
 
 export const privateHostsForm =
@@ -35,7 +35,7 @@ function parseHost(text: string): PrivateHost | undefined {
     isIP(text) === 6
       ? ['', `[${text}]`]
       : (/^([^\s:/?#@[\]]+|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(text) ?? []);
-  // As the URLs of users are read: in lower case, and with one form for each address.
+  // Normalized like the URLs of users: lower case, and one notation for each address.
   const name = URL.parse(`http://${host}/`)?.hostname.replace(/^\[|\]$|\.$/g, '') ?? '';
   const port = digits === undefined ? {} : { port: Number(digits) };
   if (name === '' || port.port === 0 || (port.port ?? 0) > portMax) return undefined;
@@ -44,11 +44,11 @@ function parseHost(text: string): PrivateHost | undefined {
     return classifyAddress(name) === 'never'
       ? undefined
       : { range: `${name}/${version === 4 ? 32 : 128}`, ...port };
-  // A word such as "true" is a mistake rather than a host.
+  // A word such as "true" is more likely a mistake than a host.
   return name.includes('.') || name === 'localhost' || digits !== undefined ? { name, ...port } : undefined;
 }
 
-/** Undefined where the text is none of what the form says. */
+/** Returns undefined if the text is not valid. */
 export function parsePrivateAccess(text: string): PrivateAccess | undefined {
   if (text === '0' || text === '1') return text === '1';
   const hosts: PrivateHost[] = [];
@@ -60,7 +60,7 @@ export function parsePrivateAccess(text: string): PrivateAccess | undefined {
   return hosts;
 }
 
-/** Whether a private address that a target resolved to may be connected to. */
+/** Whether the service may connect to a private address that the target resolved to. */
 export function allowsPrivate(access: PrivateAccess, { host, port }: Target, address: string): boolean {
   if (typeof access === 'boolean') return access;
   const name = host.toLowerCase().replace(/\.$/, '');
@@ -70,7 +70,7 @@ export function allowsPrivate(access: PrivateAccess, { host, port }: Target, add
   });
 }
 
-/** For people: what the operator wrote, in one form. */
+/** The list for messages to people. */
 export function describeHosts(hosts: readonly PrivateHost[]): string {
   const shown = hosts.map((host) => {
     if ('name' in host) return host.port === undefined ? host.name : `${host.name}:${host.port}`;

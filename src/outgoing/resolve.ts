@@ -12,7 +12,7 @@ export interface ResolvedAddress {
 
 export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-/** What may be reached beside public addresses, at one port. */
+/** Which private addresses are allowed for a target. */
 export interface AddressRule {
   readonly private: PrivateAccess;
   readonly port: number;
@@ -62,7 +62,7 @@ async function resolve(lookup: Lookup, hostname: string, rule: AddressRule) {
   return found;
 }
 
-/** Throws OutgoingError where a socket would refuse to connect to a URL. Looks its name up. */
+/** Resolves the host and throws OutgoingError if the service may not connect to it. */
 export async function checkUrl(url: URL, access: PrivateAccess, lookup: Lookup = lookUp): Promise<void> {
   const host = bareHost(url.hostname);
   const rule = { private: access, port: portOf(url) };

@@ -68,7 +68,9 @@ interface Waiting {
   readonly key: number;
 }
 
-/** The oldest waiting conversation of each user. It jumps from user to user in the index instead of reading every row. */
+/**
+ * The oldest waiting conversation of each user. It jumps from user to user in the index instead of reading every row.
+ */
 const listWaiting = prepared((q: Queries, _: object): Query<Waiting> => {
   const free = sql`run_id is null and status <> 'STOPPED'`;
   const query: RawBuilder<Waiting> = sql`
@@ -123,8 +125,8 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
 );
 
 /**
- * Claims the oldest waiting conversation of the user with the fewest runs. If its status is RUNNING, its previous run was
- * lost. Returns undefined if none waits, or if every user who waits is at the limit.
+ * Claims the oldest waiting conversation of the user with the fewest runs. If its status is RUNNING, its previous run
+ * was lost. Returns undefined if none waits, or if every user who waits is at the limit.
  */
 export const claimConversation = write('runtime.claim', function* (q, claim: Claim): Steps<
   ClaimedConversation | undefined

@@ -1,5 +1,5 @@
-// Which run the code that executes now belongs to, so that an error that nobody caught can be attributed. Node keeps the
-// store of an AsyncLocalStorage through timers, streams and promises, and while it reports an uncaught exception.
+// Which run the code that executes now belongs to, so that an error that nobody caught can be attributed. Node keeps
+// the store of an AsyncLocalStorage through timers, streams and promises, and while it reports an uncaught exception.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Database } from '../db/transaction.ts';
 

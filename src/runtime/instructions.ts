@@ -1,5 +1,5 @@
-// Files that agents read in their home, such as standing instructions. They are written inside the sandbox: what an agent
-// left there may be a link to anywhere.
+// Files that agents read in their home, such as standing instructions. They are written inside the sandbox: what an
+// agent left there may be a link to anywhere.
 import { preamble } from './acp/prompt.ts';
 import type { RunInputs } from './inputs.ts';
 import { RunEnd } from './runEnd.ts';

@@ -14,7 +14,9 @@ import { endEvents } from './runEnd.ts';
 import { crashRun, recordRun, releaseRun } from './store.ts';
 
 const recordAgainMs = 200;
-/** Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count. */
+/**
+ * Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count.
+ */
 const crashesMax = 2;
 /** For so long a run may take to end after one of them. Killing its processes takes a few seconds at worst. */
 const crashEndMs = 20_000;

@@ -111,7 +111,10 @@ export function createPrompts(options: PromptsOptions) {
     return [...before, ...(await toPromptBlocks(messages.map(toMessage)))];
   }
 
-  /** Continues a turn that was cut off. An agent that surely did not get its messages gets them as if for the first time. */
+  /**
+   * Continues a turn that was cut off. An agent that surely did not get its messages gets them as if for the first
+   * time.
+   */
   async function goOn(): Promise<ContentBlock[]> {
     const before = await beginning();
     if (session.hasTurn === false) return [...before, ...(await toPromptBlocks(await turnMessages()))];

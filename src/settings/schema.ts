@@ -135,7 +135,7 @@ type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {
   [Name in SecretMember]?: string | null;
 } & { mcp_config?: Type.Static<typeof NullableMcpConfig> };
 
-/** What is written in another form than it is shown. */
+/** Fields whose form in requests differs from the one in responses. */
 const writtenSchemas: Readonly<Record<string, TSchema>> = {
   ...Object.fromEntries(secretMembers.map((name) => [name, secretText])),
   mcp_config: NullableMcpConfig,

@@ -1,21 +1,16 @@
-// The secrets_store that clients send back with the rest of the record. It shows what is stored and stores nothing, so
-// that a value in it is refused: dropping it silently would look like success.
+// Checks the `secrets_store` that clients send back with the rest of the settings. It is read-only, and values in it
+// are rejected because ignoring them would look like success.
 import type { Detail } from '../errors.ts';
+import { isObject } from '../foreignText.ts';
 import { mask } from '../mcp/secrets.ts';
 
-/** What an entry shows beside its value; `user_id` is what the previous server kept with a token. */
+/** Fields of an entry that are not secret. Clients of the previous server also send `user_id`. */
 const shownFields = new Set(['host', 'description', 'user_id']);
 
 const storeAt = {
   provider_tokens: 'POST /api/add-git-providers',
   custom_secrets: 'POST /api/secrets',
 } as const;
-
-type Json = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function isValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && value !== mask;
@@ -31,11 +26,11 @@ function faultsOfMap(name: keyof typeof storeAt, entries: unknown): Detail[] {
   if (entries === undefined || entries === null) return [];
   if (!isObject(entries)) return [{ path, message: 'must be an object' }];
   return Object.values(entries).some(holdsValue)
-    ? [{ path, message: `must not hold values here; store them with ${storeAt[name]}` }]
+    ? [{ path, message: `must not contain values; store them with ${storeAt[name]}` }]
     : [];
 }
 
-/** What is wrong with the `secrets_store` of a POST, or nothing: empty maps and what GET returned are fine. */
+/** Validates the `secrets_store` of a POST. Empty maps and whatever GET returned are accepted. */
 export function sentSecretsFaults(store: unknown): Detail[] {
   if (store === undefined || store === null) return [];
   if (!isObject(store)) return [{ path: 'secrets_store', message: 'must be an object' }];

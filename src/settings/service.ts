@@ -29,7 +29,7 @@ import { createWriteQueue } from './writeQueue.ts';
 
 const cachedUsersMax = 10_000;
 const etagDigits = 16;
-/** From the call on, with all waiting. A write that is not stored by then is not stored at all. */
+/** Includes all waiting. A write that is not stored by then is not stored at all. */
 const writeMs = 10_000;
 
 const mcpSecretKind = 'mcp';
@@ -97,7 +97,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return cache.load(userId, () => load(userId)).then((shapes) => (shapes as Shapes)[shape]);
   }
 
-  /** The record after a change that was stored: a failure to read it must not look as if nothing was stored. */
+  /** Reads the record after a write. If that fails, the error must not suggest that nothing was stored. */
   async function getChanged(userId: number, shape: KeyKind): Promise<Rendered> {
     try {
       return await get(userId, shape);
@@ -122,7 +122,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
-  /** Stores what `make` makes of the newest rows, computed anew where a writer of another process was faster. */
+  /** Stores the result of `make` for the newest rows. It is computed again if another process wrote first. */
   async function changeNow(writer: Writer, make: MakeChange, ifMatch: string | undefined, deadline: number) {
     const { userId } = writer;
     for (;;) {
@@ -148,16 +148,16 @@ export function createSettings({ database, vault }: { database: Database; vault:
   }
 
   /**
-   * Stores what `make` makes of the newest rows, or nothing where it makes nothing. Writes of one user are done one
-   * after another. Throws `precondition_failed` where If-Match names another version, `overloaded` where it takes too
-   * long; nothing is stored then.
+   * Stores the result of `make` for the newest rows, if it has one. Writes of one user run one after another. Throws
+   * `precondition_failed` if If-Match names another version and `overloaded` after the deadline; nothing is stored
+   * then.
    */
   async function change(writer: Writer, make: MakeChange, ifMatch?: string): Promise<void> {
     const deadline = performance.now() + writeMs;
     try {
       await writes.run(writer.userId, deadline, () => changeNow(writer, make, ifMatch, deadline));
     } finally {
-      // Also where it failed: nobody may know yet whether it was stored.
+      // Also after a failure, because it may be unknown whether the write was stored.
       cache.forget(writer.userId);
     }
   }

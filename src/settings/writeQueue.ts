@@ -1,9 +1,9 @@
-// Writes of one user wait for each other here. Each is computed from what the one before it has stored; without a queue
-// they would all read the same version, and all but one would have to begin anew.
+// Queues the settings writes of each user. Without it, concurrent writes would read the same version, and all but one
+// would have to start over.
 import { tooLate } from '../db/outcomes.ts';
 import { AppError } from '../errors.ts';
 
-/** Writes of one user that may wait in this process; above it callers are told to come back. */
+/** How many writes of one user may wait in this process; further ones get `overloaded`. */
 export const writesWaitingMax = 128;
 
 interface Waiting {
@@ -13,14 +13,14 @@ interface Waiting {
 
 export interface WriteQueue {
   /**
-   * Runs `work` once every write of the same user that came before has ended. Throws `overloaded` where too many wait,
-   * or where its turn does not come before the deadline (in terms of `performance.now()`); `work` is not run then.
+   * Runs `work` after all earlier writes of the same user. Throws `overloaded` without running it if too many wait, or
+   * if its turn does not come before the deadline (in terms of `performance.now()`).
    */
   run<Out>(userId: number, deadline: number, work: () => Promise<Out>): Promise<Out>;
 }
 
 export function createWriteQueue(): WriteQueue {
-  /** Those who wait, for each user who has a write in progress. */
+  /** The waiting writes of each user who has one in progress. */
   const lines = new Map<number, Waiting[]>();
 
   function wait(line: Waiting[], deadline: number): Promise<void> {

@@ -1,10 +1,10 @@
-// Notices that the clock of the database was set: it is compared with one that nobody sets. Stored times mean nothing
-// for a while then.
+// Detects jumps of the database's clock by comparing it with a monotonic clock. After a jump, stored times cannot be
+// trusted for a while.
 
-/** Less than this is how clocks are adjusted all the time. */
+/** Smaller changes are normal clock adjustments. */
 const stepMs = 1_000;
 
-/** A reading of the database's clock, and when it was asked for and came, by the steady clock. */
+/** A reading of the database's clock, with the monotonic times before and after it. */
 export interface ClockReading {
   readonly wall: number;
   readonly before: number;
@@ -12,9 +12,9 @@ export interface ClockReading {
 }
 
 export interface ClockWatch {
-  /** Whether the clock was set since the last reading, by more than the time that the readings took. */
+  /** Whether the clock has jumped since the last reading, by more than the readings themselves can explain. */
   see(reading: ClockReading): boolean;
-  /** For how long it has been watched without being set. */
+  /** How long the clock has been watched without a jump. */
   steadyForMs(): number;
 }
 

@@ -1,4 +1,4 @@
-// What is stored of runs in terms of the clock, mended after the clock was set. All of it may be done twice.
+// Repairs the stored times of runs after the clock was changed. Repeating it does no harm.
 import { one, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 
 export const readClock = read('sweep.readClock', function* (q, _: null): Steps<number> {
@@ -7,8 +7,8 @@ export const readClock = read('sweep.readClock', function* (q, _: null): Steps<n
 });
 
 /**
- * Times of the past that lie in the future become now. With `all`, every run counts as active now: the clock was set,
- * and nobody knows for how long it has been idle.
+ * Moves times that lie in the future to now. With `all`, every run counts as active now, because after a clock change
+ * nobody knows how long it has been idle.
  */
 export const adjustRuns = repeatableWrite(
   'sweep.adjustRuns',
@@ -18,7 +18,7 @@ export const adjustRuns = repeatableWrite(
       const set = running.set({ [column]: q.now }).where(column, 'is not', null);
       yield* rows(all ? set : set.where(column, '>', q.now));
     }
-    // Tells how long it has waited for a worker.
+    // `updated_at` tells how long a conversation has waited for a worker.
     yield* rows(
       q.build
         .updateTable('conversations')

@@ -1,5 +1,5 @@
-// Looks once a second for conversations that should have left their state, in every process: whoever is alive
-// enforces the deadlines.
+// Finds conversations that are stuck in their state, once a second. Every process does this, so deadlines are enforced
+// as long as any process is alive.
 import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, eventText, questionExpired } from '../events/shapes.ts';
 import { type StopReason, stopReason } from '../lifecycle/states.ts';
@@ -17,9 +17,9 @@ import {
 } from './store.ts';
 
 const everyMs = 1_000;
-/** Room is looked for more often: who waits is to have it within a second of somebody's last work. */
+/** Shorter than `everyMs`, so that a waiting conversation gets the slot of an idle run within a second. */
 const roomEveryMs = 500;
-/** Of each kind, in one look; the rest has its turn a second later. */
+/** How many conversations of each kind are handled at once; the rest follow a second later. */
 const sweptMax = 100;
 
 export const defaultTimes: SweepTimes = {
@@ -35,18 +35,18 @@ const madeRoom = 'It had nothing to do, and others waited for a free worker. A m
 
 type StoppedKind = Exclude<OverdueKind, 'lease'>;
 
-/** In which every run that lives has renewed its lease. */
+/** Every living run renews its lease within this time. */
 const leasesRenewedMs = 8_000;
 
 interface SweepOptions {
   readonly database: Database;
-  /** Whether the worker of this process has no free slot; a process without one leaves that to those that have one. */
+  /** Whether this process's worker has no free slot. Always false in a process without a worker. */
   readonly isFull: () => boolean;
-  /** Runs that one user may have at the same time; 0: as many as there are. */
+  /** How many runs one user may have at the same time; 0 means no limit. */
   readonly userRunsMax: number;
-  /** Called when the clock of the database was set. */
+  /** Called after the clock of the database has jumped. */
   readonly onClockSet?: () => void;
-  /** In place of the database's clock, and of the one that nobody sets. */
+  /** Replaces the database's clock in tests, as `steady` replaces the monotonic one. */
   readonly readWall?: () => Promise<number>;
   readonly steady?: () => number;
   readonly onBackgroundError: (error: Error) => void;
@@ -62,7 +62,7 @@ export function createSweep(options: SweepOptions) {
   let begun = false;
   let wasSet = false;
 
-  /** Mends stored times where the clock was set, also while no process watched it. */
+  /** Repairs stored times after a clock change, also after one that no process observed. */
   async function watchClock(): Promise<void> {
     const before = steady();
     const wall = await readWall();
@@ -78,7 +78,6 @@ export function createSweep(options: SweepOptions) {
     const clockIsSteady = clock.steadyForMs() >= leasesRenewedMs;
     if (wasSet && !clockIsSteady) return;
     const judged = { ...times, clockIsSteady };
-    // Somebody may have room for it.
     for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
       const at = new Date(now()).toISOString();
       const userId = await database.run(releaseExpired, { key, times: judged, at });

@@ -1,4 +1,4 @@
-// Conversations that should have left their state: whose run has died, does not get on, or has nothing to do.
+// Finds and ends runs that have died, make no progress, or are idle while others wait.
 import { type ExpressionBuilder, sql } from 'kysely';
 import { countWaitingSteps } from '../conversations/waitingStore.ts';
 import type { Tables } from '../db/tables.ts';
@@ -9,36 +9,36 @@ import type { StopReason } from '../lifecycle/states.ts';
 import { type Held, heldColumns, moveTo, noRun } from '../lifecycle/store.ts';
 
 export interface SweepTimes {
-  /** The clock was not set for so long that every run that lives has renewed its lease. */
+  /** The clock has not jumped for so long that every living run has renewed its lease. */
   readonly clockIsSteady?: boolean;
-  /** Without progress while it starts. */
+  /** How long a starting run may make no progress. */
   readonly startStalledMs: number;
-  /** From the claim until it runs. */
+  /** How long a run may take from its claim until it is RUNNING. */
   readonly startMs: number;
   readonly idleMs: number;
-  /** The same where others of its user wait for a free worker, or those of a user who has no run at all. */
+  /** How long a run may be idle if its user has others waiting, or if a user without any run waits. */
   readonly crowdedIdleMs: number;
-  /** How long others must have waited for that: a worker elsewhere that has room takes them sooner. */
+  /** How long others must have waited first, so that a worker with a free slot can take them instead. */
   readonly crowdedWaitMs: number;
-  /** The same of one whose agent asks: what it asks is lost with it. */
+  /** As `crowdedIdleMs` for a run with an open approval request, which would be lost. */
   readonly crowdedAskingMs: number;
 }
 
-/** `room`: it has nothing to do, and others wait for its place. */
+/** `room` means that the run is idle and others wait for its slot. */
 export type OverdueKind = 'lease' | 'start' | 'idle' | 'room';
 
 type Where = ExpressionBuilder<Tables, 'conversations'>;
 
-/** Whether others wait who may have its place: of the same user, or of one who has no run at all. */
+/** Whether others wait that may take its slot: of the same user, or of a user without any run. */
 function othersWait(e: Where) {
   const waiting = e
     .selectFrom('conversations as other')
     .select('other.key')
     .where('other.run_id', 'is', null)
-    // As the index has it.
+    // Written like the condition of the partial index, so that the index is used.
     .where('other.status', '<>', 'STOPPED');
   const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
-  /** Whose user has no run at all: nobody's idle ones are worth more than that. */
+  /** Conversations of users without any run. */
   const starving = waiting.where((w) =>
     w.not(
       w.exists(
@@ -53,10 +53,10 @@ function othersWait(e: Where) {
   return e.or([e.exists(ofSameUser), e.exists(starving)]);
 }
 
-/** Longer than any lease. */
+/** No lease is longer than this. */
 const leaseMsMax = 5 * 60_000;
 
-/** A lease that ends later than any can was given before the clock was set back: a run that lives has renewed it since. */
+/** A lease that ends too far in the future dates from before a clock change; a living run would have renewed it. */
 function leaseIsOver(q: Queries, e: Where, { clockIsSteady = false }: Pick<SweepTimes, 'clockIsSteady'>) {
   const isPast = e('conversations.lease_until', '<', q.now);
   const isImpossible = e('conversations.lease_until', '>', sql<number>`${q.now} + ${leaseMsMax}`);
@@ -100,7 +100,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         works,
         e('conversations.runtime_status', 'is', null),
         e('conversations.wanted', 'is', null),
-        // It waits for its user: it is in no turn, asks nothing, and has answered all messages.
+        // The run waits for its user: it has no open turn, no open request and no unanswered message.
         e('conversations.turn_open', '=', 0),
         e('conversations.question', 'is', null),
         e('conversations.said', '<=', e.ref('conversations.heard')),
@@ -133,7 +133,7 @@ interface Run {
 
 interface UserRuns {
   readonly all: number;
-  /** Those that are to end: their places are as good as free. */
+  /** Runs that were told to stop, so that their slots will be free soon. */
   readonly ending: number;
 }
 
@@ -154,7 +154,7 @@ function* countRuns(q: Queries): Steps<ReadonlyMap<number, UserRuns>> {
   );
 }
 
-/** Users who wait and have no run at all, found by leaping from user to user. */
+/** Counts waiting users without any run. It jumps from user to user in the index instead of reading every row. */
 function* countStarving(q: Queries, waitedMs: number): Steps<number> {
   const free = sql`run_id is null and status <> 'STOPPED'`;
   const query = sql<{ count: number }>`
@@ -172,15 +172,15 @@ function* countStarving(q: Queries, waitedMs: number): Steps<number> {
 }
 
 interface RoomLook extends Omit<Look, 'kind'> {
-  /** Whether the worker that looks has no free slot. */
+  /** Whether the worker of the calling process has no free slot. */
   readonly isFull: boolean;
-  /** Runs that one user may have at the same time; 0: as many as there are. */
+  /** How many runs one user may have at the same time; 0 means no limit. */
   readonly userRunsMax: number;
 }
 
 /**
- * Runs that have nothing to do, as many as others wait for, those first that have been idle longest: for others of the
- * same user, then for users who have no run at all. None while there is a free slot for those who wait.
+ * Chooses as many idle runs to stop as conversations wait, longest idle first: for others of the same user, then for
+ * users without any run. Chooses none while there is a free slot.
  */
 export const findRoom = read('sweep.findRoom', function* (q, look: RoomLook): Steps<number[]> {
   const { times, max, isFull, userRunsMax } = look;
@@ -219,8 +219,8 @@ interface Overdue {
 }
 
 /**
- * The run has died, or does not know that it has: it is fenced off, and another may take the conversation. Returns
- * whose it is.
+ * Releases a conversation whose lease is over. Its run, if it is still alive, can no longer write. Returns the id of
+ * the user.
  */
 export const releaseExpired = write(
   'sweep.release',

@@ -67,10 +67,10 @@ export function retryDelayMs(
   return delayMs * (1 - jitter + 2 * jitter * random());
 }
 
-/** After so many attempts the delay no longer grows, whatever the times are. */
+/** After this many attempts the delay no longer grows. */
 const delaysListed = 32;
 
-/** By the number of attempts: a message is never due later than this after it was last looked at. */
+/** The longest possible delay after each number of attempts. */
 export function longestDelaysMs(
   times: Pick<DeliveryTimes, 'firstRetryMs' | 'retryMaxMs' | 'leaseMs'>,
 ): number[] {
@@ -97,7 +97,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   let lookAgain = false;
   let closed = false;
   let failing = false;
-  /** The clock may have been set back: also before this process began. */
+  /** Whether the clock may have been set back, possibly before this process started. */
   let mayBeLate = true;
   let gathering: NodeJS.Timeout | undefined;
 
@@ -110,7 +110,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     while ((await database.run(purgeFailed, { keptMs: times.failedKeptMs, max: purgeMax })) === purgeMax);
   }
 
-  /** Mends due times after the clock was set back. */
+  /** Repairs due times after the clock was set back. */
   async function adjust(): Promise<void> {
     const adjustment = { delaysMsMax: longestDelaysMs(times), leaseMs: times.leaseMs, max: adjustMax };
     while ((await database.run(adjustDue, adjustment)) === adjustMax);
@@ -210,7 +210,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
 
   return {
     wake,
-    /** The clock of the database was set. */
+    /** Must be called after the database's clock has jumped. */
     onClockSet: () => {
       mayBeLate = true;
       wake();

@@ -251,16 +251,15 @@ export const recordFailedAttempt = repeatableWrite(
 );
 
 interface Adjustment {
-  /** The longest delays that there are after so many attempts, by their number; the last is that of all further ones. */
+  /** The longest possible delay, indexed by the number of attempts; the last one applies to all further attempts. */
   readonly delaysMsMax: readonly number[];
   readonly leaseMs: number;
   readonly max: number;
 }
 
 /**
- * Messages that are due later than any delay of theirs could make them: the clock was set back since. One that may be
- * in the middle of an attempt is due when that is over; all others are due now. A bounded number at a time; returns how
- * many.
+ * Repairs deliveries that are due later than any delay allows, because the clock was set back. New ones become due now,
+ * attempted ones when an attempt in progress would be over. Changes at most `max` and returns how many.
  */
 export const adjustDue = repeatableWrite(
   'deliveries.adjustDue',

@@ -1,5 +1,5 @@
-// Installs agents as people do, `npm install -g`, but each in a version that was seen to work, and in a folder of its own
-// that the machine's own programs do not look into: where one cannot be had, the others can.
+// Installs agents as people do, `npm install -g`, but each in a version that was seen to work, and in a folder of its
+// own that the machine's own programs do not look into: where one cannot be had, the others can.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

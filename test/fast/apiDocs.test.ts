@@ -1,5 +1,5 @@
-// docs/api.md shows what the service really returns: its commands are run by a shell, and each answer has the shape that
-// the page shows below them or behind them.
+// docs/api.md shows what the service really returns: its commands are run by a shell, and each answer has the shape
+// that the page shows below them or behind them.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// The contract field by field, as a generator of sample requests sends it: every value whose type is right is accepted, and
-// every response has exactly the fields and types of the specification. Written out by hand, so that it can disagree.
+// The contract field by field, as a generator of sample requests sends it: every value whose type is right is accepted,
+// and every response has exactly the fields and types of the specification. Written out by hand, so that it can
+// disagree.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../support/databases.ts';

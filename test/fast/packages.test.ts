@@ -1,5 +1,5 @@
-// What package.json must hold so that an install works on every machine, and what the test runner says of tests that did
-// not run.
+// What package.json must hold so that an install works on every machine, and what the test runner says of tests that
+// did not run.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

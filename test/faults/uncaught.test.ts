@@ -1,4 +1,4 @@
-// Errors that nobody caught, in the real program: a run that has one ends, others go on, and the service stops in order
+// Uncaught errors in the real program: the run that causes one ends, others go on, and the service stops gracefully
 // where it does not know whose error it is.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -36,7 +36,7 @@ it('is attributed to its run, whichever kind of callback it comes from', () => {
 });
 
 for (const kind of databaseKinds)
-  describe(`an error that nobody caught, on ${kind}`, () => {
+  describe(`an uncaught error, on ${kind}`, () => {
     it('ends the run that it belongs to and starts it again, and stops the conversation at the second', async (t) => {
       const { serve, site } = await createWorkerSite(kind, t, mainFile);
       const service = await serve(poisoned);
@@ -52,7 +52,7 @@ for (const kind of databaseKinds)
         log.flatMap((text) => /internal error in this run(,| again)/.exec(text)?.[1] ?? []),
         [',', ' again'],
       );
-      assert.equal(service.stderr().match(/nobody caught an error of a run/g)?.length, 2);
+      assert.equal(service.stderr().match(/uncaught error in a run/g)?.length, 2);
 
       await service.say(other, 'say two');
       assert.deepEqual(await service.turns(other, 2), ['one', 'two']);
@@ -73,7 +73,7 @@ for (const kind of databaseKinds)
         .catch(() => {});
       const { code, stderr } = await service.ended();
       assert.equal(code, 1);
-      assert.match(stderr, /nobody caught an error; stopping/);
+      assert.match(stderr, /uncaught error; stopping/);
       assert.match(stderr, /"msg":"stopped"/);
       const next = await serve();
       assert.equal((await next.ask('/health')).status, 200);

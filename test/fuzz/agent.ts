@@ -1,5 +1,6 @@
-// An agent that sends mutated messages on its standard streams: `node agent.ts FOLDER`. The prompt `fuzz SEED COUNT END`
-// says how many, from which seed, and how the turn ends. What the service has read for certain is noted in the folder.
+// An agent that sends mutated messages on its standard streams: `node agent.ts FOLDER`. The prompt `fuzz SEED COUNT
+// END` says how many, from which seed, and how the turn ends. What the service has read for certain is noted in the
+// folder.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRandom } from '../chaos/random.ts';

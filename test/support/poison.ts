@@ -1,5 +1,5 @@
-// Loaded into a service by a test (`node --import`): makes it meet errors that nobody catches, where it writes or reads JSON
-// with certain words. The product has no switch for that.
+// Loaded into a service by a test (`node --import`): makes it meet errors that nobody catches, where it writes or reads
+// JSON with certain words. The product has no switch for that.
 
 /** What an agent is sent: the error belongs to its run, and comes again where the turn is resumed. */
 const inRun = /"session\/prompt".*"text":"(poison-the-run|You were interrupted)/s;

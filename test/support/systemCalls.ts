@@ -1,5 +1,5 @@
-// Makes system calls from inside a sandbox without a compiler: a static ELF program, put together byte by byte, that runs
-// through a list of calls and prints what each returned.
+// Makes system calls from inside a sandbox without a compiler: a static ELF program, put together byte by byte, that
+// runs through a list of calls and prints what each returned.
 import type { Architecture } from '../../src/runtime/sandbox/seccomp/calls.ts';
 
 export interface SystemCall {

@@ -1,4 +1,4 @@
-// The agent that works on a conversation, so that a change of the settings does not change it.
+// Stores which agent a conversation uses, so that it keeps that agent when the settings change.
 import type { Migration } from '../migrate.ts';
 
 export const conversationAgent: Migration = {
@@ -10,7 +10,7 @@ export const conversationAgent: Migration = {
         : "split_part(agent_session, ' ', 1)";
     return [
       'alter table conversations add column agent text',
-      // Until now the id of the agent was stored before the id of its session.
+      // The agent's id used to be the first word of the session id.
       `update conversations set agent = ${firstWord} where agent_session is not null`,
     ];
   },

@@ -1,12 +1,12 @@
-// Whether a message of the user still waits for its agent, without reading the log: an idle run may be stopped to make
-// room for others, and one that has something to answer may not.
+// Shows without reading the log whether a user message is unanswered. An idle run may be stopped to free its slot, but
+// not while it has a message to answer.
 import type { Migration } from '../migrate.ts';
 
 export const said: Migration = {
   name: '0009-said',
   statements: () => [
     'alter table conversations add column said bigint not null default 0',
-    // It is not known of older ones: those that live count as if a message waited, until the next one.
+    // Older conversations do not have this information; running ones count as having an unanswered message.
     "update conversations set said = next_event where status <> 'STOPPED'",
   ],
 };

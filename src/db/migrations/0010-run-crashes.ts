@@ -1,4 +1,4 @@
-// How often an error that nobody caught was attributed to a run of the conversation.
+// Counts the uncaught errors that runs of a conversation have caused.
 import type { Migration } from '../migrate.ts';
 
 export const runCrashes: Migration = {

@@ -1,4 +1,4 @@
-// Kinds of tools that the user of a conversation has allowed for good: its agent may remember that longer than a run.
+// Stores which kinds of tools the user has always allowed, because the agent may remember that beyond one run.
 import type { Migration } from '../migrate.ts';
 
 export const alwaysAllowed: Migration = {

@@ -1,4 +1,4 @@
-// Which messages belong to a turn whose end was not recorded, and where a session began that has not had a whole turn.
+// Stores where an unfinished turn began, and where a session began that has not completed a turn yet.
 import type { Migration } from '../migrate.ts';
 
 export const openTurns: Migration = {
@@ -6,7 +6,7 @@ export const openTurns: Migration = {
   statements: () => [
     'alter table conversations add column turn_from bigint',
     'alter table conversations add column session_from bigint',
-    // Until now only the last message of an open turn was known.
+    // Older rows only tell the last message of an open turn.
     'update conversations set turn_from = heard - 1 where turn_open = 1 and heard > 0',
   ],
 };

@@ -1,5 +1,5 @@
-// What a request must not do with the user's key: reach what the user keeps at the provider, or cost what the meter does
-// not see. Each protocol has a table of it.
+// What a request must not do with the user's key: reach what the user keeps at the provider, or cost what the meter
+// does not see. Each protocol has a table of it.
 import { Refusal } from '../refusal.ts';
 import { isObject, type Json } from './protocol.ts';
 

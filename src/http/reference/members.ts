@@ -64,7 +64,7 @@ function codeOf(value: unknown): Html {
 }
 
 function rangeOf(schema: Json, [min, max, unit]: (typeof ranges)[number]): string {
-  // A bound in bytes says it all: the one in characters follows from it.
+  // The limit in bytes is shown alone, because the one in characters is derived from it.
   const inBytes = max === 'maxLength' && schema[bytesMaxKeyword] !== undefined;
   const [least, most] = [schema[min], inBytes ? undefined : schema[max]];
   if (least === undefined && most === undefined) return '';

@@ -121,7 +121,10 @@ export function commandIn(input: unknown): string | undefined {
   return Array.isArray(command) ? command.map(textOf).join(' ') : undefined;
 }
 
-/** Agents name MCP tools in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP Server)`. */
+/**
+ * Agents name MCP tools in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP
+ * Server)`.
+ */
 export function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | undefined {
   if (name.length > toolNameLengthMax) return undefined;
   const [, first, rest] = /^(?:mcp__|Tool: |mcp\.)([\w.-]+?)(?:__|\/|\.)([\w./-]+)$/.exec(name) ?? [];

@@ -325,7 +325,7 @@ describe('the events of a turn', () => {
     assert.deepEqual(mapper.take(call({ kind: 'execute', rawInput: { command: 'sleep 9' } })), []);
     const [action, observation] = mapper.end();
     assert.equal(action?.['action'], 'run');
-    assert.equal(contentOf(observation), 'It did not come to an end.');
+    assert.equal(contentOf(observation), 'It did not finish.');
     assert.deepEqual(extraOf(observation, 'outcome'), 'unfinished');
     assert.deepEqual(mapper.take(change({ status: 'completed' })), []);
     assert.deepEqual(mapper.end(), []);

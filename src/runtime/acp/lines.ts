@@ -6,7 +6,9 @@ const newline = 0x0a;
 
 export class LineTooLongError extends Error {}
 
-/** Settles at the end of the stream, however it comes. Rejects for a line past the bound, and with what `take` throws. */
+/**
+ * Settles at the end of the stream, however it comes. Rejects for a line past the bound, and with what `take` throws.
+ */
 export async function readLines(
   stream: Readable,
   lineBytesMax: number,

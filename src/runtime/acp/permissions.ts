@@ -57,7 +57,9 @@ export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): CallConfi
   return { state: decision === 'ask' ? 'awaiting_confirmation' : 'confirmed', risk };
 }
 
-/** For this once where that is offered, unless a person said otherwise: what holds for ever is a matter of the settings. */
+/**
+ * For this once where that is offered, unless a person said otherwise: what holds for ever is a matter of the settings.
+ */
 const kindsOf = {
   allow: ['allow_once', 'allow_always'],
   allow_always: ['allow_always', 'allow_once'],

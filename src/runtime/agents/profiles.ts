@@ -1,5 +1,5 @@
-// What is known of each agent, as data: how it is found, started and spoken to. Ours are in profiles.json; an operator's
-// file of the same form adds to them and replaces them.
+// What is known of each agent, as data: how it is found, started and spoken to. Ours are in profiles.json; an
+// operator's file of the same form adds to them and replaces them.
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { RefusalError } from '../../errors.ts';

@@ -11,7 +11,9 @@ const fileBytesMax = 1_024;
 export const writtenText = written;
 export const editedText = 'changed by the agent';
 
-/** What each act leaves behind. The file that is edited is one that the agent has written: some insist on knowing it. */
+/**
+ * What each act leaves behind. The file that is edited is one that the agent has written: some insist on knowing it.
+ */
 const effects = {
   copied: { file: 'copied.txt', texts: [writtenText] },
   written: { file: 'written.txt', texts: [writtenText, editedText] },

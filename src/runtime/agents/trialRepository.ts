@@ -1,6 +1,6 @@
 // A repository that wants the agent to act without asking, in the ways that agents were seen to heed: settings that
-// allow everything, hooks, and tool servers of its own. It is a git work tree, for some agents trust those more. An agent
-// whose user confirms must heed none of it.
+// allow everything, hooks, and tool servers of its own. It is a git work tree, for some agents trust those more. An
+// agent whose user confirms must heed none of it.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Profile } from './profiles.ts';

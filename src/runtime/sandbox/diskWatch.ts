@@ -1,4 +1,5 @@
-// Keeps a run from filling the disk: looks now and then how many bytes and files its folders hold, and how many are free.
+// Keeps a run from filling the disk: looks now and then how many bytes and files its folders hold, and how many are
+// free.
 import { spawn } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { kib, mib } from '../../schema.ts';

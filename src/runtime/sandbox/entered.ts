@@ -28,8 +28,8 @@ export interface Entered {
   readonly stdout: Readable;
   readonly stderr: Readable;
   /**
-   * Never rejects; settles when nothing of it is alive, or what is cannot be killed. A program that could not be started
-   * ends with code 127.
+   * Never rejects; settles when nothing of it is alive, or what is cannot be killed. A program that could not be
+   * started ends with code 127.
    */
   readonly ended: Promise<End>;
   /** Kills it and all that it started. Never rejects; settles when it is gone, or could not be killed in time. */

@@ -53,7 +53,9 @@ export interface Wrapped extends Command {
   readonly filter?: Buffer;
 }
 
-/** Descriptor 3 is the channel to the service, where there is one. The entrance closes both before the program starts. */
+/**
+ * Descriptor 3 is the channel to the service, where there is one. The entrance closes both before the program starts.
+ */
 export const filterDescriptor = 4;
 
 /**

@@ -38,8 +38,8 @@ async function statuses(repository: Repository, ...args: string[]): Promise<Map<
 }
 
 /**
- * In two steps over the index: in one, git would compare contents with those of the start, which a clone that fetches
- * them when they are needed does not have.
+ * Compares start with index, then index with files. Comparing start with files directly would read contents that a
+ * partial clone does not have.
  */
 async function changesIn(repository: Repository): Promise<Change[]> {
   const byPath = await statuses(repository, '--cached', await repository.base());

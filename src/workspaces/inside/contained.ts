@@ -58,7 +58,7 @@ export function readContained(root: string, path: string, bytesMax: number): Buf
   });
 }
 
-/** The same of the beginning of a file, however long it is. */
+/** Reads at most `bytesMax` from the beginning of a file of any size. */
 export function readBeginning(root: string, path: string, bytesMax: number): Buffer | undefined {
   return readBounded(root, path, (size) => Math.min(size, bytesMax));
 }

@@ -13,13 +13,13 @@ export interface References {
   readonly head: string | undefined;
   /** The commit that origin was last seen at, for the branch that is checked out. */
   readonly origin: string | undefined;
-  /** Where work on it began: the commit that was cloned, or nothing at all; undefined where nobody knows any more. */
+  /** Where the work began: at the cloned commit, or in an empty repository; undefined if that is no longer known. */
   readonly start: Start | undefined;
 }
 
 type Start = { readonly commit: string } | 'empty';
 
-/** The first entry of the reflog of HEAD. Git forgets entries after some months. */
+/** Reads the first entry of HEAD's reflog. Git deletes entries after some months. */
 function readStart(gitDir: string): Start | undefined {
   const text = readBeginning(gitDir, 'logs/HEAD', referenceBytesMax)?.toString() ?? '';
   const [, commit = '', how = ''] = /^0{40} ([0-9a-f]{40}) [^\t\n]*\t(.*)/.exec(text) ?? [];

@@ -120,7 +120,7 @@ export function openRepository(root: string, folder: string): Repository {
   async function base(): Promise<string> {
     const { head, start } = references;
     if (start === 'empty') return emptyTree;
-    // Without a start: where the branch left origin, which a push moves.
+    // If the start is unknown, the branch is compared with origin, although a push moves that.
     const from = start?.commit ?? references.origin;
     if (from === undefined) return emptyTree;
     if (head === undefined) return from;

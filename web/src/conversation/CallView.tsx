@@ -86,7 +86,9 @@ function Counts({ diff }: { readonly diff: string }) {
   );
 }
 
-/** What others than commands and edits were given and gave; folded, for it is seldom read unless somebody must decide. */
+/**
+ * What others than commands and edits were given and gave; folded, for it is seldom read unless somebody must decide.
+ */
 function Folded({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
   const { items } = useTexts();
   const [open, setOpen] = useUnfolded('call');

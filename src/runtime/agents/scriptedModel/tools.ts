@@ -77,7 +77,10 @@ function firstFilled(
 
 const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 
-/** Agents put the name of a tool server before that of its tool, each in its own way: `mcp__server__tool`, `server_tool`. */
+/**
+ * Agents put the name of a tool server before that of its tool, each in its own way: `mcp__server__tool`,
+ * `server_tool`.
+ */
 export function findByEnd(tools: readonly Tool[], end: string): Tool | undefined {
   return (
     tools.find(({ name }) => name === end) ??

@@ -1,5 +1,6 @@
-// The system calls that the seccomp filter knows, with their numbers on each architecture, as data. Numbers come from the
-// kernel's headers (asm/unistd_64.h on x64, asm-generic/unistd.h on arm64); a test compares them where those are installed.
+// The system calls that the seccomp filter knows, with their numbers on each architecture, as data. Numbers come from
+// the kernel's headers (asm/unistd_64.h on x64, asm-generic/unistd.h on arm64); a test compares them where those are
+// installed.
 
 export const architectures = ['x64', 'arm64'] as const;
 export type Architecture = (typeof architectures)[number];
@@ -20,8 +21,8 @@ export const facts: Readonly<Record<Architecture, ArchitectureFacts>> = {
 };
 
 /**
- * The newest call that was judged here (file_setattr, Linux 6.17). Later ones are answered as a kernel answers that does
- * not have them. Calls have had the same number on all architectures since Linux 5.1.
+ * The newest call that was judged here (file_setattr, Linux 6.17). Later ones are answered as a kernel answers that
+ * does not have them. Calls have had the same number on all architectures since Linux 5.1.
  */
 export const newestCall = 469;
 

@@ -1,4 +1,5 @@
-// The seccomp filter from inside: every call that it refuses is tried in a real sandbox, by a program made for the test.
+// The seccomp filter from inside: every call that it refuses is tried in a real sandbox, by a program made for the
+// test.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
