@@ -7,10 +7,10 @@ const lazy = ['@ai-sdk/mcp', 'pg', 'undici', 'zod'];
 /** Read as they are. */
 const plain = [
   'models/models.json',
-  'runtime/agents/profiles.json',
-  'runtime/agents/settings',
-  'runtime/sandbox/etc',
-  'workspaces/inside/emptyRepository',
+  'agents/profiles.json',
+  'agents/settings',
+  'sandbox/etc',
+  'workspaces/read/inside/emptyRepository',
 ];
 
 async function load() {
@@ -46,10 +46,10 @@ export async function buildService(out: string, mains: readonly string[] = []): 
   await esbuild.build({ ...common, entryPoints, splitting: true });
   for (const main of mains) await esbuild.build({ ...common, entryPoints: [main], outbase: 'test/support' });
   // Each in one file: it is all that can be read where they run.
-  const inside = ['src/runtime/bridge/inside.ts', 'src/workspaces/inside/look.ts'];
+  const inside = ['src/bridge/inside.ts', 'src/workspaces/read/inside/look.ts'];
   await esbuild.build({ ...common, entryPoints: inside });
   // With its libraries, for what is beside a program is not always there where it runs.
-  const agent = ['src/agent/main.ts'];
+  const agent = ['src/agents/builtin/main.ts'];
   await esbuild.build({ ...common, entryPoints: agent, external: [], splitting: true, minify: true });
   for (const path of plain) cpSync(`src/${path}`, `${out}/${path}`, { recursive: true });
   return true;

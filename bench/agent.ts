@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { client, methods, ndJsonStream } from '@agentclientprotocol/sdk';
-import { configVariable } from '../src/agent/config.ts';
-import { type Protocol, protocols } from '../src/modelProtocols.ts';
-import { createScriptedModel, listenScriptedModel } from '../src/runtime/agents/scriptedModel/server.ts';
+import { configVariable } from '../src/agents/builtin/config.ts';
+import { createScriptedModel, listenScriptedModel } from '../src/agents/trial/scriptedModel/server.ts';
+import { type Protocol, protocols } from '../src/models/protocols.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { residentBytes } from './processes.ts';
@@ -17,7 +17,7 @@ import { atMost, megabytes, type PartReport, whole } from './report.ts';
 import { median, spread } from './statistics.ts';
 
 const targets = { readyMs: 400, bytes: 120e6 };
-const program = fileURLToPath(new URL('../dist/agent/main.js', import.meta.url));
+const program = fileURLToPath(new URL('../dist/agents/builtin/main.js', import.meta.url));
 const prompt = [{ type: 'text' as const, text: 'Go.' }];
 
 interface Start {

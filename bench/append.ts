@@ -1,8 +1,9 @@
 // Events a second that are appended, durably: over HTTP and at the store alone, to many conversations and to one.
+
+import { startConversation } from '../src/conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database, DatabaseKind } from '../src/db/transaction.ts';
 import { eventText, userMessage } from '../src/events/shapes.ts';
-import { startConversation } from '../src/lifecycle/store.ts';
 import { createPlace, databaseKinds } from '../test/support/databases.ts';
 import { createConversations } from './conversations.ts';
 import { createMakers, createMany } from './creations.ts';

@@ -7,11 +7,11 @@ import {
   normaliseRequest,
   subjectOf,
   titleOf,
-} from '../src/conversations/request.ts';
-import { createConversation, type NewConversation } from '../src/conversations/store.ts';
+} from '../src/conversations/create/request.ts';
+import { createConversation, type NewConversation } from '../src/conversations/create/store.ts';
 import type { Database } from '../src/db/transaction.ts';
 import { eventText } from '../src/events/shapes.ts';
-import { createIds } from '../src/ids.ts';
+import { createIds } from '../src/process/ids.ts';
 import { ensureUser } from '../src/users/store.ts';
 import { createBody } from './requests.ts';
 

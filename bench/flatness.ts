@@ -1,6 +1,6 @@
 // Whether the store stays as fast with a million conversations as with a thousand: both are measured in turns.
 import { randomInt } from 'node:crypto';
-import { findCreated } from '../src/conversations/store.ts';
+import { findCreated } from '../src/conversations/create/store.ts';
 import { createMany, type Make, type Makers } from './creations.ts';
 import { type FilledOnce, inTurns, lookInto, type Opened, openFilled } from './filled.ts';
 import type { Lifetime } from './lifetime.ts';

@@ -2,10 +2,10 @@
 // `gatewayServer.ts MODEL_ORIGIN TOKEN_FILE`.
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { createBridge } from '../src/bridge/bridge.ts';
 import { createGateway } from '../src/gateway/handler.ts';
-import { createMeter } from '../src/gateway/meter.ts';
+import { createMeter } from '../src/gateway/usage/meter.ts';
 import { loadModels } from '../src/models/catalogue.ts';
-import { createBridge } from '../src/runtime/bridge/bridge.ts';
 
 const [origin = '', tokenFile = ''] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 // Whether lists and single conversations stay as fast with a million as with a thousand, and what a search costs
 // that finds nothing.
 import type { DatabaseSync } from 'node:sqlite';
-import { type ListPlace, listConversations } from '../src/listing/store.ts';
+import { type ListPlace, listConversations } from '../src/conversations/list/store.ts';
 import {
   type Both,
   type Filled,

@@ -2,7 +2,7 @@
 // and how soon another worker has it when its own is killed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { probeBubblewrap } from '../src/runtime/sandbox/probe.ts';
+import { probeBubblewrap } from '../src/sandbox/probe.ts';
 import { createPlace, type Place } from '../test/support/databases.ts';
 import { inspect } from '../test/support/inspect.ts';
 import { fakeAgentPath, writeAgents } from '../test/support/runs.ts';

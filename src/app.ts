@@ -1,20 +1,20 @@
 // The composition root: opens what the service stands on, puts it together, listens, and closes it again.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { createRoutedServer } from './appRoutes.ts';
-import { type AppTimes, type Closers, createServices } from './appServices.ts';
 import type { Config } from './config.ts';
 import { openConfiguredDatabase } from './database.ts';
 import { lockDataDir } from './db/folderLocks.ts';
 import { ensureDataDir } from './db/open.ts';
 import type { Database } from './db/transaction.ts';
 import { watchWrites } from './db/writability.ts';
+import { openVault } from './encryption/vault.ts';
 import { RefusalError } from './errors.ts';
 import { listenOnOtherLoopback } from './http/otherLoopback.ts';
-import type { Server } from './http/server.ts';
+import type { Server } from './http/routeTable.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
-import { sharedByRuns } from './runtime/currentRun.ts';
-import { openVault } from './secrets/vault.ts';
+import { createRoutedServer } from './routes.ts';
+import { sharedByRuns } from './runs/currentRun.ts';
+import { type AppTimes, type Closers, createServices } from './services.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser } from './users/store.ts';
 

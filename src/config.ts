@@ -3,12 +3,12 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
-import { modelHostsForm, parseModelHosts } from './gateway/modelHosts.ts';
-import type { ModelHosts } from './gateway/providers.ts';
-import { urlFault } from './mcp/url.ts';
+import { type GitHosts, gitHostsForm, parseGitHosts } from './git/hosts.ts';
+import { modelHostsForm, parseModelHosts } from './models/hosts.ts';
+import type { ModelHosts } from './models/providers.ts';
 import { type PrivateAccess, parsePrivateAccess, privateHostsForm } from './outgoing/privateHosts.ts';
-import { commandName } from './program.ts';
-import { type GitHosts, gitHostsForm, parseGitHosts } from './runtime/workspace/gitHosts.ts';
+import { commandName } from './process/program.ts';
+import { urlFault } from './validation/url.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];

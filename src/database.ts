@@ -2,7 +2,7 @@
 import type { Config } from './config.ts';
 import { ensureDataDir, openDatabase } from './db/open.ts';
 import type { Database } from './db/transaction.ts';
-import { programFile } from './program.ts';
+import { programFile } from './process/program.ts';
 
 const transactionsUrl = programFile('transactions.ts').href;
 

@@ -2,12 +2,12 @@
 import type { Entry } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
 import { exits } from './cli/exits.ts';
-import { plainText } from './cli/plainText.ts';
-import { suggest } from './cli/suggestion.ts';
+import { plainText } from './cli/terminal/plainText.ts';
+import { suggest } from './cli/terminal/suggestion.ts';
 import { ParleyError } from './client/errors.ts';
 import { AppError, RefusalError } from './errors.ts';
-import { commandName } from './program.ts';
-import { version } from './version.ts';
+import { commandName } from './process/program.ts';
+import { version } from './process/version.ts';
 
 const usage = `Parley ${version}: the control plane for coding agents.
 
@@ -29,7 +29,7 @@ function fail(message: string, exitCode: number): number {
 async function failWith(error: unknown, name: string): Promise<number> {
   if (error instanceof RefusalError || error instanceof AppError) return fail(error.message, exits.misused);
   if (error instanceof ParleyError) {
-    const { describeFault } = await import('./cli/faults.ts');
+    const { describeFault } = await import('./cli/terminal/faults.ts');
     const { message, exitCode } = describeFault(error);
     return fail(message, exitCode);
   }

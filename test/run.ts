@@ -14,14 +14,24 @@ interface Group {
 
 const groups: Readonly<Record<string, Group>> = {
   fast: {
-    files: ['src/!(runtime|workspaces)/**/*.test.ts', 'src/*.test.ts', 'test/{fast,chaos}/**/*.test.ts'],
+    files: [
+      'src/*.test.ts',
+      'src/!(agents|bridge|runs|sandbox|workspaces)/**/*.test.ts',
+      'src/agents/builtin/**/*.test.ts',
+      'test/{fast,chaos}/**/*.test.ts',
+    ],
     flags: ['--test-isolation=none'],
     minutesMax: 20,
     shards: 2,
   },
   // They start programs, and mostly wait for them.
   runs: {
-    files: ['src/{runtime,workspaces}/**/*.test.ts', 'test/runs/**/*.test.ts'],
+    files: [
+      'src/{bridge,runs,sandbox,workspaces}/**/*.test.ts',
+      'src/agents/*.test.ts',
+      'src/agents/!(builtin)/**/*.test.ts',
+      'test/runs/**/*.test.ts',
+    ],
     flags: ['--test-isolation=none'],
     minutesMax: 20,
     shards: 3,

@@ -1,6 +1,6 @@
 // Commands of several actions: the first word says which.
 import { RefusalError } from '../errors.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 
 /** Throws where the word names none of them. */
 export function chooseAction<Action>(

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createParley, type Fetch, type Parley, ParleyError } from '../client/parley.ts';
 import { isLoopbackName, readConfig } from '../config.ts';
 import { RefusalError } from '../errors.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 import { findService } from './runningService.ts';
 
 const usualUrl = 'http://127.0.0.1:3000';

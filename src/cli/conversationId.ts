@@ -1,7 +1,7 @@
 // From what a person typed to the conversation that is meant: its id, or any beginning that no other has.
 import { type ConversationInfo, type Parley, ParleyError } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 
 const pageSize = 1_000;
 const lookedAtMax = 10_000;

@@ -1,6 +1,6 @@
 // Exit codes, once for all commands, and which of them an error of the client comes to.
 import type { ParleyError, ParleyErrorCode } from '../client/errors.ts';
-import type { StopCode } from '../lifecycle/states.ts';
+import type { StopCode } from '../conversations/states.ts';
 
 export const exits = {
   done: 0,

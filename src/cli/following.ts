@@ -1,14 +1,14 @@
 // Follows a conversation until its agent waits for its user, and shows what happens.
 
 import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 import { exitOfStop, exits } from './exits.ts';
-import { exitOfSignal, untilInterrupted } from './interruption.ts';
-import { type Output, outputOptions } from './output.ts';
-import { plainLine } from './plainText.ts';
-import { showProgress } from './progress.ts';
-import { shellWord } from './shellWord.ts';
-import { createTimeline, linesMaxOf, tellQuestion } from './timeline.ts';
+import { exitOfSignal, untilInterrupted } from './terminal/interruption.ts';
+import { type Output, outputOptions } from './terminal/output.ts';
+import { plainLine } from './terminal/plainText.ts';
+import { showProgress } from './terminal/progress.ts';
+import { shellWord } from './terminal/shellWord.ts';
+import { createTimeline, linesMaxOf, tellQuestion } from './terminal/timeline.ts';
 
 /** Of commands that may follow what comes of them. */
 export const followOptions = {

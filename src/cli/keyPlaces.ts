@@ -3,7 +3,7 @@ import type { CreatedKey, KeyRecord, NewKey } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
 import { listKeys, revokeKey } from '../keys/store.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 import { ownerName } from '../users/owner.ts';
 import { hasOneUser } from '../users/store.ts';
 import { connect, isAddressNamed } from './connection.ts';

@@ -1,6 +1,6 @@
 // The change of one file as a patch that `git apply` takes.
 import { formatPatch } from 'diff';
-import { diffLines } from '../lineDiff.ts';
+import { diffLines } from '../text/lineDiff.ts';
 
 interface FileChange {
   readonly path: string;

@@ -2,7 +2,7 @@
 // owner's key to nobody else.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../files.ts';
+import { replaceFile } from '../process/privateFiles.ts';
 
 const fileOf = (dataDir: string) => join(dataDir, 'service.url');
 

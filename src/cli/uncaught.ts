@@ -1,6 +1,6 @@
 // Handles uncaught errors: the run that caused one is ended; if no run did, the service shuts down.
 import type { Logger } from 'pino';
-import { currentRun } from '../runtime/currentRun.ts';
+import { currentRun } from '../runs/currentRun.ts';
 
 /** A graceful stop may take this long. Then the process exits, because its state is unknown after the error. */
 const stopMsMax = 30_000;

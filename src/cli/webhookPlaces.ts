@@ -2,7 +2,7 @@
 import { type Parley, ParleyError } from '../client/parley.ts';
 import type { Database } from '../db/transaction.ts';
 import { RefusalError } from '../errors.ts';
-import { commandName } from '../program.ts';
+import { commandName } from '../process/program.ts';
 import { findUser } from '../users/store.ts';
 import { findDeliveryWebhook, listDeliveries } from '../webhooks/deliveryStore.ts';
 import type { DeliveryRecord, WebhookRecord } from '../webhooks/schema.ts';

@@ -1,12 +1,19 @@
 // What goes over the wire, as types: each is that of a schema of the service. For the library they are written out
 // from the same schemas, so this file holds nothing but such lines.
 import type Type from 'typebox';
-import type { Change as ChangeSchema } from '../changes/schema.ts';
-import type { Confirmation as ConfirmationSchema } from '../confirmations/schema.ts';
+import type { Confirmation as ConfirmationSchema } from '../conversations/confirm/schema.ts';
 import type {
   ConversationResponse as ConversationResponseSchema,
   CreateConversation as CreateConversationSchema,
-} from '../conversations/schema.ts';
+} from '../conversations/create/schema.ts';
+import type { NewMessage as NewMessageSchema } from '../conversations/lifecycle/schema.ts';
+import type {
+  ConversationInfo as ConversationInfoSchema,
+  ConversationList as ConversationListSchema,
+  ListQuery as ListQuerySchema,
+} from '../conversations/list/schema.ts';
+import type { Usage as UsageSchema } from '../conversations/usage/schema.ts';
+import type { Change as ChangeSchema } from '../events/changes/schema.ts';
 import type {
   Event as EventSchema,
   EventsPage as EventsPageSchema,
@@ -22,12 +29,6 @@ import type {
   Me as MeSchema,
   NewKey as NewKeySchema,
 } from '../keys/schema.ts';
-import type { NewMessage as NewMessageSchema } from '../lifecycle/schema.ts';
-import type {
-  ConversationInfo as ConversationInfoSchema,
-  ConversationList as ConversationListSchema,
-  ListQuery as ListQuerySchema,
-} from '../listing/schema.ts';
 import type {
   CheckedMcp as CheckedMcpSchema,
   CheckedServer as CheckedServerSchema,
@@ -43,7 +44,6 @@ import type {
   PatchSettings as PatchSettingsSchema,
   FullSettings as SettingsSchema,
 } from '../settings/schema.ts';
-import type { Usage as UsageSchema } from '../usage/schema.ts';
 import type {
   CreatedWebhook as CreatedWebhookSchema,
   DeliveryList as DeliveryListSchema,
@@ -53,7 +53,7 @@ import type {
   WebhookList as WebhookListSchema,
   WebhookRecord as WebhookRecordSchema,
 } from '../webhooks/schema.ts';
-import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/schema.ts';
+import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/read/schema.ts';
 
 export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
 export type Change = Type.Static<typeof ChangeSchema>;

@@ -13,13 +13,13 @@ import {
 } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { until } from '../../test/support/until.ts';
-import { createConversation, findCreated } from '../conversations/store.ts';
+import { createConversation, findCreated } from '../conversations/create/store.ts';
+import { deleteConversation } from '../conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
+import { keepFact } from '../encryption/store.ts';
 import { conversationsMax } from '../events/place.ts';
 import { readEvents } from '../events/store.ts';
 import { findKey } from '../keys/store.ts';
-import { deleteConversation } from '../lifecycle/store.ts';
-import { keepFact } from '../secrets/store.ts';
 import { ensureUser, hasOneUser, listUsers } from '../users/store.ts';
 import { createCache } from './cache.ts';
 import { migrations } from './migrate.ts';

@@ -12,12 +12,8 @@ import { said } from './migrations/0009-said.ts';
 import { runCrashes } from './migrations/0010-run-crashes.ts';
 import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
 import { openTurns } from './migrations/0012-open-turns.ts';
-import { type DatabaseKind, type Queries, type Query, rows, type Steps } from './transaction.ts';
-
-export interface Migration {
-  readonly name: string;
-  readonly statements: (kind: DatabaseKind) => readonly string[];
-}
+import type { Migration } from './migrations/migration.ts';
+import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
 export const migrations: readonly Migration[] = [
   foundation,

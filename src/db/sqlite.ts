@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { AppError, RefusalError } from '../errors.ts';
-import { programFile } from '../program.ts';
+import { programFile } from '../process/program.ts';
 import { newerDatabaseMessage } from './migrate.ts';
 import { outcomeUnknown, tooLate } from './outcomes.ts';
 import { createSqliteQueries } from './queries.ts';

@@ -2,7 +2,7 @@
 // a thread does most of it beside the writer; the writer moves what came meanwhile, and the log begins anew.
 import type { StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { programFile } from '../program.ts';
+import { programFile } from '../process/program.ts';
 
 /** Frames of the log that are worth moving: the more, the more often changed pages are moved once. */
 const dueFrames = 4_000;

@@ -2,7 +2,7 @@
 // them, and answers only then: one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { settleMemorySoon } from '../memory.ts';
+import { settleMemorySoon } from '../process/memory.ts';
 import { migrate } from './migrate.ts';
 import { createSqliteQueries } from './queries.ts';
 import { createCheckpoints, forcedFrames } from './sqliteCheckpoints.ts';

@@ -1,5 +1,5 @@
 // Examples of events, for the reference.
-import type { Change } from '../changes/schema.ts';
+import type { Change } from './changes/schema.ts';
 
 export const eventsExample = {
   events: [

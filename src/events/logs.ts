@@ -1,9 +1,10 @@
 // The two kinds of log that can be followed: the events of a conversation, and the changes of a user's conversations.
-import { compareCursors, placeText, readPlace } from '../changes/cursor.ts';
-import { readChanges } from '../changes/store.ts';
+
+import { conversationTopic, userTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
-import { kib, mib } from '../schema.ts';
-import { conversationTopic, userTopic } from '../topics.ts';
+import { kib, mib } from '../validation/schema.ts';
+import { compareCursors, placeText, readPlace } from './changes/cursor.ts';
+import { readChanges } from './changes/store.ts';
 import type { Log } from './hub.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
 

@@ -1,8 +1,9 @@
 // What other processes wrote and this one has not heard of: found with few queries, however many logs are followed.
-import { comparePlaces, readPlace } from '../changes/cursor.ts';
-import { findNewestChanges } from '../changes/store.ts';
+
+import { conversationOf, conversationTopic, userOf, userTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
-import { conversationOf, conversationTopic, userOf, userTopic } from '../topics.ts';
+import { comparePlaces, readPlace } from './changes/cursor.ts';
+import { findNewestChanges } from './changes/store.ts';
 import type { Hub } from './hub.ts';
 import { findEnds } from './store.ts';
 

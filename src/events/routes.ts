@@ -2,11 +2,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { ConversationParams } from '../conversations/schema.ts';
+import { ConversationParams } from '../conversations/id.ts';
 import type { ErrorCode } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { jsonType } from '../http/errors.ts';
-import type { Server } from '../http/server.ts';
+import type { Server } from '../http/routeTable.ts';
 import { changeExample, eventsExample } from './examples.ts';
 import { EventsPage, EventsQuery, StreamHeaders, StreamQuery, Trajectory } from './schema.ts';
 import type { Events, Stream } from './service.ts';

@@ -1,15 +1,15 @@
 // Reading the log of a conversation: in pages, as a whole, or followed as it grows.
 import type { ServerResponse } from 'node:http';
-import { comparePlaces, placeText, readPlace } from '../changes/cursor.ts';
-import { changesKeptMs } from '../changes/service.ts';
-import { newestPlace } from '../changes/store.ts';
-import { conversationName, noConversation } from '../conversations/name.ts';
+import { conversationName, noConversation } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Keys } from '../keys/service.ts';
-import { repeat, repeatable } from '../repeat.ts';
-import { wholeNumber } from '../schema.ts';
+import { repeat, repeatable } from '../process/repeat.ts';
+import { wholeNumber } from '../validation/schema.ts';
+import { comparePlaces, placeText, readPlace } from './changes/cursor.ts';
+import { changesKeptMs } from './changes/service.ts';
+import { newestPlace } from './changes/store.ts';
 import type { Following, Hub, Log } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
 import { lookForOthers } from './otherProcesses.ts';

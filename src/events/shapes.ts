@@ -1,5 +1,5 @@
 // Events as clients read them. An id counts from 0 in each conversation.
-import { wellFormedJson } from '../foreignText.ts';
+import { wellFormedJson } from '../text/foreignText.ts';
 
 export type EventSource = 'user' | 'agent' | 'environment';
 

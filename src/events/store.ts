@@ -1,6 +1,6 @@
 // The log of a conversation: appended to in the transaction of what happened, read in bounded pieces.
 import { sql } from 'kysely';
-import type { ConversationName } from '../conversations/name.ts';
+import type { ConversationName } from '../conversations/id.ts';
 import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
 import { boundId, conversationsMax, eventIdsMax, idOfPlace, isPlaceOf, placeOf } from './place.ts';
 

@@ -4,10 +4,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
-import type { Step } from '../runtime/agents/scriptedModel/script.ts';
-import { createScriptedModel } from '../runtime/agents/scriptedModel/server.ts';
-import { scriptedUsage } from '../runtime/agents/scriptedModel/wire.ts';
-import { add, type Meter, noUsage, type Usage } from './meter.ts';
+import type { Step } from '../agents/trial/scriptedModel/script.ts';
+import { createScriptedModel } from '../agents/trial/scriptedModel/server.ts';
+import { scriptedUsage } from '../agents/trial/scriptedModel/wire.ts';
+import { add, type Meter, noUsage, type Usage } from './usage/meter.ts';
 
 const quick = { firstPauseMs: 1, pauseMsMax: 5 };
 const words = 'hello from the model';

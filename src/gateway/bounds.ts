@@ -1,5 +1,5 @@
 // How much one run may have of its model, and of the process that it shares with others.
-import { mib } from '../schema.ts';
+import { mib } from '../validation/schema.ts';
 
 export interface GatewayBounds {
   /** Model requests of a run at the same time; more wait. */

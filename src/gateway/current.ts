@@ -1,7 +1,7 @@
 // What the gateway tells an agent that speaks every protocol of the model that it asks for: it may be another one with
 // each message of the user.
 import Type, { type Static } from 'typebox';
-import { protocols } from '../modelProtocols.ts';
+import { protocols } from '../models/protocols.ts';
 
 /** Under the place of the gateway. */
 export const currentModelPath = '/current';

@@ -1,23 +1,22 @@
 // One model request: the agent's words, with the user's key, to the user's model, and the answer back, counted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { crowdFault } from '../crowd.ts';
-import type { Protocol } from '../modelProtocols.ts';
+import type { Bodies } from '../bridge/bodies.ts';
 import type { Models } from '../models/catalogue.ts';
+import type { Protocol } from '../models/protocols.ts';
+import type { ModelHosts, Upstream } from '../models/providers.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { type AddressRule, portOf } from '../outgoing/resolve.ts';
-import type { Bodies } from '../runtime/bridge/bodies.ts';
-import { mib } from '../schema.ts';
+import { mib } from '../validation/schema.ts';
+import { crowdFault } from '../validation/tooManyValues.ts';
 import { attempt } from './attempts.ts';
 import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
 import { asideHeader } from './current.ts';
 import { createGate } from './gate.ts';
-import type { Admission, Denial, Meter } from './meter.ts';
 import type { Notices } from './notices.ts';
 import { createPace } from './pace.ts';
 import { type Passed, pass, readError } from './passing.ts';
-import { findPrice, type Price } from './prices.ts';
 import {
   isObject,
   type Json,
@@ -25,7 +24,6 @@ import {
   type ModelProtocol,
   type Tokens,
 } from './protocols/protocol.ts';
-import type { ModelHosts, Upstream } from './providers.ts';
 import { createRedaction } from './redaction.ts';
 import { Refusal } from './refusal.ts';
 import {
@@ -38,11 +36,13 @@ import {
   refusalSentence,
   statusOf,
 } from './refusing.ts';
-import { guessRequest } from './requestGuess.ts';
 import { headersOf } from './requestHeaders.ts';
 import { getUpstream, type Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
-import { createUsageReader, guessTokens } from './usageReader.ts';
+import type { Admission, Denial, Meter } from './usage/meter.ts';
+import { findPrice, type Price } from './usage/prices.ts';
+import { guessRequest } from './usage/requestGuess.ts';
+import { createUsageReader, guessTokens } from './usage/usageReader.ts';
 
 const requestBytesMax = 32 * mib;
 /** Limits the number of values, because parsed objects take many times the memory of their text. */

@@ -11,8 +11,8 @@ import {
 } from '../../test/support/gateway.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
-import { createScriptedModel } from '../runtime/agents/scriptedModel/server.ts';
-import { scriptedUsage } from '../runtime/agents/scriptedModel/wire.ts';
+import { createScriptedModel } from '../agents/trial/scriptedModel/server.ts';
+import { scriptedUsage } from '../agents/trial/scriptedModel/wire.ts';
 import type { GatewayOptions } from './handler.ts';
 
 describe('the gateway', () => {

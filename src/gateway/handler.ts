@@ -1,9 +1,9 @@
 // The gateway: the model requests of a run, with the user's key, to the user's model, counted and bounded. Whatever an
 // agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Protocol, protocolBases } from '../modelProtocols.ts';
-import { createBodies } from '../runtime/bridge/bodies.ts';
-import type { BridgeHandler } from '../runtime/bridge/bridge.ts';
+import { createBodies } from '../bridge/bodies.ts';
+import type { BridgeHandler } from '../bridge/bridge.ts';
+import { type Protocol, protocolBases } from '../models/protocols.ts';
 import { type GatewayBounds, usualBounds } from './bounds.ts';
 import { createConnections } from './connection.ts';
 import { currentModelPath } from './current.ts';

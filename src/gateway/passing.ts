@@ -1,6 +1,6 @@
 // An answer of a provider on its way to the agent: piece by piece, as it comes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { kib } from '../schema.ts';
+import { kib } from '../validation/schema.ts';
 import type { GatewayBounds } from './bounds.ts';
 import { createLineWatch } from './lineWatch.ts';
 import { cpuMs, type Pace } from './pace.ts';

@@ -1,7 +1,7 @@
 // What the user is told of a provider that refuses: its own words, in short, and what to look at.
 import type { IncomingMessage } from 'node:http';
+import type { Upstream } from '../models/providers.ts';
 import { isObject } from './protocols/protocol.ts';
-import type { Upstream } from './providers.ts';
 import { paymentRequired } from './refusal.ts';
 
 const wordsMax = 200;

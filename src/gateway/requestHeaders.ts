@@ -1,6 +1,6 @@
 // The headers of a model request: few of the agent's, and the user's key, as the provider wants it.
 import type { IncomingMessage } from 'node:http';
-import type { Upstream } from './providers.ts';
+import type { Upstream } from '../models/providers.ts';
 
 function authorize({ authorization }: Upstream, key: string | undefined): Record<string, string> {
   if (key === undefined) return {};

@@ -5,11 +5,11 @@ import { openTestDatabase } from '../../test/support/databases.ts';
 import { hostsAt, modelRequests } from '../../test/support/gateway.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
-import { createConversation } from '../conversations/store.ts';
+import { createBodies } from '../bridge/bodies.ts';
+import { createConversation } from '../conversations/create/store.ts';
+import { claimConversation } from '../conversations/run/claimStore.ts';
+import { findUsage } from '../conversations/usage/store.ts';
 import { loadModels } from '../models/catalogue.ts';
-import { createBodies } from '../runtime/bridge/bodies.ts';
-import { claimConversation } from '../runtime/claimStore.ts';
-import { findUsage } from '../usage/store.ts';
 import { ensureUser } from '../users/store.ts';
 import { createRunGateway } from './runGateway.ts';
 

@@ -1,19 +1,19 @@
 // The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
 
+import type { Bodies } from '../bridge/bodies.ts';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import { type UsageColumns, usageMax } from '../conversations/usage/shape.ts';
+import { addUsage } from '../conversations/usage/store.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Models } from '../models/catalogue.ts';
+import type { ModelHosts } from '../models/providers.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
-import { repeat } from '../repeat.ts';
-import type { Bodies } from '../runtime/bridge/bodies.ts';
-import type { ClaimedConversation } from '../runtime/claimStore.ts';
+import { repeat } from '../process/repeat.ts';
 import type { FullSettings } from '../settings/schema.ts';
-import { type UsageColumns, usageMax } from '../usage/shape.ts';
-import { addUsage } from '../usage/store.ts';
 import { createGateway, type Gateway } from './handler.ts';
-import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './meter.ts';
-import type { ModelHosts } from './providers.ts';
 import type { Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
+import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './usage/meter.ts';
 
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;

@@ -1,8 +1,15 @@
 // The model of the user's settings: where it is, and what an agent is told of it.
-import { type Protocol, protocolBases } from '../modelProtocols.ts';
+
 import type { Models } from '../models/catalogue.ts';
+import { type Protocol, protocolBases } from '../models/protocols.ts';
+import {
+  findUpstream,
+  type ModelHosts,
+  nativeProtocol,
+  plainModelName,
+  type Upstream,
+} from '../models/providers.ts';
 import type { CurrentModel } from './current.ts';
-import { findUpstream, type ModelHosts, nativeProtocol, plainModelName, type Upstream } from './providers.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Target {

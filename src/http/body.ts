@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { crowdFault } from '../crowd.ts';
 import { AppError, invalid } from '../errors.ts';
-import { bodyBytesMax, mib } from '../schema.ts';
+import { bodyBytesMax, mib } from '../validation/schema.ts';
+import { crowdFault } from '../validation/tooManyValues.ts';
 
 /** All bodies whose answers are not out yet. */
 const allBodiesBytesMax = 128 * mib;

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
-import type { Server } from './server.ts';
+import type { Server } from './routeTable.ts';
 
 /** What confines agents here, and which limits hold for them. */
 interface SandboxState {

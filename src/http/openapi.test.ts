@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../../test/support/service.ts';
-import { createdExample, createExamples } from '../conversations/examples.ts';
-import { ConversationResponse, CreateConversation } from '../conversations/schema.ts';
+import { createdExample, createExamples } from '../conversations/create/examples.ts';
+import { ConversationResponse, CreateConversation } from '../conversations/create/schema.ts';
 import { createdKeyExample, newKeyExample } from '../keys/examples.ts';
 import { CreatedKey, NewKey } from '../keys/schema.ts';
 import { fullSettingsExample, reducedSettingsExample } from '../settings/examples.ts';
 import { FullSettings, ReducedSettings } from '../settings/schema.ts';
-import { compileCheck } from '../validation.ts';
+import { compileCheck } from '../validation/validation.ts';
 
 describe('GET /openapi.json', () => {
   it('is the same as openapi.json in the repository; npm run openapi writes it anew', async (t) => {

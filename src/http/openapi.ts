@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
-import { bytesMaxKeyword } from '../schema.ts';
+import { bytesMaxKeyword } from '../validation/schema.ts';
 import type { Access } from './access.ts';
 import { ErrorBody, statuses } from './errors.ts';
 import type { DeclaredRoute } from './routeTable.ts';

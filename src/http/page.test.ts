@@ -10,7 +10,7 @@ import Fastify from 'fastify';
 import { startService } from '../../test/support/service.ts';
 import { sendError } from './errors.ts';
 import { pageRoutes } from './page.ts';
-import type { Server } from './server.ts';
+import type { Server } from './routeTable.ts';
 
 function servePage(t: TestContext, files: Record<string, string | Uint8Array>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-page-'));

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { open } from './access.ts';
 import { etagMatches } from './conditional.ts';
-import type { Server } from './server.ts';
+import type { Server } from './routeTable.ts';
 
 /** Everything comes from here, and nothing stands inline. */
 const contentSecurityPolicy = [

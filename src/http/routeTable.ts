@@ -1,9 +1,26 @@
 // Collects every declared route, adds its access check, and knows which methods a path supports.
-import type { FastifySchema, onRequestHookHandler } from 'fastify';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifySchema,
+  onRequestHookHandler,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
 import type { Access } from './access.ts';
-import type { Server } from './server.ts';
+
+/** The server that routes are declared on: its validation and types come from TypeBox schemas. */
+export type Server = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
 
 export interface DocumentedResponse {
   readonly description: string;

@@ -3,19 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
-  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
   type onRequestHookHandler,
-  type RawReplyDefaultExpression,
-  type RawRequestDefaultExpression,
-  type RawServerDefault,
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { validatorCompiler } from '../validation.ts';
+import { validatorCompiler } from '../validation/validation.ts';
 import type { Access } from './access.ts';
 import { type Authenticate, carriesCredential, createAuthentication } from './authentication.ts';
 import { type AuthFailures, createAuthFailures } from './authFailures.ts';
@@ -27,18 +23,10 @@ import { createGuard, type Guard } from './guard.ts';
 import { createClientErrorHandler, createNodeServer } from './nodeServer.ts';
 import { createOpenAnswers, type OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
-import { collectRoutes, type DeclaredRoute } from './routeTable.ts';
+import { collectRoutes, type DeclaredRoute, type Server } from './routeTable.ts';
 import { boundStall } from './stall.ts';
 import { discardBody } from './unreadBody.ts';
 import { createUnrouted, type Unrouted } from './unrouted.ts';
-
-export type Server = FastifyInstance<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
 
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;

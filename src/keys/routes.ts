@@ -1,7 +1,7 @@
 // GET /api/me, and POST, GET and DELETE /api/keys.
 import Type from 'typebox';
 import { needs, needsKey } from '../http/access.ts';
-import type { Server } from '../http/server.ts';
+import type { Server } from '../http/routeTable.ts';
 import { createdKeyExample, meExample, newKeyExample } from './examples.ts';
 import { describePrincipal } from './principal.ts';
 import { CreatedKey, KeyList, KeyRecord, Me, NewKey } from './schema.ts';

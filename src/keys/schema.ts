@@ -1,7 +1,7 @@
 // Credentials as callers see them: what each kind may do, and the record that never holds the secret.
 import Type from 'typebox';
-import { checked, nullableText, oneOf, orNull, text, time } from '../schema.ts';
 import { UserName } from '../users/schema.ts';
+import { checked, nullableText, oneOf, orNull, text, time } from '../validation/schema.ts';
 
 export const scopes = [
   'settings:read',

@@ -1,7 +1,7 @@
 // Tries out tool servers before an agent needs them, and says of each whether it works and with which tools.
 import { AppError, invalid } from '../errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
-import { kib } from '../schema.ts';
+import { kib } from '../validation/schema.ts';
 import { checkRemote, type Outcome, type Transport } from './checkRemote.ts';
 import type { CheckedServer, CheckMcp } from './checkSchema.ts';
 import { shownUrl } from './remotes.ts';

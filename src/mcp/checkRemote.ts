@@ -4,7 +4,7 @@ import type { MCPClient } from '@ai-sdk/mcp';
 import { AppError } from '../errors.ts';
 import { OutgoingError, timedOut } from '../outgoing/errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
-import { version } from '../version.ts';
+import { version } from '../process/version.ts';
 import { toolNameMax, toolsMax } from './checkSchema.ts';
 import type { RemoteServer } from './schema.ts';
 import { mask } from './secrets.ts';

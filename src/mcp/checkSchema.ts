@@ -1,6 +1,6 @@
 // What POST /api/mcp/check takes and answers.
 import Type from 'typebox';
-import { oneOf } from '../schema.ts';
+import { oneOf } from '../validation/schema.ts';
 import { NullableMcpConfig } from './schema.ts';
 
 /** How much of a server's tools an answer holds; the rest is left out. */

@@ -1,6 +1,6 @@
 // POST /api/mcp/check.
 import { needs } from '../http/access.ts';
-import type { Server } from '../http/server.ts';
+import type { Server } from '../http/routeTable.ts';
 import type { McpCheck } from './check.ts';
 import { CheckedMcp, CheckMcp, checkedMcpExample, checkMcpExample } from './checkSchema.ts';
 

@@ -1,8 +1,8 @@
 // Tool servers as callers write them, with the short forms that existing clients send, shared by settings and
 // conversations. `normaliseMcp` turns every form into one.
 import Type from 'typebox';
-import { checked, kib, nullableText, orNull, text } from '../schema.ts';
-import { urlFault } from './url.ts';
+import { checked, kib, nullableText, orNull, text } from '../validation/schema.ts';
+import { urlFault } from '../validation/url.ts';
 import { splitWords } from './words.ts';
 
 const serversMax = 50;

@@ -6,8 +6,8 @@ import { temporaryFolder } from '../../test/support/cells.ts';
 import { createPlace } from '../../test/support/databases.ts';
 import { startService } from '../../test/support/service.ts';
 import { RefusalError } from '../errors.ts';
-import { findPrice } from '../gateway/prices.ts';
-import { programFile } from '../program.ts';
+import { findPrice } from '../gateway/usage/prices.ts';
+import { programFile } from '../process/program.ts';
 import { loadModels } from './catalogue.ts';
 
 const known = 'openai/gpt-4o';

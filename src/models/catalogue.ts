@@ -1,8 +1,8 @@
 // The models that are known by name, with prices and limits: those of the file beside this one, and an operator's.
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
-import { parseOperatorFile, readOperatorFile } from '../operatorFile.ts';
-import { programFile } from '../program.ts';
+import { programFile } from '../process/program.ts';
+import { parseOperatorFile, readOperatorFile } from '../validation/operatorFile.ts';
 
 const modelsMax = 10_000;
 const nameMax = 200;

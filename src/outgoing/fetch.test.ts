@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { listenOnLoopback, pretenders } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
 import { AppError } from '../errors.ts';
-import { kib } from '../schema.ts';
+import { kib } from '../validation/schema.ts';
 import { type OutgoingCode, OutgoingError } from './errors.ts';
 import { createOutgoingFetch, type OutgoingOptions } from './fetch.ts';
 import type { Lookup } from './resolve.ts';

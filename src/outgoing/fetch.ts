@@ -2,7 +2,7 @@
 // only what the caller gave, and ends within its bounds.
 import type { LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
-import { kib } from '../schema.ts';
+import { kib } from '../validation/schema.ts';
 import { OutgoingError, timedOut, toOutgoingError } from './errors.ts';
 import type { AllowPrivate } from './privateHosts.ts';
 import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp, portOf } from './resolve.ts';

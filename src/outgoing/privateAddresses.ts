@@ -1,14 +1,17 @@
 // Whether private addresses may be reached: what the operator said, or else only where one person uses the service on
 // their own machine, for whom they are no more private than for their browser.
-import type { Config } from '../config.ts';
-import { repeat } from '../repeat.ts';
+import { repeat } from '../process/repeat.ts';
 import type { PrivateAccess } from './privateHosts.ts';
 
 const rememberedMs = 1_000;
 const watchEveryMs = 10_000;
 
 interface RuleOptions {
-  readonly config: Pick<Config, 'allowPrivateAddresses' | 'onLoopback' | 'publicUrl'>;
+  readonly config: {
+    readonly allowPrivateAddresses: PrivateAccess | undefined;
+    readonly onLoopback: boolean;
+    readonly publicUrl: string | undefined;
+  };
   /** Asked at the time of use, for users are made while the service runs. */
   readonly hasOneUser: () => Promise<boolean>;
   readonly now?: () => number;

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
-import { openKeyFile } from './keyFile.ts';
-import { createKeyring } from './keyring.ts';
+import { openKeyFile } from '../encryption/keyFile.ts';
+import { createKeyring } from '../encryption/keyring.ts';
 
 for (const kind of databaseKinds) {
   describe(`/api/secrets on ${kind}`, () => {

@@ -1,7 +1,7 @@
 // Custom secrets and git provider tokens, as callers send them. What comes back never holds a value.
 import Type from 'typebox';
-import { gitProviders } from '../providers.ts';
-import { checked, kib, nullableText, orNull, text } from '../schema.ts';
+import { gitProviders } from '../git/providers.ts';
+import { checked, kib, nullableText, orNull, text } from '../validation/schema.ts';
 
 const valueBytesMax = 64 * kib;
 const tokenBytesMax = 4 * kib;

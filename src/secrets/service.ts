@@ -1,7 +1,7 @@
 // Custom secrets and git provider tokens. They are part of a user's settings: each change moves their version.
 import { AppError } from '../errors.ts';
+import { gitProviders } from '../git/providers.ts';
 import { mask } from '../mcp/secrets.ts';
-import { gitProviders } from '../providers.ts';
 import type { Change, Settings, Writer } from '../settings/service.ts';
 import type { SecretWrite, SettingsRows } from '../settings/store.ts';
 import {

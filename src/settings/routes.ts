@@ -7,7 +7,7 @@ import { etagMatches } from '../http/conditional.ts';
 import { jsonType } from '../http/errors.ts';
 import type { FastRoute } from '../http/fastLane.ts';
 import { Message } from '../http/message.ts';
-import type { Server } from '../http/server.ts';
+import type { Server } from '../http/routeTable.ts';
 import { fullSettingsExample, reducedSettingsExample, writeExample } from './examples.ts';
 import { FullSettings, PatchSettings, PostSettings, ReducedSettings } from './schema.ts';
 import type { Rendered, Settings } from './service.ts';

@@ -1,8 +1,8 @@
 // The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
 import { NullableMcpConfig, ShownMcpConfig } from '../mcp/schema.ts';
-import { urlFault } from '../mcp/url.ts';
-import { checked, kib, nullableText, orNull } from '../schema.ts';
+import { checked, kib, nullableText, orNull } from '../validation/schema.ts';
+import { urlFault } from '../validation/url.ts';
 
 const textBytesMax = 4 * kib;
 const iterationsMax = 100_000;

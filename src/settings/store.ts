@@ -1,7 +1,7 @@
 // One JSON document and a version per user, beside that user's sealed secrets. Every change moves the version.
 import { type AuditEntry, recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { sealedWithActiveKey } from '../secrets/store.ts';
+import { sealedWithActiveKey } from '../encryption/store.ts';
 
 export interface SecretRow {
   readonly kind: string;

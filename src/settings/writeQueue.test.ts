@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
-import { openVault } from '../secrets/vault.ts';
+import { openVault } from '../encryption/vault.ts';
 import { ensureUser } from '../users/store.ts';
 import { createSettings } from './service.ts';
 import { storeSettings } from './store.ts';

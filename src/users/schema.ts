@@ -1,5 +1,5 @@
 // Names of users, as commands and the API accept them.
-import { text } from '../schema.ts';
+import { text } from '../validation/schema.ts';
 
 const userNamePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]*$';
 

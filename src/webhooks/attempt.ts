@@ -1,12 +1,12 @@
 // One attempt to deliver a message: read what it tells, sign it, send it, and say how that went.
 import type { Database } from '../db/transaction.ts';
+import { SealError } from '../encryption/encrypt.ts';
+import { ownerOf } from '../encryption/store.ts';
+import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
-import { SealError } from '../secrets/sealing.ts';
-import { ownerOf } from '../secrets/store.ts';
-import type { Vault } from '../secrets/vault.ts';
-import { version } from '../version.ts';
+import { version } from '../process/version.ts';
 import { type ClaimedDelivery, findDeliveredEvent } from './outboxStore.ts';
 import { signedHeaders } from './signing.ts';
 

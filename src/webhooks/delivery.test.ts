@@ -7,8 +7,8 @@ import { type Received, startReceiver } from '../../test/support/receiver.ts';
 import { until } from '../../test/support/until.ts';
 import { createWebhookBench, fail, untilEmpty, untilFailed } from '../../test/support/webhookBench.ts';
 import { openConfiguredDatabase } from '../database.ts';
-import { rotate } from '../secrets/rotation.ts';
-import { sealedKeyId } from '../secrets/sealing.ts';
+import { sealedKeyId } from '../encryption/encrypt.ts';
+import { rotate } from '../encryption/rotation.ts';
 import { ensureUser } from '../users/store.ts';
 import { retryDelayMs } from './delivery.ts';
 

@@ -1,7 +1,7 @@
 // Sends what waits in the outbox, in every process, each message by one at a time. Nothing is kept in memory that a
 // restart would need.
-import { repeat } from '../repeat.ts';
-import { kib } from '../schema.ts';
+import { repeat } from '../process/repeat.ts';
+import { kib } from '../validation/schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
 import { dropDeliveries, purgeFailed } from './deliveryStore.ts';
 import {

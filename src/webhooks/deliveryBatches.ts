@@ -1,6 +1,6 @@
 // New messages become rows of the outbox, many to a query, with queries that are compiled once.
 import { prepared, type Queries, type Query, rows, type Steps } from '../db/transaction.ts';
-import { createIds } from '../ids.ts';
+import { createIds } from '../process/ids.ts';
 import type { DeliveryState, WebhookEvent } from './schema.ts';
 
 const batchSizes = [50, 4, 1] as const;

@@ -10,8 +10,8 @@ import {
   untilReceived,
   type WebhookBench,
 } from '../../test/support/webhookBench.ts';
+import { deleteConversation, startConversation } from '../conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
-import { deleteConversation, startConversation } from '../lifecycle/store.ts';
 import { ensureUser } from '../users/store.ts';
 import { longestDelaysMs } from './delivery.ts';
 import { adjustDue, claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';

@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { Message } from '../http/message.ts';
-import type { Server } from '../http/server.ts';
+import type { Server } from '../http/routeTable.ts';
 import { createdWebhookExample, newWebhookExample } from './examples.ts';
 import {
   CreatedWebhook,

@@ -1,6 +1,6 @@
 // Webhooks as callers see them: what they want to hear of, and the record that never holds the secret.
 import Type from 'typebox';
-import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../schema.ts';
+import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../validation/schema.ts';
 
 const webhookEvents = ['conversation.status', 'conversation.event'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -1,14 +1,14 @@
 // The rules of webhooks: whose they are, how many, to which addresses, and what is sent again.
 import { isIP } from 'node:net';
 import type { Database } from '../db/transaction.ts';
+import { ownerOf } from '../encryption/store.ts';
+import { storeSealed } from '../encryption/storeEncrypted.ts';
+import type { Vault } from '../encryption/vault.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import { type AllowPrivate, allowsPrivate } from '../outgoing/privateHosts.ts';
 import { bareHost, portOf } from '../outgoing/resolve.ts';
-import { ownerOf } from '../secrets/store.ts';
-import { storeSealed } from '../secrets/storeSealed.ts';
-import type { Vault } from '../secrets/vault.ts';
 import { type DeliveryRow, dropDeliveries, listDeliveries, redeliver } from './deliveryStore.ts';
 import {
   type CreatedWebhook,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { sealedWithActiveKey } from '../secrets/store.ts';
+import { sealedWithActiveKey } from '../encryption/store.ts';
 import type { DeliveryState } from './schema.ts';
 
 /** Webhooks that one user may keep. */

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { delimiter } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { chooseAgent } from '../../src/runtime/agents/choose.ts';
-import { loadProfiles } from '../../src/runtime/agents/profiles.ts';
-import { version as ownVersion } from '../../src/version.ts';
+import { chooseAgent } from '../../src/agents/choose.ts';
+import { loadProfiles } from '../../src/agents/profiles.ts';
+import { version as ownVersion } from '../../src/process/version.ts';
 import { noBubblewrap } from '../support/cells.ts';
 import { drive, keys } from './drive.ts';
 import { type Installed, installAgents, type Package } from './install.ts';

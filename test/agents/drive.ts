@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Protocol } from '../../src/modelProtocols.ts';
-import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
+import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
 import {
   createScriptedModel,
   type Exchange,
   listenScriptedModel,
-} from '../../src/runtime/agents/scriptedModel/server.ts';
+} from '../../src/agents/trial/scriptedModel/server.ts';
+import type { Protocol } from '../../src/models/protocols.ts';
 import { type McpMessage, startMcpServer } from '../support/mcpServer.ts';
 import { createRunsClient, filesOf, type TestEvent } from '../support/runs.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -38,12 +38,12 @@ export const mutants: readonly Mutant[] = [
     // Both halves of the fence: without the second one, it is rarely awake for long enough to write.
     changes: [
       {
-        file: 'src/runtime/store.ts',
+        file: 'src/conversations/run/store.ts',
         from: ".where('run_id', '=', runId)\n    .where('steps', '<', step)",
         to: ".where('steps', '<', step)",
       },
       {
-        file: 'src/runtime/lease.ts',
+        file: 'src/runs/lease.ts',
         from: 'if (performance.now() - renewedAt <= giveUpMs) return true;',
         to: 'if (giveUpMs > 0) return true;',
       },
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
     faults: ['kill'],
     changes: [
       {
-        file: 'src/conversations/store.ts',
+        file: 'src/conversations/create/store.ts',
         from: 'const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);\n      if (found !== undefined) return found;',
         to: '',
       },

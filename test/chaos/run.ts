@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
-import { probeBubblewrap } from '../../src/runtime/sandbox/probe.ts';
+import { probeBubblewrap } from '../../src/sandbox/probe.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { type PostgresServer, startPostgres } from '../support/postgresServer.ts';
 import { mainFile, prepareProgram } from '../support/program.ts';

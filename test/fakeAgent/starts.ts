@@ -3,7 +3,7 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isRunning, type KnownProcess, knownProcess } from '../../src/runtime/sandbox/processes.ts';
+import { isRunning, type KnownProcess, knownProcess } from '../../src/sandbox/processes.ts';
 
 export interface AgentStart extends KnownProcess {
   /** Numbers of those that ran already. */

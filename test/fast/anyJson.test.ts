@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { CreateConversation } from '../../src/conversations/schema.ts';
+import { CreateConversation } from '../../src/conversations/create/schema.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { startService, type TestService } from '../support/service.ts';
 

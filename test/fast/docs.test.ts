@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
+import { loadProfiles, readProfiles } from '../../src/agents/profiles.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { exits } from '../../src/cli/exits.ts';
 import { createParley } from '../../src/client/parley.ts';
 import { describeOptions } from '../../src/config.ts';
 import { statuses } from '../../src/http/errors.ts';
 import { readModels } from '../../src/models/catalogue.ts';
-import { loadProfiles, readProfiles } from '../../src/runtime/agents/profiles.ts';
 import { versions } from '../agents/versions.ts';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isRunning } from '../../src/runtime/sandbox/processes.ts';
+import { isRunning } from '../../src/sandbox/processes.ts';
 import { inspect } from '../support/inspect.ts';
 import { filesOf, type TestEvent, writeAgents } from '../support/runs.ts';
 import { until } from '../support/until.ts';

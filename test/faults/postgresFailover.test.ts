@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createConversation } from '../../src/conversations/store.ts';
+import { createConversation } from '../../src/conversations/create/store.ts';
 import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database } from '../../src/db/transaction.ts';
 import { tryWrite } from '../../src/db/writability.ts';
-import { openVault } from '../../src/secrets/vault.ts';
+import { openVault } from '../../src/encryption/vault.ts';
 import { createSettings } from '../../src/settings/service.ts';
 import { ensureUser, listUsers } from '../../src/users/store.ts';
 import { newConversation } from '../support/conversations.ts';

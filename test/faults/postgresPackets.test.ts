@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createConversation } from '../../src/conversations/store.ts';
+import { createConversation } from '../../src/conversations/create/store.ts';
 import { tryWrite } from '../../src/db/writability.ts';
 import { storeSettings } from '../../src/settings/store.ts';
 import { newConversation } from '../support/conversations.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
-import { isRunning } from '../../src/runtime/sandbox/processes.ts';
+import { isRunning } from '../../src/sandbox/processes.ts';
 import { withPostgres } from '../support/databases.ts';
 import { createSite } from '../support/process.ts';
 import { mainFile } from '../support/program.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { isRunning, type KnownProcess, knownProcess } from '../../src/runtime/sandbox/processes.ts';
+import { isRunning, type KnownProcess, knownProcess } from '../../src/sandbox/processes.ts';
 import { databaseKinds } from '../support/databases.ts';
 import { commit, startGitServer } from '../support/gitServer.ts';
 import { inspect } from '../support/inspect.ts';

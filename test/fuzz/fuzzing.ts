@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
-import { wellFormedJson } from '../../src/foreignText.ts';
+import { wellFormedJson } from '../../src/text/foreignText.ts';
 import { createRandom } from '../chaos/random.ts';
 import { inspect } from '../support/inspect.ts';
 import { mainFile } from '../support/program.ts';

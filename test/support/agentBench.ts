@@ -14,11 +14,11 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
-import { createAgentApp } from '../../src/agent/app.ts';
+import { createAgentApp } from '../../src/agents/builtin/app.ts';
+import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
+import { createScriptedModel, type ScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 import type { CurrentModel } from '../../src/gateway/current.ts';
-import { protocolBases } from '../../src/modelProtocols.ts';
-import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
-import { createScriptedModel, type ScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { protocolBases } from '../../src/models/protocols.ts';
 import { createRawModel, type RawAnswer, type RawModel } from './rawModel.ts';
 
 export interface AgentBenchOptions {

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
+import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
 import {
   createScriptedModel,
   listenScriptedModel,
   type ScriptedModel,
-} from '../../src/runtime/agents/scriptedModel/server.ts';
+} from '../../src/agents/trial/scriptedModel/server.ts';
 import { filesOf, type Runs, type RunsOptions, startRuns, type TestEvent } from './runs.ts';
 
 export const modelKey = 'sk-canary-of-the-model-71c2';

@@ -3,13 +3,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Bridge } from '../../src/runtime/bridge/bridge.ts';
-import { openControlGroups } from '../../src/runtime/sandbox/controlGroups.ts';
-import { type OpenCell, openCell } from '../../src/runtime/sandbox/openCell.ts';
-import type { LaunchRecords } from '../../src/runtime/sandbox/orphans.ts';
-import { probeBubblewrap } from '../../src/runtime/sandbox/probe.ts';
-import { type RunOutcome, runToEnd } from '../../src/runtime/sandbox/runToEnd.ts';
-import type { Cell, Sandbox } from '../../src/runtime/sandbox/sandbox.ts';
+import type { Bridge } from '../../src/bridge/bridge.ts';
+import { openControlGroups } from '../../src/sandbox/controlGroups.ts';
+import { type OpenCell, openCell } from '../../src/sandbox/openCell.ts';
+import type { LaunchRecords } from '../../src/sandbox/orphans.ts';
+import { probeBubblewrap } from '../../src/sandbox/probe.ts';
+import { type RunOutcome, runToEnd } from '../../src/sandbox/runToEnd.ts';
+import type { Cell, Sandbox } from '../../src/sandbox/sandbox.ts';
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));

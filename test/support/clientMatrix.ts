@@ -1,7 +1,7 @@
 // Every method with every form of body that a real client sends, and what the service answers.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bodyBytesMax } from '../../src/schema.ts';
+import { bodyBytesMax } from '../../src/validation/schema.ts';
 import { startService, type TestService } from './service.ts';
 
 /** Far more than any answer takes: a client that waits longer hangs. */

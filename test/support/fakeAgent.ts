@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
-import { type Agent, type AgentOptions, openAgent } from '../../src/runtime/acp/agent.ts';
-import type { SessionUpdate } from '../../src/runtime/acp/update.ts';
-import { type Entered, openCell } from '../../src/runtime/sandbox/openCell.ts';
-import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+import { type Agent, type AgentOptions, openAgent } from '../../src/agents/acp/agent.ts';
+import type { SessionUpdate } from '../../src/agents/acp/update.ts';
+import { type Entered, openCell } from '../../src/sandbox/openCell.ts';
+import { processSandbox } from '../../src/sandbox/process.ts';
 
 interface After {
   after(fn: () => Promise<void>): void;

@@ -1,6 +1,6 @@
 // The APIs of all git providers on loopback, each with one repository, team/app, whose usual branch is trunk.
 import type { IncomingMessage, RequestListener } from 'node:http';
-import type { GitProvider } from '../../src/providers.ts';
+import type { GitProvider } from '../../src/git/providers.ts';
 
 export interface Proposed {
   readonly title: string;

@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
 import { createGateway, type GatewayOptions } from '../../src/gateway/handler.ts';
-import { createMeter, type Limits, type ModelLimit } from '../../src/gateway/meter.ts';
+import { createMeter, type Limits, type ModelLimit } from '../../src/gateway/usage/meter.ts';
 import { loadModels } from '../../src/models/catalogue.ts';
 import { listenOnLoopback } from './mcpServer.ts';
 

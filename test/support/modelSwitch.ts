@@ -1,8 +1,8 @@
 // Several scripted models behind one address: which of them answers is told by a word in what it is sent.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { Step } from '../../src/runtime/agents/scriptedModel/script.ts';
-import { createScriptedModel, type ScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
+import { createScriptedModel, type ScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = [];

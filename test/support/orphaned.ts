@@ -1,9 +1,9 @@
 // Starts a program in a cell and waits to be killed:
 // `node orphaned.ts process|bubblewrap RECORDS WORKSPACE SLEEP`.
-import { openControlGroups } from '../../src/runtime/sandbox/controlGroups.ts';
-import { openCell } from '../../src/runtime/sandbox/openCell.ts';
-import { openLaunchRecords } from '../../src/runtime/sandbox/orphans.ts';
-import { processSandbox } from '../../src/runtime/sandbox/process.ts';
+import { openControlGroups } from '../../src/sandbox/controlGroups.ts';
+import { openCell } from '../../src/sandbox/openCell.ts';
+import { openLaunchRecords } from '../../src/sandbox/orphans.ts';
+import { processSandbox } from '../../src/sandbox/process.ts';
 import { bubblewrap } from './cells.ts';
 
 const [kind = '', folder = '', workspace = '', sleep = ''] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // `parley serve` with leases so short that a test can wait for their end: `node quickMain.ts serve [options]`.
 import { startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { createLogger } from '../../src/log.ts';
+import { createLogger } from '../../src/process/log.ts';
 
 const worker = { leaseMs: 1_500, renewMs: 200, giveUpMs: 1_000, pollMs: 200 };
 

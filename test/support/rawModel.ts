@@ -1,6 +1,6 @@
 // A provider of chat completions whose answers are written by hand: for all that the scripted model would never say.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import type { ScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into requests of any shape
 export type RawBody = any;

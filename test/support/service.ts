@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
-import { createLogger } from '../../src/log.ts';
+import { createLogger } from '../../src/process/log.ts';
 import { createPlace, type Place } from './databases.ts';
 import { checkDocumented } from './documented.ts';
 

@@ -1,6 +1,6 @@
 // Makes system calls from inside a sandbox without a compiler: a static ELF program, put together byte by byte, that
 // runs through a list of calls and prints what each returned.
-import type { Architecture } from '../../src/runtime/sandbox/seccomp/calls.ts';
+import type { Architecture } from '../../src/sandbox/seccomp/calls.ts';
 
 export interface SystemCall {
   readonly number: number;

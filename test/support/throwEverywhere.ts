@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { createServer, get } from 'node:http';
 import { type AddressInfo, connect, createServer as createSocketServer } from 'node:net';
-import { asRun, currentRun } from '../../src/runtime/currentRun.ts';
+import { asRun, currentRun } from '../../src/runs/currentRun.ts';
 
 process.on('uncaughtException', ({ message }) => {
   process.stdout.write(`${message}: ${currentRun()?.conversationId ?? 'none'}\n`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Value } from 'typebox/value';
-import type { FileChange, Tool, ToolResult } from '../../src/agent/tools/tool.ts';
+import type { FileChange, Tool, ToolResult } from '../../src/agents/builtin/tools/tool.ts';
 
 export interface ToolBench {
   readonly cwd: string;

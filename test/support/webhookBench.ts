@@ -1,12 +1,12 @@
 // A database, a user, webhooks and loops that send, without the rest of the service: times are milliseconds.
 import type { TestContext } from 'node:test';
-import { createConversations } from '../../src/conversations/service.ts';
+import { createConversations } from '../../src/conversations/create/service.ts';
 import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
-import { createIds } from '../../src/ids.ts';
+import { openVault } from '../../src/encryption/vault.ts';
 import type { Principal } from '../../src/keys/principal.ts';
 import { createOutgoingFetch } from '../../src/outgoing/fetch.ts';
-import { openVault } from '../../src/secrets/vault.ts';
+import { createIds } from '../../src/process/ids.ts';
 import { ensureUser } from '../../src/users/store.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/delivery.ts';
 import type { WebhookEvent } from '../../src/webhooks/schema.ts';

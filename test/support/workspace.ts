@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { openCell } from '../../src/runtime/sandbox/openCell.ts';
-import { processSandbox } from '../../src/runtime/sandbox/process.ts';
-import { lookBounds } from '../../src/workspaces/bounds.ts';
-import type { Look } from '../../src/workspaces/inside/request.ts';
-import { lookAt } from '../../src/workspaces/look.ts';
-import { lookReadable } from '../../src/workspaces/program.ts';
+import { openCell } from '../../src/sandbox/openCell.ts';
+import { processSandbox } from '../../src/sandbox/process.ts';
+import { lookBounds } from '../../src/workspaces/read/bounds.ts';
+import type { Look } from '../../src/workspaces/read/inside/request.ts';
+import { lookAt } from '../../src/workspaces/read/look.ts';
+import { lookReadable } from '../../src/workspaces/read/program.ts';
 import { inspect } from './inspect.ts';
 import type { TestService } from './service.ts';
 

@@ -2,16 +2,16 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createBridge } from '../../src/runtime/bridge/bridge.ts';
-import { createGitHandler } from '../../src/runtime/bridge/git.ts';
-import { openCell } from '../../src/runtime/sandbox/openCell.ts';
-import { processSandbox } from '../../src/runtime/sandbox/process.ts';
-import { type RunOutcome, runToEnd } from '../../src/runtime/sandbox/runToEnd.ts';
-import type { Sandbox } from '../../src/runtime/sandbox/sandbox.ts';
-import { createFolders } from '../../src/runtime/workspace/folders.ts';
-import { gitEnvironment } from '../../src/runtime/workspace/gitEnvironment.ts';
-import { type PrepareOptions, prepareWorkspace } from '../../src/runtime/workspace/prepare.ts';
-import type { GitRemote } from '../../src/runtime/workspace/remote.ts';
+import { createBridge } from '../../src/bridge/bridge.ts';
+import { createGitHandler } from '../../src/bridge/git.ts';
+import type { GitRemote } from '../../src/git/remote.ts';
+import { openCell } from '../../src/sandbox/openCell.ts';
+import { processSandbox } from '../../src/sandbox/process.ts';
+import { type RunOutcome, runToEnd } from '../../src/sandbox/runToEnd.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createFolders } from '../../src/workspaces/prepare/folders.ts';
+import { gitEnvironment } from '../../src/workspaces/prepare/gitEnvironment.ts';
+import { type PrepareOptions, prepareWorkspace } from '../../src/workspaces/prepare/prepare.ts';
 import { bubblewrap, noBubblewrap } from './cells.ts';
 
 /** Every test of workspaces runs in each of these. */

@@ -1,7 +1,7 @@
 // The whole way as a person goes it: a model is set on the page, and the built-in agent works with it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createScriptedModel, listenScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { createScriptedModel, listenScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
 import { enter, useBrowser } from './browser.ts';

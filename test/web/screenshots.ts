@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { createScriptedModel, listenScriptedModel } from '../../src/runtime/agents/scriptedModel/server.ts';
+import { createScriptedModel, listenScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 import { commit, startGitServer } from '../support/gitServer.ts';
 import { projectDir } from '../support/program.ts';
 import { startRuns } from '../support/runs.ts';

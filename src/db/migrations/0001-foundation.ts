@@ -1,5 +1,5 @@
 // Users, credentials, settings, secrets, conversations with their events, and idempotency keys.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const foundation: Migration = {
   name: '0001-foundation',

@@ -1,5 +1,5 @@
 // Who changed what, and an index that finds sealed texts without reading every conversation.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const audit: Migration = {
   name: '0002-audit',

@@ -1,5 +1,5 @@
 // What a conversation is doing, who runs it until when, why it stopped, and the changes that a user can follow.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 const columns = [
   'runtime_status text',

@@ -1,5 +1,5 @@
 // Webhooks, and the messages that wait to be sent to them or were given up.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const webhooks: Migration = {
   name: '0004-webhooks',

@@ -1,5 +1,5 @@
 // How far a conversation has got with its agent, so that another run can go on where one was lost.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 const columns = [
   'agent_session text',

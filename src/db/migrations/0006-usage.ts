@@ -1,5 +1,5 @@
 // What a conversation has taken of its model.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 const columns = [
   'model_requests',

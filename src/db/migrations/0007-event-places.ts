@@ -1,5 +1,5 @@
 // Events under one number in place of two: see src/events/place.ts. Who looks at the database by hand has a view.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const eventPlaces: Migration = {
   name: '0007-event-places',

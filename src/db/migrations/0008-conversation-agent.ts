@@ -1,5 +1,5 @@
 // Stores which agent a conversation uses, so that it keeps that agent when the settings change.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const conversationAgent: Migration = {
   name: '0008-conversation-agent',

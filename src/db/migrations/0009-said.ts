@@ -1,6 +1,6 @@
 // Shows without reading the log whether a user message is unanswered. An idle run may be stopped to free its slot, but
 // not while it has a message to answer.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const said: Migration = {
   name: '0009-said',

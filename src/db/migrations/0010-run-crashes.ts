@@ -1,5 +1,5 @@
 // Counts the uncaught errors that runs of a conversation have caused.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const runCrashes: Migration = {
   name: '0010-run-crashes',

@@ -1,5 +1,5 @@
 // Stores where an unfinished turn began, and where a session began that has not completed a turn yet.
-import type { Migration } from '../migrate.ts';
+import type { Migration } from './migration.ts';
 
 export const openTurns: Migration = {
   name: '0012-open-turns',

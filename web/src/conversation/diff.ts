@@ -1,5 +1,5 @@
 // Differences of texts as lines to draw: of a diff in the log, or between two versions of a file.
-import { diffLines, hunksText } from '../../../src/lineDiff.ts';
+import { diffLines, hunksText } from '../../../src/text/lineDiff.ts';
 import { visibleText } from '../parts/visibleText.ts';
 import { shortPath } from './paths.ts';
 

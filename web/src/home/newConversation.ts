@@ -1,6 +1,6 @@
 // A conversation that somebody is about to begin: what was typed, what is sent, and what is said against it.
 import type { CreateConversation, McpConfig } from '../../../src/client/parley.ts';
-import { mayBeRepository } from '../../../src/repositoryPaths.ts';
+import { mayBeRepository } from '../../../src/git/repositoryPaths.ts';
 import type { PickedImage } from '../parts/images.ts';
 import { holdsSecrets } from '../settings/tools/servers.ts';
 import { fromUsual, NoCounterpart } from '../settings/tools/usualServers.ts';

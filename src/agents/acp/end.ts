@@ -1,0 +1,54 @@
+// The end of an agent: why it came, with the last that the agent had to say.
+import type { Readable } from 'node:stream';
+import type { End, Entered } from '../../sandbox/openCell.ts';
+import { keepTail } from '../../text/tail.ts';
+import { AgentError } from './errors.ts';
+import type { Peer } from './peer.ts';
+
+const stderrBytesMax = 2 * 1024;
+/** What a process has written is read for so long after its end. */
+const drainMs = 1_000;
+
+function closing(stream: Readable): Promise<void> {
+  return stream.closed ? Promise.resolve() : new Promise((resolve) => stream.once('close', () => resolve()));
+}
+
+async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, ms);
+  await Promise.race([promise, late.promise]);
+  clearTimeout(timer);
+}
+
+function describe({ code, signal }: End): string {
+  if (signal !== null) return `The agent was ended by ${signal}.`;
+  return code === 0 ? 'The agent ended by itself.' : `The agent ended with exit code ${code}.`;
+}
+
+/** Waits for the end, and makes it one where only half of it came. */
+async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
+  const tail = keepTail([program.stderr], stderrBytesMax);
+  program.stderr.on('error', () => {
+    // It has ended.
+  });
+  const stderrRead = closing(program.stderr);
+  let alive = true;
+  const gone = program.ended.then((end) => {
+    alive = false;
+    return end;
+  });
+  const fault = await Promise.race([peer.done, gone.then(() => undefined)]);
+  if (fault === undefined) await atMost(drainMs, Promise.all([peer.done, gone, stderrRead]));
+  if (alive) await program.kill();
+  return fault ?? new AgentError('exited', describe(await gone), tail().trim());
+}
+
+/** Settles with the reason of the end, which closes the peer. Never rejects. */
+export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
+  const reason = await findEnd(program, peer).catch(
+    (error: unknown) =>
+      new AgentError('exited', 'The agent could not be ended in order.', '', { cause: error }),
+  );
+  peer.close(reason);
+  return reason;
+}

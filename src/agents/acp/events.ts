@@ -1,0 +1,240 @@
+// From what an agent tells of a session to the events of a log: pieces are put together, noise is left out, and however
+// much it says, a turn has an end in the log.
+import type { NewEvent } from '../../events/shapes.ts';
+import { textOf } from '../../text/foreignText.ts';
+import { kib } from '../../validation/schema.ts';
+import { type Approval, approvalOf } from './approval.ts';
+import { cutText, cutValue, type Mask } from './bounds.ts';
+import { type CallConfirmation, toAction, toObservation } from './callEvents.ts';
+import { callIdOf } from './callFields.ts';
+import { isObject, type Params } from './peer.ts';
+import { createSpeech, type Part } from './speech.ts';
+import { hasEnded, mergeCall, type ToolCall } from './toolCall.ts';
+import type { SessionUpdate } from './update.ts';
+
+const updateBytesMax = 16 * kib;
+const planEntriesMax = 100;
+const planTextBytesMax = kib;
+const openCallsMax = 100;
+const endedCallsMax = 1_000;
+const eventsPerTurnUsual = 2_000;
+
+interface MapperOptions {
+  readonly mask?: Mask;
+  /** Names of the MCP servers that the agent was given, to know calls of their tools by. */
+  readonly mcpServers?: readonly string[];
+  /** Whether somebody has to approve: a call is then told when it is asked for, and not twice. */
+  readonly isAsking?: () => boolean;
+  /** More are left out, and the log says so; the last words of a turn are kept. */
+  readonly eventsPerTurnMax?: number;
+}
+
+export interface EventMapper {
+  take(update: SessionUpdate): NewEvent[];
+  /** What has waited for more: whole lines of what is being said, and calls that were announced. */
+  flush(): NewEvent[];
+  /** The kind of tool of a call that is under way, as it was announced. */
+  kindOf(toolCallId: string): string | undefined;
+  /** Whether an input, a content or a change was told of a call. */
+  isDescribed(toolCall: Params): boolean;
+  /** Changes when the agent tells something else of what a call would do; undefined where none is under way. */
+  descriptionOf(toolCallId: string): string | undefined;
+  /** What a person would be shown who is asked for this call. */
+  approval(toolCall: Params): Approval;
+  /** Announces a call that somebody has to allow, or was allowed. */
+  ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
+  /** The end of a turn, however it came. */
+  end(): NewEvent[];
+}
+
+/** Told by other means, or of no use to anybody who reads a log. */
+const ignored: readonly string[] = [
+  'user_message_chunk',
+  'available_commands_update',
+  'session_info_update',
+  'compaction_summary_chunk',
+];
+
+const messageParts: ReadonlyMap<unknown, Part['kind']> = new Map([
+  ['agent_message_chunk', 'message'],
+  ['agent_thought_chunk', 'think'],
+]);
+
+const taskStatuses: ReadonlyMap<unknown, string> = new Map([
+  ['pending', 'todo'],
+  ['in_progress', 'in_progress'],
+  ['completed', 'done'],
+]);
+
+function toPlan({ entries }: Params, mask: Mask): NewEvent {
+  const known = (Array.isArray(entries) ? entries : []).filter(isObject).slice(0, planEntriesMax);
+  const taskList = known.map(({ content, status }, i) => ({
+    id: String(i + 1),
+    title: cutText(mask(textOf(content)), planTextBytesMax),
+    status: taskStatuses.get(status) ?? 'todo',
+    notes: '',
+  }));
+  return {
+    source: 'agent',
+    message: '',
+    action: 'task_tracking',
+    args: { command: 'plan', task_list: taskList },
+  };
+}
+
+function toUsage({ used, size, cost }: Params): NewEvent {
+  const { amount, currency } = isObject(cost) ? cost : {};
+  const numberOr = (value: unknown) => (Number.isFinite(value) ? value : null);
+  const priced = Number.isFinite(amount) && typeof currency === 'string' && currency.length <= 3;
+  return {
+    source: 'agent',
+    message: '',
+    observation: 'usage',
+    content: '',
+    extras: { used: numberOr(used), size: numberOr(size), cost: priced ? { amount, currency } : null },
+  };
+}
+
+function toOther(update: SessionUpdate, mask: Mask): NewEvent {
+  const extras = { update: cutValue(update, updateBytesMax, mask) };
+  return { source: 'agent', message: '', observation: 'agent_update', content: '', extras };
+}
+
+function tooMany(max: number): NewEvent {
+  const sentence = `The agent did more than ${max} things in one turn; the rest of it is not in this log.`;
+  return {
+    source: 'environment',
+    message: sentence,
+    observation: 'error',
+    content: sentence,
+    extras: { error_id: 'TOO_MANY_EVENTS' },
+  };
+}
+
+interface OpenCall {
+  readonly call: ToolCall;
+  readonly told: boolean;
+}
+
+export function createEventMapper(options: MapperOptions = {}): EventMapper {
+  const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual, isAsking = () => false } = options;
+  const context = { mask, mcpServers: options.mcpServers ?? [] };
+  const speech = createSpeech(mask);
+  const calls = new Map<string, OpenCall>();
+  const endedCalls = new Set<string>();
+  /** The last event of a kind, where only a change is worth another. */
+  const last = new Map<string, string>();
+  let usage: NewEvent | undefined;
+  let count = 0;
+  let tooManyTold = false;
+
+  function within(events: readonly NewEvent[]): NewEvent[] {
+    const kept = events.slice(0, eventsPerTurnMax - count);
+    count += kept.length;
+    if (kept.length === events.length || tooManyTold) return kept;
+    tooManyTold = true;
+    return [...kept, tooMany(eventsPerTurnMax)];
+  }
+
+  function onChange(kind: string, event: NewEvent): NewEvent[] {
+    const text = JSON.stringify(event);
+    if (last.get(kind) === text) return [];
+    last.set(kind, text);
+    return [event];
+  }
+
+  function endCall({ call, told }: OpenCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent[] {
+    calls.delete(call.id);
+    endedCalls.add(call.id);
+    const [oldest] = endedCalls;
+    if (endedCalls.size > endedCallsMax && oldest !== undefined) endedCalls.delete(oldest);
+    return [...(told ? [] : [toAction(call)]), toObservation(call, outcome)];
+  }
+
+  function takeCall(update: Params): NewEvent[] {
+    const id = callIdOf(update);
+    if (id === undefined || endedCalls.has(id)) return [];
+    const open = calls.get(id);
+    const call = mergeCall(open?.call, id, update, context);
+    if (hasEnded(call)) return endCall({ call, told: open?.told ?? false }, call.status as 'completed');
+    const begins = call.status === 'in_progress' && !open?.told && !isAsking();
+    calls.set(id, { call, told: begins || (open?.told ?? false) });
+    return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
+  }
+
+  function approvalFor(toolCall: Params) {
+    const id = callIdOf(toolCall);
+    if (id === undefined) return undefined;
+    const known = calls.get(id)?.call;
+    const merged = mergeCall(known, id, { ...toolCall, status: undefined }, context);
+    return { known, merged, approval: approvalOf(known, merged, toolCall, mask) };
+  }
+
+  function closeOldest(): NewEvent[] {
+    const [oldest] = calls.values();
+    return calls.size > openCallsMax && oldest !== undefined ? endCall(oldest, 'unfinished') : [];
+  }
+
+  function takeOther(update: SessionUpdate): NewEvent[] {
+    const { sessionUpdate: kind } = update;
+    if (kind === 'tool_call' || kind === 'tool_call_update') return takeCall(update);
+    if (kind === 'plan') return onChange(kind, toPlan(update, mask));
+    if (kind !== 'usage_update') return onChange('other', toOther(update, mask));
+    usage = toUsage(update);
+    return [];
+  }
+
+  return {
+    take: (update) => {
+      const { sessionUpdate: kind, content, messageId } = update;
+      if (ignored.includes(kind)) return [];
+      const part = messageParts.get(kind);
+      if (part !== undefined) return within(speech.add({ kind: part, content, messageId }));
+      // What it said before comes before what it does, but how much it has used is no interruption.
+      if (kind === 'usage_update') return takeOther(update);
+      return within([...speech.end(), ...takeOther(update)]);
+    },
+    flush: () => {
+      const announced = [...calls].filter(([, { told }]) => !told);
+      for (const [id, { call }] of announced) calls.set(id, { call, told: true });
+      return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
+    },
+    kindOf: (toolCallId) => calls.get(callIdOf({ toolCallId }) ?? '')?.call.kind,
+    isDescribed: (toolCall) => {
+      const { input, output, diff } = approvalFor(toolCall)?.merged ?? {};
+      return input !== undefined || Boolean(output) || Boolean(diff);
+    },
+    descriptionOf: (toolCallId) => {
+      const call = calls.get(callIdOf({ toolCallId }) ?? '')?.call;
+      if (call === undefined) return undefined;
+      const { kind, title, mcpTool, input, path, diff, locations } = call;
+      return JSON.stringify([kind, title, mcpTool, input, path, diff, locations]);
+    },
+    approval: (toolCall) => approvalFor(toolCall)?.approval ?? { fault: 'it has no id' },
+    ask: (toolCall, confirmation) => {
+      const asked = approvalFor(toolCall);
+      if (asked === undefined) return [];
+      const { call, request } =
+        'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
+      const wasTold = calls.get(call.id)?.told === true;
+      // What it said in its request is no output of the call.
+      const output = asked.known?.output ?? '';
+      calls.set(call.id, { call: { ...call, output }, told: true });
+      const action = toAction(call, confirmation, request);
+      const before = [...speech.end(), ...closeOldest()];
+      // Some call it in progress before they ask: what is in the log already is not told again.
+      if (confirmation.state === 'confirmed') return within([...before, ...(wasTold ? [] : [action])]);
+      // Nobody is asked for something that the log does not show.
+      return [...within(before), action];
+    },
+    end: () => {
+      const lastWords = speech.end();
+      const unfinished = [...calls.values()].flatMap((open) => endCall(open, 'unfinished'));
+      const used = usage === undefined ? [] : onChange('usage', usage);
+      const events = within([...lastWords, ...unfinished, ...used]);
+      const lost = lastWords.filter((event) => !events.includes(event));
+      [usage, count, tooManyTold] = [undefined, 0, false];
+      return [...events, ...lost];
+    },
+  };
+}

@@ -1,0 +1,206 @@
+// JSON-RPC over the lines of two pipes, with bounds. The client of the SDK reads without pause, lets an answer overtake
+// the updates before it, drops updates that it does not know, and writes to our console: it is used for its types.
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { cpuMs, createPace } from '../../gateway/pace.ts';
+import { mib } from '../../validation/schema.ts';
+import { crowdFault } from '../../validation/tooManyValues.ts';
+import { AgentError, quote } from './errors.ts';
+import { LineTooLongError, readLines } from './lines.ts';
+
+export const messageBytesMax = 16 * mib;
+/** Requests of the other side that we have not answered, or that it has not yet read the answer of. */
+const openRequestsMax = 64;
+/** The same requests together: each may be as large as a message, and is kept until it is answered. */
+const openRequestBytesMax = 2 * messageBytesMax;
+/** Values in one message: as objects they take many times the memory of their text. */
+const messageValuesMax = 200_000;
+const idLengthMax = 200;
+/** What the messages of one agent may take of the time of the process. */
+const timeShare = { busyShareMax: 0.25, bytesPerSecondMax: Number.POSITIVE_INFINITY };
+
+export const rpcCodes = { methodNotFound: -32601, invalidParams: -32602, authRequired: -32000 } as const;
+
+/** An error that is an answer. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+  }
+}
+
+export type Params = Readonly<Record<string, unknown>>;
+
+interface PeerOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Awaited before anything else is read. */
+  onNotification(method: string, params: Params): void | Promise<void>;
+  /** Answers a request. An RpcError is sent; anything else that it throws ends the connection. */
+  onRequest(method: string, params: Params): Promise<unknown>;
+  /** Lines that are no message are passed over; told at the first. */
+  onGarbage(): void;
+}
+
+export interface Peer {
+  /** Rejects with RpcError, or with the reason of the end. */
+  request(method: string, params: Params): Promise<unknown>;
+  notify(method: string, params: Params): void;
+  /** Rejects whatever waits for an answer, and takes nothing in any more. */
+  close(reason: AgentError): void;
+  /** Ends the connection for a reason of ours. */
+  giveUp(error: Error): void;
+  /** Settles when there is nothing more to read: with an error where the reading had to be given up. */
+  readonly done: Promise<AgentError | undefined>;
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+export function isObject(value: unknown): value is Params {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Ids are sent back, so that they must be what JSON-RPC allows. */
+function isId(id: unknown): boolean {
+  if (typeof id === 'string') return id.length <= idLengthMax;
+  return id === undefined || id === null || typeof id === 'number';
+}
+
+/** Undefined for what is no message. */
+function parseMessage(line: Buffer): Params | undefined {
+  const fault = crowdFault(line, messageValuesMax);
+  if (fault !== undefined)
+    throw new AgentError('protocol', `The agent sent a message that cannot be read: it ${fault}.`);
+  try {
+    const message: unknown = JSON.parse(line.toString());
+    return isObject(message) && isId(message['id']) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toRpcError(error: unknown): RpcError {
+  const { code, message } = isObject(error) ? error : {};
+  return new RpcError(
+    typeof code === 'number' ? code : 0,
+    quote(typeof message === 'string' ? message : 'no message'),
+  );
+}
+
+function toAgentError(error: unknown): AgentError {
+  if (error instanceof AgentError) return error;
+  if (error instanceof LineTooLongError)
+    return new AgentError('protocol', `The agent sent a message of more than ${messageBytesMax / mib} MiB.`);
+  return new AgentError('consumer', 'What the agent said could not be recorded.', '', { cause: error });
+}
+
+const blanks = Buffer.from(' \t\r');
+
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => blanks.includes(byte));
+}
+
+export function createPeer(options: PeerOptions): Peer {
+  const { input, output, onNotification, onRequest, onGarbage } = options;
+  const waiting = new Map<unknown, Waiting>();
+  let nextId = 0;
+  let openRequests = 0;
+  let openRequestBytes = 0;
+  const pace = createPace(timeShare);
+  let ended: AgentError | undefined;
+  let garbageTold = false;
+  const gaveUp = Promise.withResolvers<AgentError>();
+
+  const send = (message: Params) =>
+    new Promise<void>((resolve) => {
+      output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`, () => resolve());
+    });
+
+  function close(reason: AgentError): void {
+    if (ended !== undefined) return;
+    ended = reason;
+    for (const { reject } of waiting.values()) reject(reason);
+    waiting.clear();
+  }
+
+  function giveUp(error: unknown): void {
+    const reason = toAgentError(error);
+    close(reason);
+    gaveUp.resolve(reason);
+  }
+
+  async function answer(message: Params, method: string, params: Params, bytes: number): Promise<void> {
+    const { id } = message;
+    if (openRequests >= openRequestsMax)
+      throw new AgentError('protocol', `The agent asked more than ${openRequestsMax} things at once.`);
+    if (openRequestBytes + bytes > openRequestBytesMax)
+      throw new AgentError('protocol', 'The agent asked for too much at once.');
+    openRequests += 1;
+    openRequestBytes += bytes;
+    try {
+      const result = await onRequest(method, params);
+      await send({ id, result });
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      await send({ id, error: { code: error.code, message: error.message } });
+    } finally {
+      openRequests -= 1;
+      openRequestBytes -= bytes;
+    }
+  }
+
+  function settle({ id, result, error }: Params): void {
+    const request = waiting.get(id);
+    waiting.delete(id);
+    if (error == null) request?.resolve(result);
+    else request?.reject(toRpcError(error));
+  }
+
+  async function takeMessage(line: Buffer): Promise<void> {
+    const message = parseMessage(line);
+    if (message === undefined) {
+      if (!garbageTold) onGarbage();
+      garbageTold = true;
+      return;
+    }
+    const { id, method } = message;
+    const params = isObject(message['params']) ? message['params'] : {};
+    if (typeof method !== 'string') settle(message);
+    else if (id === undefined) await onNotification(method, params);
+    else answer(message, method, params, line.length).catch(giveUp);
+  }
+
+  /** Whatever an agent sends, other work of the process gets its share of the time. */
+  async function take(line: Buffer): Promise<void> {
+    if (ended !== undefined || isBlank(line)) return;
+    const began = cpuMs();
+    const taken = takeMessage(line);
+    const ms = pace.take(line.length, cpuMs() - began);
+    await taken;
+    if (ms > 0) await pause(ms);
+  }
+
+  const read = readLines(input, messageBytesMax, take).catch(giveUp);
+
+  return {
+    request: (method, params) =>
+      new Promise((resolve, reject) => {
+        if (ended !== undefined) return reject(ended);
+        const id = nextId++;
+        waiting.set(id, { resolve, reject });
+        send({ id, method, params }).catch(reject);
+      }),
+    notify: (method, params) => {
+      if (ended === undefined) send({ method, params }).catch(giveUp);
+    },
+    close,
+    giveUp,
+    done: Promise.race([read.then(() => ended), gaveUp.promise]),
+  };
+}

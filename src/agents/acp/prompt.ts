@@ -1,0 +1,107 @@
+// From what a user says to what an agent is sent.
+import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
+import { imageKind } from '../../conversations/create/images.ts';
+import { mib } from '../../validation/schema.ts';
+
+/** Of one image, before it is encoded. */
+export const imageBytesMax = 5 * mib;
+/** Of one message; more are named and not shown. */
+const imagesMax = 20;
+
+export interface FetchedImage {
+  readonly data: Buffer;
+  readonly mimeType: string;
+}
+
+export interface UserMessage {
+  readonly content: string;
+  readonly imageUrls: readonly string[];
+}
+
+interface PromptOptions {
+  readonly capabilities: PromptCapabilities | undefined;
+  /** Gets an image over http or https, within bounds. Undefined, or what it throws: the agent gets the address. */
+  readonly fetchImage?: (url: string) => Promise<FetchedImage | undefined>;
+}
+
+const text = (value: string): ContentBlock => ({ type: 'text', text: value });
+
+/** Also for what is no URL: the log has named it to the user. */
+const unreadable = text('[The user sent an image that cannot be read, or is too large.]');
+
+/** What a data URL holds, where it is an image in base64. */
+function decode(url: string): FetchedImage | undefined {
+  const [, mimeType, base64] = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/.exec(url) ?? [];
+  if (mimeType === undefined || base64 === undefined) return undefined;
+  return { mimeType, data: Buffer.from(base64, 'base64') };
+}
+
+function nameOf(url: string): string {
+  return decodeURIComponentSafely(URL.parse(url)?.pathname.split('/').at(-1) ?? '') || 'image';
+}
+
+function decodeURIComponentSafely(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+}
+
+async function imageBlock(url: string, options: PromptOptions): Promise<ContentBlock> {
+  const isData = /^data:/i.test(url);
+  if (!isData && imageKind(url) !== 'link') return unreadable;
+  if (options.capabilities?.image !== true)
+    return text(`[The user sent an image${isData ? '' : `, ${url}`}. You cannot see images here.]`);
+  const image = isData ? decode(url) : await options.fetchImage?.(url).catch(() => undefined);
+  const fits = image !== undefined && image.data.length > 0 && image.data.length <= imageBytesMax;
+  if (fits) return { type: 'image', data: image.data.toString('base64'), mimeType: image.mimeType };
+  if (isData) return unreadable;
+  return {
+    type: 'resource_link',
+    name: nameOf(url),
+    uri: url,
+    description: 'An image that the user sent. It could not be fetched for you.',
+  };
+}
+
+/** Several messages, where some came while the agent was busy, become one prompt. Never rejects. */
+export async function toPrompt(
+  messages: readonly UserMessage[],
+  options: PromptOptions,
+): Promise<ContentBlock[]> {
+  const blocks: ContentBlock[] = [];
+  for (const { content, imageUrls } of messages) {
+    if (content !== '') blocks.push(text(content));
+    const images = imageUrls.slice(0, imagesMax).map((url) => imageBlock(url, options));
+    blocks.push(...(await Promise.all(images)));
+    if (imageUrls.length > imagesMax)
+      blocks.push(text(`[${imageUrls.length - imagesMax} more images were left out.]`));
+  }
+  return blocks;
+}
+
+interface Preamble {
+  readonly instructions?: string | null;
+  /** A language tag. English is what agents speak anyway. */
+  readonly language?: string | null;
+}
+
+function nameLanguage(tag: string): string {
+  try {
+    return new Intl.DisplayNames(['en'], { type: 'language' }).of(tag) ?? tag;
+  } catch {
+    return tag;
+  }
+}
+
+/** What comes before the first message of a session; nothing where there is nothing to say. */
+export function preamble({ instructions, language }: Preamble): ContentBlock[] {
+  const parts = [
+    ...(instructions ? [`<instructions>\n${instructions}\n</instructions>`] : []),
+    ...(language && !/^en\b/i.test(language)
+      ? [`Speak ${nameLanguage(language)} with the user, unless they ask otherwise.`]
+      : []),
+  ];
+  return parts.length === 0 ? [] : [text(parts.join('\n\n'))];
+}

@@ -1,0 +1,177 @@
+// Long histories become short ones: the oldest messages give way to notes that the model itself takes of them.
+import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
+import { asideHeader } from '../../gateway/current.ts';
+import { jsonOf, textOf } from '../../text/foreignText.ts';
+import type { Client } from './client.ts';
+import { charsPerToken, tokensOf, tokensOfAll } from './history.ts';
+import type { Journal } from './journal.ts';
+import { type Model, providerOptions } from './model.ts';
+
+/** Of what the model can take in: from there on it is condensed. */
+const fullShare = 0.75;
+/** Of what the model can take in, or of all where that is less: so much of the newest is left as it is. */
+const keptShare = 0.2;
+/** By so much a history has to grow before it is condensed again, so that nothing turns in a circle. */
+const growth = 1.3;
+const partCharsMax = 4_000;
+const messageCharsMax = 20_000;
+const asNotesCharsMax = 100_000;
+
+const order = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
+
+function partText(part: Exclude<ModelMessage['content'], string>[number]): string {
+  switch (part.type) {
+    case 'text':
+      return part.text;
+    case 'tool-call':
+      return `[uses ${part.toolName}: ${jsonOf(part.input)}]`;
+    case 'tool-result':
+      return `[${part.toolName} gave: ${'value' in part.output ? textOf(part.output.value) : 'nothing'}]`;
+    default:
+      return `[${part.type}]`;
+  }
+}
+
+function cut(text: string, charsMax: number): string {
+  if (text.length <= charsMax) return text;
+  const half = Math.floor(charsMax / 2);
+  return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters are left out …\n${text.slice(-half)}`;
+}
+
+function render({ role, content }: ModelMessage): string {
+  const parts = typeof content === 'string' ? [content] : content.map(partText);
+  return `${role}: ${parts.map((part) => cut(part, partCharsMax)).join('\n')}`;
+}
+
+/** Where the newest begins that stays: never among results, for a result alone has no call that it belongs to. */
+function findSeam(messages: readonly ModelMessage[], tokensMax: number): number {
+  let tokens = 0;
+  let seam = messages.length;
+  for (let at = messages.length - 1; at > 0; at--) {
+    const message = messages[at] as ModelMessage;
+    tokens += tokensOf(message);
+    // The newest answer, with what came of it, stays however long it is.
+    if (tokens > tokensMax && seam < messages.length) break;
+    if (message.role !== 'tool') seam = at;
+  }
+  return seam;
+}
+
+function shorten(part: ToolResultPart, charsMax: number): ToolResultPart {
+  const { output } = part;
+  if (output.type !== 'text' && output.type !== 'error-text') return part;
+  return { ...part, output: { ...output, value: cut(output.value, charsMax) } };
+}
+
+/** What stays, with results that are too long for it cut. */
+function shortened(messages: readonly ModelMessage[], tokensMax: number): ModelMessage[] {
+  if (tokensOfAll(messages) <= tokensMax) return [...messages];
+  const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).length;
+  const charsMax = Math.floor((tokensMax * charsPerToken) / Math.max(1, results));
+  return messages.map((message) =>
+    message.role !== 'tool'
+      ? message
+      : {
+          ...message,
+          content: message.content.map((part) =>
+            part.type === 'tool-result' ? shorten(part, charsMax) : part,
+          ),
+        },
+  );
+}
+
+/** What was said first of all; it stands in the notes of an earlier time, where there are some. */
+function firstMessageOf(first: ModelMessage | undefined): string {
+  if (first?.role !== 'user') return '';
+  const [, begun] = /<first_message>\n(.*?)\n<\/first_message>/s.exec(textOf(first.content)) ?? [];
+  return begun ?? cut(render(first), messageCharsMax);
+}
+
+/** The newest of the user that does not stay. */
+function lastMessageOf(old: readonly ModelMessage[]): string {
+  const last = old.slice(1).findLast(({ role }) => role === 'user');
+  return last === undefined
+    ? ''
+    : `\n\n<latest_message>\n${cut(render(last), messageCharsMax)}\n</latest_message>`;
+}
+
+function summaryOf(old: readonly ModelMessage[], notes: string): ModelMessage {
+  const first = `<first_message>\n${firstMessageOf(old[0])}\n</first_message>`;
+  return {
+    role: 'user',
+    content: `The conversation so far was long, and these notes stand for its beginning.\n\n${first}${lastMessageOf(old)}\n\n<notes>\n${notes}\n</notes>`,
+  };
+}
+
+/** The whole of it as one message, for where it cannot be sent as it is. */
+export function asNotes(messages: readonly ModelMessage[]): ModelMessage[] {
+  const notes = cut(messages.map(render).join('\n\n'), asNotesCharsMax);
+  return [
+    { role: 'user', content: `This is how the conversation went so far.\n\n<notes>\n${notes}\n</notes>` },
+  ];
+}
+
+interface CondenseNeeds {
+  readonly model: Model;
+  readonly journal: Journal;
+  readonly client: Client;
+  readonly signal: AbortSignal;
+}
+
+async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMessage[]): Promise<string> {
+  const charsMax = model.contextTokens * charsPerToken * fullShare * fullShare;
+  const history = cut(old.map(render).join('\n\n'), charsMax);
+  const { text } = await generateText({
+    model: model.language,
+    prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
+    maxRetries: 0,
+    abortSignal: signal,
+    headers: { [asideHeader]: '1' },
+    providerOptions,
+  });
+  return text.trim();
+}
+
+export interface Condenser {
+  /** Where it is time, by the count of the provider or, without one, by a guess. */
+  condenseIfLong(needs: CondenseNeeds, tokens: number | undefined): Promise<void>;
+  /** False where it cannot be: there is too little of it, or the model does not answer. */
+  condense(needs: CondenseNeeds): Promise<boolean>;
+}
+
+/** One for each session: it remembers when it last did so. */
+export function createCondenser(): Condenser {
+  let notBefore = 0;
+
+  async function condense(needs: CondenseNeeds): Promise<boolean> {
+    const { journal, client, model, signal } = needs;
+    const { messages } = journal;
+    // A provider may take less than is known of it.
+    const tokensMax = Math.min(model.contextTokens, tokensOfAll(messages)) * keptShare;
+    const seam = findSeam(messages, tokensMax);
+    const old = messages.slice(0, seam);
+    if (old.length < 2) return false;
+    try {
+      const notes = await takeNotes(needs, old);
+      if (notes === '') return false;
+      journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
+      const text = 'The conversation became long. I go on with notes of its beginning.';
+      await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+      return true;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      return false;
+    } finally {
+      notBefore = tokensOfAll(journal.messages) * growth;
+    }
+  }
+
+  return {
+    condense,
+    condenseIfLong: async (needs, tokens) => {
+      const guessed = tokensOfAll(needs.journal.messages);
+      const isLong = (tokens ?? guessed) > needs.model.contextTokens * fullShare;
+      if (isLong && guessed >= notBefore) await condense(needs);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+// What was said and done so far, as a request holds it: how long it is, and fit for the model that is asked now.
+import type { ModelMessage } from 'ai';
+import { jsonOf } from '../../text/foreignText.ts';
+import type { Model } from './model.ts';
+
+type Part = Exclude<ModelMessage['content'], string>[number];
+
+export const charsPerToken = 4;
+/** What an image takes, about, whatever its size. */
+const imageTokens = 1_600;
+
+function tokensOfPart(part: Part): number {
+  return part.type === 'file' || part.type === 'image' ? imageTokens : jsonOf(part).length / charsPerToken;
+}
+
+/** A guess. */
+export function tokensOf({ content }: ModelMessage): number {
+  if (typeof content === 'string') return content.length / charsPerToken;
+  return (content as readonly Part[]).reduce((sum, part) => sum + tokensOfPart(part), 0);
+}
+
+export function tokensOfAll(messages: readonly ModelMessage[]): number {
+  return messages.reduce((sum, message) => sum + tokensOf(message), 0);
+}
+
+/** Reasoning of another provider, which the user had set before, is nothing to this one. */
+function isForeign(part: Part, { reasoningKey }: Model): boolean {
+  if (part.type !== 'reasoning' && part.type !== 'reasoning-file') return false;
+  const { providerOptions } = part;
+  return reasoningKey === undefined
+    ? providerOptions !== undefined
+    : providerOptions?.[reasoningKey] === undefined;
+}
+
+export function fitFor(messages: readonly ModelMessage[], model: Model): ModelMessage[] {
+  return messages.flatMap((message) => {
+    if (message.role !== 'assistant' || typeof message.content === 'string') return [message];
+    const content = message.content.filter((part) => !isForeign(part, model));
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
+const notShown = { type: 'text', text: '[An image was here, which could not be shown.]' } as const;
+
+export function hasImages(messages: readonly ModelMessage[]): boolean {
+  return messages.some(
+    ({ role, content }) =>
+      role === 'user' && typeof content !== 'string' && content.some(({ type }) => type === 'file'),
+  );
+}
+
+export function withoutImages(messages: readonly ModelMessage[]): ModelMessage[] {
+  return messages.map((message) => {
+    if (message.role !== 'user' || typeof message.content === 'string') return message;
+    const content = message.content.map((part) => (part.type === 'text' ? part : notShown));
+    return { ...message, content };
+  });
+}

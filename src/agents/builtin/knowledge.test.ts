@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { temporary } from '../../../test/support/agentBench.ts';
+import { readKnowledge } from './knowledge.ts';
+
+function repository(t: TestContext, files: Readonly<Record<string, string>>): string {
+  const folder = temporary(t);
+  mkdirSync(join(folder, '.openhands/microagents'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+const microagent = (name: string) => `.openhands/microagents/${name}`;
+
+describe('what a repository tells agents', () => {
+  it('is nothing where it says nothing', async (t) => {
+    const { always, calledFor } = await readKnowledge(temporary(t));
+    assert.equal(always, '');
+    assert.deepEqual(calledFor('anything'), []);
+  });
+
+  it('is AGENTS.md, and the microagents without a word of their own', async (t) => {
+    const { always } = await readKnowledge(
+      repository(t, {
+        'AGENTS.md': 'Use tabs.',
+        [microagent('repo.md')]: '---\nname: repo\ntype: repo\n---\n\nRun make.',
+        [microagent('notes.txt')]: 'Not for agents.',
+      }),
+    );
+    assert.match(always, /Use tabs\..*Run make\./s);
+    assert.doesNotMatch(always, /type: repo|Not for agents/);
+  });
+
+  it('is a microagent that a word of the message calls for, once', async (t) => {
+    for (const triggers of [
+      'triggers:\n- Docker\n- podman',
+      'triggers: ["docker", podman]',
+      "triggers:\r\n  - 'docker'",
+    ]) {
+      const text = `---\nname: docker\ntype: knowledge\n${triggers}\n---\nUse rootless mode.`;
+      const { always, calledFor } = await readKnowledge(repository(t, { [microagent('docker.md')]: text }));
+      assert.equal(always, '', triggers);
+      assert.deepEqual(calledFor('something else'), []);
+      assert.match(calledFor('start it in DOCKER please').join(), /Use rootless mode/);
+      assert.deepEqual(calledFor('docker again'), []);
+    }
+  });
+
+  it('is not read from what is no file', async (t) => {
+    for (const target of ['/dev/zero', '/dev/stdin', '/proc/self']) {
+      const folder = temporary(t);
+      symlinkSync(target, join(folder, 'AGENTS.md'));
+      assert.equal((await readKnowledge(folder)).always, '', target);
+    }
+  });
+
+  it('has a bound for all of it together', async (t) => {
+    const files = Array.from({ length: 10 }, (_, i) => [microagent(`${i}.md`), 'y'.repeat(20_000)]);
+    const { always } = await readKnowledge(repository(t, Object.fromEntries(files)));
+    assert.ok(always.length < 70_000);
+    assert.match(always, /the rest is left out/);
+  });
+
+  it('is cut where it is too long', async (t) => {
+    const { always } = await readKnowledge(repository(t, { 'AGENTS.md': 'x'.repeat(100_000) }));
+    assert.ok(always.length < 40_000);
+    assert.match(always, /the rest of this file is left out/);
+  });
+});

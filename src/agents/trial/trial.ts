@@ -1,0 +1,241 @@
+// Drives an agent against a scripted model, from its start to its answer, and tells what it could do.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createBridge } from '../../bridge/bridge.ts';
+import { type Entered, openCell } from '../../sandbox/openCell.ts';
+import type { Cell, Sandbox } from '../../sandbox/sandbox.ts';
+import { openAgent } from '../acp/agent.ts';
+import { AgentError } from '../acp/errors.ts';
+import { createEventMapper } from '../acp/events.ts';
+import type { PermissionAnswer, PermissionRequest } from '../acp/questions.ts';
+import type { SessionUpdate } from '../acp/update.ts';
+import type { Found } from '../find.ts';
+import { type AskMode, homeFilesOf, launchOf, sessionOf } from '../launch.ts';
+import type { Profile } from '../profiles.ts';
+import { askingOutcomes, type SeenRequest } from './asking.ts';
+import { readTrialFile, rejectedFile, seenEffects, writtenText } from './files.ts';
+import { type Outcome, rejectedScript, trialInstruction, trialOutcomes, trialScript } from './outcomes.ts';
+import { plantRepository } from './repository.ts';
+import type { Step } from './scriptedModel/script.ts';
+import { createScriptedModel, type Exchange } from './scriptedModel/server.ts';
+
+const startMs = 60_000;
+const turnMs = 180_000;
+
+export interface TrialStep extends Outcome {
+  readonly ms?: number;
+}
+
+/** `unjudged`: it could not be found out, which is no good news either. */
+export type TrialVerdict = 'good' | 'bad' | 'unjudged';
+
+interface TrialOptions {
+  readonly profile: Profile;
+  readonly found: Found;
+  readonly sandbox: Sandbox;
+  readonly mode: AskMode;
+  /** The name under which the agent knows the scripted model. */
+  readonly model: string;
+  /** An empty folder, for workspace and home. It is left to the caller. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  /** Called as each step is done. */
+  onStep(step: TrialStep): void;
+}
+
+function explain(error: unknown, token: string): string {
+  const details = error instanceof AgentError && error.details !== '' ? `\n${error.details}` : '';
+  return `${(error as Error).message}${details}`.replaceAll(token, '[token]');
+}
+
+/** Rejects when the time is up or the signal is given. */
+async function within<Result>(ms: number, signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`It took longer than ${ms / 1_000} s.`)), ms);
+  const abort = () => late.reject(new Error('It was interrupted.'));
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function prepareCell({ profile: { instructions }, found, folder, mode }: TrialOptions): Cell {
+  const workspace = join(folder, 'workspace');
+  const home = join(folder, 'home');
+  mkdirSync(workspace);
+  mkdirSync(home);
+  const files = [...homeFilesOf(found, mode)].filter(([, text]) => text !== '');
+  if (instructions !== undefined) files.push([instructions, `${trialInstruction}\n`]);
+  for (const [name, text] of files) {
+    const file = join(home, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const { readable } = found;
+  return { name: `parley-trial-${process.pid}`, workspace, home, readable, resourceFactor: 1, image: null };
+}
+
+function textOf({ sessionUpdate, content }: SessionUpdate): string {
+  const { text } = (content ?? {}) as { text?: unknown };
+  return sessionUpdate === 'agent_message_chunk' && typeof text === 'string' ? text : '';
+}
+
+function choose({ options }: PermissionRequest, wanted: 'allow_once' | 'reject_once'): PermissionAnswer {
+  const option = options.find(({ kind }) => kind === wanted);
+  return option === undefined ? 'cancelled' : { optionId: option.optionId };
+}
+
+type Timed = <Result>(name: string, boundMs: number, work: Promise<Result>) => Promise<Result>;
+
+interface Turn {
+  readonly program: Entered;
+  readonly cwd: string;
+  readonly timed: Timed;
+  /** Called with each request, and why it could not be shown in full. */
+  onPermission(request: PermissionRequest, fault: string | undefined): PermissionAnswer;
+}
+
+/** One turn. Rejects where the agent does not come to its end. Returns what it said. */
+async function driveTurn(turn: Turn, { found, mode }: TrialOptions): Promise<string> {
+  const { program, cwd, timed, onPermission } = turn;
+  let said = '';
+  const mapper = createEventMapper();
+  const { auth } = found.program;
+  const opening = openAgent({
+    program,
+    cwd,
+    initializeMs: startMs,
+    onUpdate: (update) => {
+      said += textOf(update);
+      mapper.take(update);
+    },
+    onPermission: async (request) => {
+      const approval = mapper.approval(request.toolCall);
+      return onPermission(request, 'fault' in approval ? approval.fault : undefined);
+    },
+    ...(auth === undefined ? {} : { authMethod: auth }),
+  });
+  const agent = await timed('starts', startMs, opening);
+  const session = agent.openSession({ mcpServers: [], ...sessionOf(found, mode) });
+  await timed('opens a session', startMs, session);
+  await timed('ends its turn', turnMs, agent.prompt([{ type: 'text', text: 'Follow the script.' }]));
+  return said;
+}
+
+/** The step that the model has given last, by the number in the id of its call. */
+function stepOf(exchanges: readonly Exchange[]): number {
+  const calls = exchanges.flatMap(({ answer }) => answer.call?.id ?? []);
+  return Number(calls.at(-1)?.replace('call_', '') ?? -1);
+}
+
+interface Outcomes {
+  /** Whether it works. */
+  readonly working: readonly Outcome[];
+  /** Whether it asks; empty where it need not. */
+  readonly asking: readonly Outcome[];
+}
+
+/** That it acts without asking counts most, and what could not be seen is never good. */
+function verdictOf({ working, asking }: Outcomes): TrialVerdict {
+  if (asking.some(({ fault }) => fault !== undefined)) return 'bad';
+  if (asking.some(({ unjudged }) => unjudged !== undefined)) return 'unjudged';
+  return working.some(({ fault }) => fault !== undefined) ? 'bad' : 'good';
+}
+
+interface Stage {
+  readonly options: TrialOptions;
+  readonly cell: Cell;
+  /** The workspace as seen from inside. */
+  readonly inside: string;
+  enter(): Promise<Entered>;
+  /** From now on this is what the model wants. */
+  play(script: readonly Step[]): readonly Exchange[];
+  readonly timed: Timed;
+}
+
+/** A turn in which nothing is allowed. How it ends does not matter, but what it leaves. */
+async function tryRejecting({ options, cell, inside, enter, play }: Stage) {
+  play(rejectedScript(inside));
+  let wasAsked = false;
+  const onPermission = (request: PermissionRequest) => {
+    wasAsked = true;
+    return choose(request, 'reject_once');
+  };
+  const timed: Timed = (_, ms, work) => within(ms, options.signal, work);
+  const program = await enter();
+  await driveTurn({ program, cwd: inside, timed, onPermission }, options).catch(() => '');
+  await program.kill();
+  return { wasAsked, acted: readTrialFile(cell.workspace, rejectedFile) !== undefined };
+}
+
+async function tryTurns(stage: Stage): Promise<Outcomes> {
+  const { options, cell, inside, enter, play, timed } = stage;
+  const { workspace } = cell;
+  const { mode, model, profile } = options;
+  const exchanges = play(trialScript(inside, mode));
+  const requests: SeenRequest[] = [];
+  const onPermission = (request: PermissionRequest, fault: string | undefined) => {
+    requests.push({ step: stepOf(exchanges), done: seenEffects(workspace), fault });
+    return choose(request, 'allow_once');
+  };
+  const program = await enter();
+  const said = await driveTurn({ program, cwd: inside, timed, onPermission }, options);
+  await program.kill();
+  const { instructions } = profile;
+  const working = trialOutcomes({ model, workspace, exchanges, said, instructions });
+  if (mode === 'auto') return { working, asking: [] };
+  const results = exchanges.at(-1)?.asked.results ?? [];
+  const rejected = await tryRejecting(stage);
+  return { working, asking: askingOutcomes({ workspace, requests, results, rejected }) };
+}
+
+/** Nothing that it started is alive afterwards. */
+export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
+  const { profile, found, sandbox, mode, model, signal, onStep } = options;
+  const cell = prepareCell(options);
+  const { workspace: inside, home } = sandbox.inside(cell);
+  if (mode === 'ask') {
+    plantRepository(cell.workspace, inside, profile);
+    writeFileSync(join(cell.workspace, 'seed.txt'), writtenText);
+  }
+  let scripted = createScriptedModel([], { name: model });
+  const bridge = createBridge({ handlers: { model: (...request) => scripted.handle(...request) } });
+  const open = await openCell({ sandbox, cell, bridge });
+
+  let failed = false;
+  const timed: Timed = async (name, boundMs, work) => {
+    const since = performance.now();
+    let fault: string | undefined;
+    try {
+      return await within(boundMs, signal, work);
+    } catch (error) {
+      failed = true;
+      fault = explain(error, bridge.token);
+      throw error;
+    } finally {
+      onStep({ name, ms: performance.now() - since, fault });
+    }
+  };
+  const play = (script: readonly Step[]) => {
+    scripted = createScriptedModel(script, { name: model });
+    return scripted.exchanges;
+  };
+  const values = { model, token: bridge.token, origin: open.bridge?.origin ?? '', home, mode };
+  const enter = () => open.enter(launchOf(profile, found, values));
+
+  try {
+    const outcomes = await tryTurns({ options, cell, inside, enter, play, timed });
+    for (const outcome of [...outcomes.working, ...outcomes.asking]) onStep(outcome);
+    return verdictOf(outcomes);
+  } catch (error) {
+    if (!failed) throw error;
+    return mode === 'ask' ? 'unjudged' : 'bad';
+  } finally {
+    await open.close();
+    await bridge.close();
+  }
+}

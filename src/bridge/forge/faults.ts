@@ -1,0 +1,94 @@
+// Why a forge did not do what it was asked for, as a sentence that an agent reads: what it is, and what to do. Of the
+// forge's own words only the start is told, and never a token.
+import { mask } from '../../mcp/secrets.ts';
+import { OutgoingError } from '../../outgoing/errors.ts';
+import { membersOf } from '../../text/foreignJson.ts';
+
+export class ForgeFault extends Error {
+  constructor(sentence: string) {
+    super(sentence);
+    this.name = 'ForgeFault';
+  }
+}
+
+const wordsCharsMax = 200;
+const wordsDepthMax = 3;
+const wordsMembersMax = 10;
+
+function wordsIn(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return value;
+  if (depth === wordsDepthMax || typeof value !== 'object' || value === null) return '';
+  if (Array.isArray(value))
+    return value
+      .slice(0, wordsMembersMax)
+      .map((one) => wordsIn(one, depth + 1))
+      .join(', ');
+  const members = value as Record<string, unknown>;
+  if (typeof members['message'] === 'string') return members['message'];
+  const some = Object.entries(members).slice(0, wordsMembersMax);
+  return some.map(([name, inner]) => `${name} ${wordsIn(inner, depth + 1)}`).join(', ');
+}
+
+/** The start of what the forge says itself, as the end of a sentence; empty where it says nothing. */
+function ownWords(body: unknown, token: string): string {
+  const { message, errors, error } = membersOf(body);
+  const parts = [message, errors, error].map((part) => wordsIn(part)).filter((text) => text !== '');
+  const secrets = [token, ...token.split(':').filter((part) => part.length >= 8)];
+  const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), parts.join(': '));
+  const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line === '' ? '' : ` It says: ${line.slice(0, wordsCharsMax)}`;
+}
+
+interface Refused {
+  readonly host: string;
+  readonly token: string;
+  readonly status: number;
+  readonly body: unknown;
+  readonly toWrite: boolean;
+}
+
+export function statusFault({ host, token, status, body, toWrite }: Refused): ForgeFault {
+  const words = ownWords(body, token);
+  const may = toWrite ? 'open it' : 'read it';
+  switch (status) {
+    case 401:
+      return new ForgeFault(
+        `${host} does not take the token in the user's settings (401). It may have expired: tell the user.`,
+      );
+    case 403:
+      return new ForgeFault(
+        `${host} does not let the token in the user's settings ${may} (403). The user has to give it the right, or to do it.${words}`,
+      );
+    case 404:
+    case 410:
+      return new ForgeFault(
+        `${host} has none of it, or the token in the user's settings may not see it (${status}). Look at the number and the names; else the user has to give the token the right.`,
+      );
+    case 400:
+    case 409:
+    case 422:
+      return new ForgeFault(
+        toWrite
+          ? `${host} does not open it (${status}). Push the branch first, and see that it has commits that the base does not have.${words}`
+          : `${host} does not take the question (${status}).${words}`,
+      );
+    case 429:
+      return new ForgeFault(`${host} has had too many requests (429). Try again later.`);
+    default:
+      return new ForgeFault(`${host} failed (${status}). Try again later.`);
+  }
+}
+
+/** Of a request that got no answer. */
+export function connectionFault(error: unknown, host: string): ForgeFault {
+  if (!(error instanceof OutgoingError)) return new ForgeFault(`The connection to ${host} failed.`);
+  if (error.code === 'redirect')
+    return new ForgeFault(
+      `${host} answers with a redirect, which is not followed. The repository may have another name now.`,
+    );
+  return new ForgeFault(`${host} cannot be asked. ${error.message}`);
+}
+
+export function answerFault(host: string): ForgeFault {
+  return new ForgeFault(`${host} does not answer as the API of a git provider does.`);
+}

@@ -1,0 +1,94 @@
+// GitHub, and GitHub Enterprise, which speaks the same.
+
+import { listOf, type Members, membersOf, numberAt, textAt } from '../../text/foreignJson.ts';
+import type { AskForge } from './client.ts';
+import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
+
+const perPage = String(commentsPerPage);
+/** More are not looked for: the newest of them are missing then. */
+const reviewPagesMax = 10;
+
+function toOpened(request: unknown): Opened {
+  return { number: numberAt(request, 'number') ?? 0, url: textAt(request, 'html_url') };
+}
+
+function toComment(comment: Members): Comment {
+  const path = textAt(comment, 'path');
+  const line = numberAt(comment, 'line') ?? numberAt(comment, 'original_line');
+  return {
+    author: textAt(comment, 'user', 'login'),
+    at: textAt(comment, 'created_at') || textAt(comment, 'submitted_at'),
+    body: textAt(comment, 'body'),
+    ...(path === '' ? {} : { place: line === undefined ? path : `${path}:${line}` }),
+  };
+}
+
+/** Of an issue, which a pull request is, too. They come oldest first, so that the last two pages are asked for. */
+async function discussion(ask: AskForge, issue: string, count: number): Promise<Members[]> {
+  const last = Math.max(1, Math.ceil(count / commentsPerPage));
+  const pages = last === 1 ? [1] : [last - 1, last];
+  const read = pages.map((page) =>
+    ask(`${issue}/comments`, { query: { per_page: perPage, page: String(page) } }),
+  );
+  return (await Promise.all(read)).flatMap(listOf);
+}
+
+/** Of the whole. They come oldest first, and nobody says how many there are: of all pages the last two are kept. */
+async function wholeReviews(ask: AskForge, request: string): Promise<Members[]> {
+  let kept: Members[] = [];
+  for (let page = 1; page <= reviewPagesMax; page++) {
+    const query = { per_page: perPage, page: String(page) };
+    const read = listOf(await ask(`${request}/reviews`, { query }));
+    kept = [...kept.slice(-commentsPerPage), ...read];
+    if (read.length < commentsPerPage) break;
+  }
+  return kept;
+}
+
+/** What reviewers said, of lines and of the whole. */
+async function reviews(ask: AskForge, request: string): Promise<Members[]> {
+  const newest = { per_page: perPage, sort: 'created', direction: 'desc' };
+  const [lines, whole] = await Promise.all([
+    ask(`${request}/comments`, { query: newest }),
+    wholeReviews(ask, request),
+  ]);
+  return [...listOf(lines), ...whole].filter((one) => textAt(one, 'body') !== '');
+}
+
+export const createGithub: CreateForge = (ask, path) => {
+  const repository = `/repos/${path}`;
+  const [owner = ''] = path.split('/');
+  return {
+    defaultBranch: async () => textAt(await ask(repository), 'default_branch'),
+    findOpen: async (branch, base) => {
+      const query = { state: 'open', head: `${owner}:${branch}`, ...(base === undefined ? {} : { base }) };
+      // A head that it does not know is no filter for some servers, and forks have the same names of branches.
+      const found = listOf(await ask(`${repository}/pulls`, { query })).find(
+        (one) =>
+          textAt(one, 'head', 'ref') === branch &&
+          textAt(one, 'head', 'repo', 'full_name') === textAt(one, 'base', 'repo', 'full_name'),
+      );
+      return found && toOpened(found);
+    },
+    open: async ({ title, body, branch, base }) =>
+      toOpened(await ask(`${repository}/pulls`, { json: { title, body, head: branch, base } })),
+    readThread: async (kind, number) => {
+      const issue = `${repository}/issues/${number}`;
+      const request = `${repository}/pulls/${number}`;
+      const isRequest = kind === 'pull_request';
+      const found = membersOf(await ask(isRequest ? request : issue));
+      const said = await discussion(ask, issue, numberAt(found, 'comments') ?? 0);
+      const reviewed = isRequest ? await reviews(ask, request) : [];
+      const branches = { from: textAt(found, 'head', 'ref'), to: textAt(found, 'base', 'ref') };
+      return {
+        title: textAt(found, 'title'),
+        url: toOpened(found).url,
+        state: found['merged'] === true ? 'merged' : textAt(found, 'state'),
+        author: textAt(found, 'user', 'login'),
+        body: textAt(found, 'body'),
+        ...(isRequest ? { branches } : {}),
+        comments: byTime([...said, ...reviewed].map(toComment)),
+      };
+    },
+  };
+};

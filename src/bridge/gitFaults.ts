@@ -1,0 +1,52 @@
+// Why a git host did not give what it was asked for, as a status and a sentence that git shows to whoever runs it.
+
+import type { GitRemote } from '../git/remote.ts';
+import { OutgoingError } from '../outgoing/errors.ts';
+
+export type GitFault = readonly [status: number, sentence: string];
+
+interface Asked {
+  readonly remote: GitRemote;
+  readonly hasToken: boolean;
+  readonly toPush: boolean;
+}
+
+/** Of an answer with another status than 200. Nothing of the answer itself is repeated. */
+export function statusFault(status: number, { remote, hasToken, toPush }: Asked): GitFault {
+  const { host } = new URL(remote.origin);
+  const { path, provider } = remote;
+  const noToken = `and no ${provider} token is set in your settings`;
+  switch (status) {
+    // Never 401: git would ask for a password.
+    case 401:
+    case 403:
+      if (!hasToken) return [403, `${host} wants a token for ${path}, ${noToken}.`];
+      return [403, `${host} does not let the token in your settings ${toPush ? 'push to' : 'read'} ${path}.`];
+    case 404:
+    case 410:
+      if (!hasToken) return [404, `${host} has no repository ${path}, or it is private ${noToken}.`];
+      return [404, `${host} has no repository ${path} that the token in your settings may see.`];
+    case 429:
+      return [429, `${host} has had too many requests. Try again later.`];
+    default:
+      return [502, `${host} failed (${status}).`];
+  }
+}
+
+/** A host that wants people to sign in answers with a page. */
+export function answerFault({ origin }: GitRemote): GitFault {
+  return [502, `${new URL(origin).host} does not answer as a git host does.`];
+}
+
+/** Of a request that got no answer. */
+export function connectionFault(error: Error, { origin }: GitRemote): GitFault {
+  const { host } = new URL(origin);
+  if (!(error instanceof OutgoingError)) return [502, `The connection to ${host} failed.`];
+  if (error.code === 'redirect')
+    return [
+      502,
+      `${host} answers with a redirect, which is not followed. The repository may have another name now.`,
+    ];
+  if (error.code === 'too_large') return [502, `${host} sends more than this service takes.`];
+  return [502, `${host} cannot be reached. ${error.message}`];
+}

@@ -1,0 +1,146 @@
+// A tool server of our own, as agents reach it through the bridge: MCP over HTTP, without sessions or streams. What its
+// tools need of the user's keys stays outside.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { version } from '../process/version.ts';
+import { membersOf } from '../text/foreignJson.ts';
+import { mib } from '../validation/schema.ts';
+import type { Bodies } from './bodies.ts';
+import { type BridgeHandler, refuse } from './bridge.ts';
+
+/** What agents know it as, and the first segment of its path. */
+export const ownToolsName = 'parley';
+
+export interface ToolAnswer {
+  readonly text: string;
+  /** The agent is told that it went wrong, and reads why. */
+  readonly failed?: boolean;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. The tool checks what it is given itself. */
+  readonly inputSchema: object;
+  /** Aborted where nobody waits for the answer any more. */
+  call(given: unknown, signal: AbortSignal): Promise<ToolAnswer>;
+}
+
+interface ToolServerOptions {
+  readonly name: string;
+  readonly tools: readonly Tool[];
+  readonly bodies: Bodies;
+  /** Milliseconds that only grow; another one for tests. */
+  readonly now?: () => number;
+}
+
+const requestBytesMax = mib;
+const callsAtOnceMax = 8;
+/** Each may ask a server of others, with the user's token: it must not be asked without end. */
+const callsPerMinuteMax = 60;
+const minuteMs = 60_000;
+/** Of the protocol, those that know this transport. The first is told to whoever wants another. */
+const protocolVersions = ['2025-06-18', '2025-11-25', '2025-03-26'];
+
+const codes = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602, internal: -32_603 };
+
+type Id = string | number | null;
+type Outcome =
+  | { readonly result: object }
+  | { readonly error: { readonly code: number; readonly message: string } };
+
+interface Message {
+  readonly id?: Id;
+  readonly method?: unknown;
+  readonly params?: unknown;
+}
+
+const fault = (code: number, message: string): Outcome => ({ error: { code, message } });
+
+function send(response: ServerResponse, status: number, id: Id, outcome: Outcome): void {
+  const text = JSON.stringify({ jsonrpc: '2.0', id, ...outcome });
+  response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+}
+
+function readMessage(body: Buffer): Message | undefined {
+  try {
+    return JSON.parse(body.toString()) as Message;
+  } catch {
+    return undefined;
+  }
+}
+
+export function createToolServer(options: ToolServerOptions): BridgeHandler {
+  const { name, tools, bodies, now = () => performance.now() } = options;
+  let underWay = 0;
+  let minute = { since: now(), calls: 0 };
+
+  /** Why no further call is taken now. */
+  function crowd(): string | undefined {
+    if (underWay >= callsAtOnceMax) return 'Too many calls are under way; try again.';
+    if (now() - minute.since >= minuteMs) minute = { since: now(), calls: 0 };
+    return minute.calls >= callsPerMinuteMax
+      ? `There were ${callsPerMinuteMax} calls within a minute; wait, and try again.`
+      : undefined;
+  }
+
+  async function callTool(params: unknown, signal: AbortSignal): Promise<Outcome> {
+    const { name: wanted, arguments: given = {} } = membersOf(params);
+    const tool = tools.find((one) => one.name === wanted);
+    if (tool === undefined) return fault(codes.params, 'There is no tool of this name.');
+    const refusal = crowd();
+    if (refusal !== undefined) return fault(codes.internal, refusal);
+    underWay += 1;
+    minute.calls += 1;
+    try {
+      const { text, failed = false } = await tool.call(given, signal);
+      return { result: { content: [{ type: 'text', text }], isError: failed } };
+    } catch {
+      return fault(codes.internal, 'The tool failed.');
+    } finally {
+      underWay -= 1;
+    }
+  }
+
+  function initialize(params: unknown): Outcome {
+    const { protocolVersion: wanted } = membersOf(params);
+    const known = protocolVersions.find((one) => one === wanted) ?? protocolVersions[0];
+    return {
+      result: { protocolVersion: known, capabilities: { tools: {} }, serverInfo: { name, version } },
+    };
+  }
+
+  const methods: Readonly<
+    Record<string, (params: unknown, signal: AbortSignal) => Outcome | Promise<Outcome>>
+  > = {
+    initialize,
+    ping: () => ({ result: {} }),
+    'tools/list': () => ({
+      result: { tools: tools.map(({ call: _, ...described }) => described) },
+    }),
+    'tools/call': callTool,
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await bodies.read(request, response, requestBytesMax);
+    if ('status' in body) return refuse(response, body.status, body.sentence);
+    const message = readMessage(body);
+    if (message === undefined) return send(response, 400, null, fault(codes.parse, 'This is no JSON.'));
+    const { id, method, params } = membersOf(message) as Message;
+    if (Array.isArray(message) || (method !== undefined && typeof method !== 'string'))
+      return send(response, 400, null, fault(codes.request, 'This is no request of JSON-RPC.'));
+    // Notifications, and answers to what was never asked.
+    if (id === undefined || method === undefined) return void response.writeHead(202).end();
+    const known = Object.hasOwn(methods, method as string) ? methods[method as string] : undefined;
+    if (known === undefined) return send(response, 200, id, fault(codes.method, 'There is no such method.'));
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    send(response, 200, id, await known(params, left.signal));
+  }
+
+  return (request, response, rest) => {
+    if (rest !== '' && rest !== '/') return refuse(response, 404, 'There is nothing here.');
+    if (request.method === 'POST') return answer(request, response);
+    response.setHeader('allow', 'POST');
+    refuse(response, 405, 'Messages are sent with POST; there is no stream to listen to.');
+  };
+}

@@ -1,0 +1,99 @@
+// What the doctor looks at in the database, without changing anything in it.
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Config } from '../../config.ts';
+import { migrations, newerDatabaseMessage } from '../../db/migrate.ts';
+import { commandName } from '../../process/program.ts';
+import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
+
+/** A larger one takes too long to be checked whole. */
+const checkedBytesMax = 512 * 1_024 * 1_024;
+const connectMsMax = 5_000;
+
+const restore = 'Restore a copy, as docs/operations.md says under Backup.';
+
+/** What the names of applied migrations tell. */
+function layout(what: string, applied: readonly string[]): Finding {
+  const known = migrations.map(({ name }) => name);
+  const unknown = applied.filter((name) => !known.includes(name));
+  if (unknown.length > 0) return wrong('database', newerDatabaseMessage(unknown), 'Update Parley.');
+  const missing = known.length - applied.length;
+  if (missing === 0) return ok('database', `${what} opens, and its layout is that of this version.`);
+  return note(
+    'database',
+    `${what} opens; its layout is older by ${missing} ${missing === 1 ? 'step' : 'steps'}.`,
+    `Make a copy; the next "${commandName} serve" brings it up to date.`,
+  );
+}
+
+function checkSqlite(file: string): Finding[] {
+  if (!existsSync(file))
+    return [note('database', 'There is none yet.', `The first "${commandName} serve" makes it.`)];
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true, timeout: connectMsMax });
+    const applied = database.prepare('select name from migrations').all() as { name: string }[];
+    const small = statSync(file).size <= checkedBytesMax;
+    const [fault] = small
+      ? (database.prepare('pragma quick_check(1)').all() as { quick_check: string }[])
+      : [];
+    if (fault !== undefined && fault.quick_check !== 'ok')
+      return [wrong('database', `${file} is damaged: ${fault.quick_check}.`, restore)];
+    const found = layout(
+      file,
+      applied.map(({ name }) => name),
+    );
+    if (found.state !== 'ok') return [found];
+    const newest = database.prepare('select max(updated_at) as at from conversations').get() as {
+      at: number | null;
+    };
+    // Its times are those of this machine: only one that is ahead tells something.
+    const now = Date.now();
+    return [found, compareClocks('the newest time in the database', Math.max(newest.at ?? 0, now), now)];
+  } catch (error) {
+    return [wrong('database', `${file} cannot be read: ${(error as Error).message}.`, restore)];
+  } finally {
+    database?.close();
+  }
+}
+
+async function checkPostgres(databaseUrl: string): Promise<Finding[]> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: connectMsMax });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const clock = await client.query('select extract(epoch from clock_timestamp()) * 1000 as now');
+    const clocks = compareClocks('PostgreSQL', Number(clock.rows[0]?.now), Date.now());
+    const table = await client.query("select to_regclass('migrations') is not null as there");
+    if (table.rows[0]?.there !== true)
+      return [
+        note('database', 'PostgreSQL answers, and is empty.', `The first "${commandName} serve" fills it.`),
+        clocks,
+      ];
+    const applied = await client.query('select name from migrations');
+    return [
+      layout(
+        'PostgreSQL',
+        applied.rows.map(({ name }) => String(name)),
+      ),
+      clocks,
+    ];
+  } catch (error) {
+    const { message, code } = error as { message?: string; code?: string };
+    const remedy = 'Check that it runs, and that user, password and name in DATABASE_URL are right.';
+    return [wrong('database', `PostgreSQL at DATABASE_URL cannot be used: ${message || code}.`, remedy)];
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+export function checkDatabase({
+  databaseUrl,
+  dataDir,
+}: Pick<Config, 'databaseUrl' | 'dataDir'>): Promise<Finding[]> {
+  return databaseUrl === undefined
+    ? Promise.resolve(checkSqlite(join(dataDir, 'parley.db')))
+    : checkPostgres(databaseUrl);
+}

@@ -1,0 +1,115 @@
+// What the doctor says of the model: whether one is chosen, has its key, and whether anything is where it should be.
+import { connect } from 'node:net';
+import type { Settings } from '../../client/parley.ts';
+import type { Config } from '../../config.ts';
+import { type ModelHosts, providers } from '../../models/providers.ts';
+import { OutgoingError } from '../../outgoing/errors.ts';
+import { createPrivateAddressRule, findPrivateAddressNote } from '../../outgoing/privateAddresses.ts';
+import { describeHosts, type PrivateAccess } from '../../outgoing/privateHosts.ts';
+import { checkUrl, portOf } from '../../outgoing/resolve.ts';
+import { commandName } from '../../process/program.ts';
+import { type Finding, note, ok, wrong } from './finding.ts';
+
+const connectMsMax = 5_000;
+
+/** Why nobody takes a connection there; undefined where somebody does. Nothing is sent. */
+function connectFault({ hostname, port, protocol }: URL): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const end = (fault?: string) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(fault);
+    };
+    const timer = setTimeout(() => end('it is silent'), connectMsMax);
+    const usualPort = protocol === 'https:' ? 443 : 80;
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || usualPort) });
+    socket.once('connect', () => end());
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => end(code ?? 'it fails'));
+  });
+}
+
+/** Reports whether the service may connect to private addresses, which local models need. */
+export async function checkPrivateAddresses(
+  config: Config,
+  hasOneUser: () => Promise<boolean>,
+): Promise<{ finding: Finding; access: PrivateAccess }> {
+  const access = await createPrivateAddressRule({ config, hasOneUser })();
+  const why = await findPrivateAddressNote({ config, hasOneUser });
+  if (why !== undefined) {
+    const remedy = 'See "Outgoing connections" in docs/operations.md.';
+    return { finding: note('addresses', `${why}.`, remedy), access };
+  }
+  const which =
+    typeof access !== 'boolean'
+      ? `The private addresses of ${describeHosts(access)} can be reached.`
+      : access
+        ? 'Private addresses, such as those of local models, can be reached.'
+        : 'No private address can be reached, as PARLEY_ALLOW_PRIVATE_ADDRESSES=0 asks for.';
+  return { finding: ok('addresses', which), access };
+}
+
+/** The reason why the service refuses to connect to the URL, if it does. */
+async function refusal(url: URL, access: PrivateAccess): Promise<string | undefined> {
+  try {
+    await checkUrl(url, access);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof OutgoingError)) throw error;
+    // An unknown host name is reported by the connection attempt itself.
+    return error.code === 'address_not_allowed' ? error.message : undefined;
+  }
+}
+
+const providerOf = (model: string) => model.split('/')[0] ?? '';
+
+async function checkAddress(
+  settings: Settings,
+  modelHosts: ModelHosts,
+  access: PrivateAccess,
+): Promise<Finding | undefined> {
+  const { llm_model: model, llm_base_url: baseUrl } = settings;
+  const provider = providerOf(model ?? '');
+  const address = baseUrl || modelHosts[provider] || providers[provider]?.origin;
+  const url = URL.parse(address ?? '');
+  if (url === null) return undefined;
+  const namedByOperator = !baseUrl && modelHosts[provider] !== undefined;
+  const refused = namedByOperator ? undefined : await refusal(url, access);
+  if (refused !== undefined)
+    return wrong(
+      'model',
+      `${model} is at ${url.origin}. ${refused}`,
+      `Start the service with PARLEY_ALLOW_PRIVATE_ADDRESSES=${url.hostname}:${portOf(url)} in its environment.`,
+    );
+  const fault = await connectFault(url);
+  if (fault === undefined) return undefined;
+  const remedy = baseUrl
+    ? `Start what should be there, or set llm_base_url to where it is: ${commandName} settings set llm_base_url URL`
+    : 'Check the network of this machine; or say where it is with llm_base_url or PARLEY_MODEL_HOSTS.';
+  return wrong('model', `${model} should be at ${url.origin}, where nothing answers (${fault}).`, remedy);
+}
+
+/** `modelHosts` are undefined where the service is on another machine, which may reach other places than this one. */
+export async function checkModel(
+  settings: Settings | undefined,
+  modelHosts: ModelHosts | undefined,
+  access: PrivateAccess,
+): Promise<Finding> {
+  if (settings === undefined)
+    return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
+  const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
+  if (model === null)
+    return wrong(
+      'model',
+      'None is set.',
+      `Choose one: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5`,
+    );
+  const keyless = providers[providerOf(model)]?.keyless === true || (baseUrl ?? '') !== '';
+  if (!hasKey && !keyless)
+    return wrong(
+      'model',
+      `${model} is set, but no key for it.`,
+      `Give it: ${commandName} settings set llm_api_key < FILE`,
+    );
+  const fault = modelHosts === undefined ? undefined : await checkAddress(settings, modelHosts, access);
+  return fault ?? ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
+}

@@ -1,0 +1,123 @@
+// Events as people see them, whatever they hold.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { nextState, unknownState } from '../../client/agentState.ts';
+import type { ParleyEvent } from '../../client/parley.ts';
+import { createTimeline, tellQuestion } from './timeline.ts';
+
+const obeyed = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u;
+const options = { style: (_: unknown, text: string) => text, linesMax: 10 };
+const tell = (event: object) => createTimeline(options)({ id: 0, source: 'agent', message: '', ...event });
+
+describe('the timeline', () => {
+  it('tells of odd events as far as they make sense, and leaves out the rest', () => {
+    const cases: [object, string][] = [
+      [{ action: 'constructor' }, ''],
+      [{ observation: 'toString' }, ''],
+      [{ observation: 'error', content: 5 }, '✗ \n'],
+      [
+        { action: 'task_tracking', args: { task_list: [null, { status: 'constructor' }, 5] } },
+        'Plan\n  · \n  · \n  · \n',
+      ],
+      [{ action: 'edit', args: { path: 'a', operation: '\u001b[2Jcreate' } }, '± ␛[2Jcreate a\n'],
+      [
+        { observation: 'run', content: '\u001b[31mred\u001b]x', extras: { metadata: { exit_code: '\b7' } } },
+        '  red␛]x\n  exit code ␈7\n',
+      ],
+      [
+        { action: 'call_tool', args: { name: 'x', arguments: `${'a'.repeat(197)}😀` } },
+        `· x "${'a'.repeat(197)}…\n`,
+      ],
+    ];
+    for (const [event, text] of cases) assert.equal(tell(event), text, JSON.stringify(event));
+  });
+
+  it('asks with all that would run, and for an answer to this question alone', () => {
+    const ask = (event: object) =>
+      tellQuestion('c', { id: 7, source: 'agent', message: '', ...event }, options.style);
+    const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`).join('\n');
+    const input = 'x'.repeat(1_000);
+    const cases: [object, string][] = [
+      [
+        { action: 'run', args: { command: 'ls', request: { title: 'x', input: { script: 'a\n\u001bb' } } } },
+        '    $ ls\n      title: x\n      input.script:\n        a\n        ␛b\n',
+      ],
+      [
+        { action: 'run', args: { command: 'ls \u001b]0;\nrm -rf .\u0007' } },
+        '    $ ls ␛]0;\n    rm -rf .␇\n',
+      ],
+      [
+        { action: 'edit', args: { path: 'a', diff: lines } },
+        `    ± edit a\n${lines.replace(/^/gm, '      ')}\n`,
+      ],
+      [{ action: 'call_tool', args: { name: 'x', arguments: { input } } }, `    · x {"input":"${input}"}\n`],
+    ];
+    for (const [event, text] of cases)
+      assert.equal(
+        ask(event),
+        `\nThe agent asks for your permission:\n${text}  parley confirm c allow --question 7      or: always, reject\n`,
+      );
+  });
+
+  it('never fails, and never holds anything that a terminal obeys', () => {
+    const text = fc.oneof(
+      fc.constantFrom('\u001b[2J', '\u009b', 'done', '--- a', 'constructor'),
+      fc.string(),
+    );
+    const value = fc.oneof(text, fc.jsonValue(), fc.array(fc.dictionary(text, text)));
+    const members = (...names: string[]) =>
+      fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+    const kinds = [
+      'message',
+      'think',
+      'task_tracking',
+      'run',
+      'edit',
+      'read',
+      'call_tool',
+      'change_agent_state',
+    ];
+    const event = fc.record(
+      {
+        action: fc.oneof(fc.constantFrom(...kinds), value),
+        observation: fc.oneof(fc.constantFrom(...kinds, 'notice', 'error', 'agent_state_changed'), value),
+        args: fc.oneof(
+          members(
+            'content',
+            'thought',
+            'path',
+            'diff',
+            'operation',
+            'command',
+            'arguments',
+            'task_list',
+            'request',
+            'name',
+          ),
+          value,
+        ),
+        extras: fc.oneof(
+          fc.record({ metadata: members('exit_code'), outcome: fc.constantFrom('failed', 1) }),
+          members('agent_state'),
+          value,
+        ),
+        content: value,
+        message: value,
+        tool_call_id: value,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 4 }), (events) => {
+        const told = createTimeline(options);
+        for (const made of events as unknown as ParleyEvent[]) {
+          assert.doesNotMatch(told(made), obeyed);
+          assert.doesNotMatch(tellQuestion('c', made, options.style), obeyed);
+          nextState(unknownState, made);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

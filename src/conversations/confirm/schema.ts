@@ -1,0 +1,21 @@
+// How a caller answers the question of an agent.
+import Type from 'typebox';
+import { oneOf } from '../../validation/schema.ts';
+
+export const decisions = ['allow', 'allow_always', 'reject'] as const;
+export type Decision = (typeof decisions)[number];
+
+export const Confirmation = Type.Object(
+  {
+    decision: oneOf(decisions),
+    question: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The id of the event that asks. Absent: whichever waits.',
+      }),
+    ),
+  },
+  { $id: 'Confirmation', additionalProperties: false },
+);
+export type Confirmation = Type.Static<typeof Confirmation>;

@@ -1,0 +1,59 @@
+// Answers to the questions of agents: an event of the user, which the run finds in the log.
+
+import { conversationTopic, userTopic } from '../../db/topics.ts';
+import type { Database } from '../../db/transaction.ts';
+import { AppError } from '../../errors.ts';
+import { eventText, type NewEvent } from '../../events/shapes.ts';
+import type { Principal } from '../../keys/principal.ts';
+import { conversationName, noConversation } from '../id.ts';
+import type { Confirmation, Decision } from './schema.ts';
+import { answerQuestion } from './store.ts';
+
+export type Confirmations = ReturnType<typeof createConfirmations>;
+
+const sentences: Readonly<Record<Decision, string>> = {
+  allow: 'Allowed.',
+  allow_always: 'Allowed, and the same from now on.',
+  reject: 'Rejected.',
+};
+
+function answerEvent(decision: Decision): NewEvent {
+  return {
+    source: 'user',
+    message: sentences[decision],
+    action: 'change_agent_state',
+    args: { agent_state: decision === 'reject' ? 'user_rejected' : 'user_confirmed', decision },
+  };
+}
+
+export function createConfirmations({
+  database,
+  clock = Date.now,
+}: {
+  database: Database;
+  clock?: () => number;
+}) {
+  /** Throws where nothing waits for an answer, or something else than what was named. */
+  async function answer(
+    principal: Principal,
+    id: string,
+    { decision, question }: Confirmation,
+  ): Promise<void> {
+    const at = new Date(clock()).toISOString();
+    const outcome = await database.run(answerQuestion, {
+      ...conversationName(principal, id),
+      question: question ?? null,
+      events: [eventText(answerEvent(decision), at)],
+      at,
+    });
+    if (outcome === undefined) throw noConversation();
+    if (outcome === 'none')
+      throw new AppError(
+        'nothing_to_confirm',
+        'No question of the agent waits for this answer; it may have been answered, or have expired.',
+      );
+    database.ring([conversationTopic(outcome.key), userTopic(principal.userId)]);
+  }
+
+  return { answer };
+}

@@ -1,0 +1,47 @@
+// The question of an agent that waits for its user: answered once, whoever answers first.
+
+import { one, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
+import type { EventText } from '../../events/store.ts';
+import type { ConversationName } from '../id.ts';
+import { type Held, heldColumns, tellAgentState, tellEvents } from '../row.ts';
+
+interface Answer extends ConversationName {
+  /** The event that asks; null: whichever waits. */
+  readonly question: number | null;
+  readonly events: readonly EventText[];
+  /** When, as text for those who read it. */
+  readonly at: string;
+}
+
+/** The number of the log; `none`: nothing waits, or another question does. Undefined: no such conversation. */
+export type AnswerOutcome = { readonly key: number } | 'none' | undefined;
+
+function findConversation(q: Queries, { userId, id }: ConversationName) {
+  return q.build.selectFrom('conversations').select('key').where('user_id', '=', userId).where('id', '=', id);
+}
+
+/** Adds the answer to the log, where the run reads it. */
+export const answerQuestion = write(
+  'confirmations.answer',
+  function* (q, input: Answer): Steps<AnswerOutcome> {
+    const { userId, id, question, events, at } = input;
+    const open = q.build
+      .updateTable('conversations')
+      .set({ question: null, active_at: q.now })
+      .where('user_id', '=', userId)
+      .where('id', '=', id)
+      .where('status', '=', 'RUNNING')
+      .where('question', 'is not', null)
+      .returning([...heldColumns]);
+    const held = (yield* one(question === null ? open : open.where('question', '=', question))) as
+      | Held
+      | undefined;
+    if (held === undefined)
+      return (yield* rows(findConversation(q, input))).length === 0 ? undefined : 'none';
+    yield* tellEvents(q, held, events);
+    yield* tellAgentState(q, held, at);
+    return { key: held.key };
+  },
+);
+
+export const confirmationTransactions = [answerQuestion];

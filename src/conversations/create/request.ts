@@ -1,0 +1,116 @@
+// From a request that passed its schema to what is stored: one form for what means the same, the first message
+// and events, and a title.
+import { loading, type NewEvent, userMessage } from '../../events/shapes.ts';
+import type { GitProvider } from '../../git/providers.ts';
+import { type McpConfig, normaliseMcp } from '../../mcp/schema.ts';
+import { unsentImages } from './images.ts';
+import { microagentPrompt, taskPrompt } from './prompts.ts';
+import { isEmptyReplay, readReplay } from './replay.ts';
+import type { CreateConversation, CreateMicroagent, SuggestedTask } from './schema.ts';
+
+const titleCharsMax = 30;
+const titleIdChars = 5;
+/** Needs no tidying. */
+const plainWords = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
+/** More than enough to find that many characters in. */
+const titleLookMax = 1_000;
+
+export type Trigger = 'gui' | 'openhands_api' | 'suggested_task' | 'microagent_management';
+
+/** The request with nulls left out and short forms spelled out; members always in this order. */
+export interface NormalRequest {
+  readonly repository?: string;
+  readonly git_provider?: GitProvider;
+  readonly selected_branch?: string;
+  readonly initial_user_msg?: string;
+  readonly image_urls?: readonly string[];
+  readonly suggested_task?: SuggestedTask;
+  readonly create_microagent?: CreateMicroagent;
+  readonly conversation_instructions?: string;
+  readonly mcp_config?: McpConfig;
+}
+
+function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
+  return { repo, ...(git_provider != null && { git_provider }), ...(title != null && { title }) };
+}
+
+function normaliseTask({ git_provider, task_type, repo, issue_number, title }: SuggestedTask): SuggestedTask {
+  return { git_provider, task_type, repo, issue_number, title };
+}
+
+/** Member by member, because every creation passes here. */
+export function normaliseRequest(sent: CreateConversation): NormalRequest {
+  const request: { -readonly [Name in keyof NormalRequest]: NormalRequest[Name] } = {};
+  if (sent.repository != null) request.repository = sent.repository;
+  if (sent.git_provider != null) request.git_provider = sent.git_provider;
+  if (sent.selected_branch != null) request.selected_branch = sent.selected_branch;
+  if (sent.initial_user_msg != null) request.initial_user_msg = sent.initial_user_msg;
+  if (sent.image_urls?.length) request.image_urls = sent.image_urls;
+  if (sent.suggested_task != null) request.suggested_task = normaliseTask(sent.suggested_task);
+  if (sent.create_microagent != null) request.create_microagent = normaliseMicroagent(sent.create_microagent);
+  if (sent.conversation_instructions != null)
+    request.conversation_instructions = sent.conversation_instructions;
+  if (sent.mcp_config != null) request.mcp_config = normaliseMcp(sent.mcp_config);
+  return request;
+}
+
+/** The events that the log starts with, as they were sent; undefined if there are none. */
+export function replayOf({ replay_json }: CreateConversation): string | undefined {
+  return replay_json == null || isEmptyReplay(replay_json) ? undefined : replay_json;
+}
+
+/** What the keyed fingerprint is taken of. Equal exactly where two requests ask for the same. */
+export function fingerprintText(request: NormalRequest, replay: string | undefined): string {
+  const text = JSON.stringify(request);
+  return replay === undefined ? text : `${text}\n${replay}`;
+}
+
+/** What the request is about, where a task or a microagent says it. */
+export function subjectOf(request: NormalRequest, viaBearer: boolean) {
+  const { suggested_task: task, create_microagent: microagent } = request;
+  const about = task ?? microagent;
+  const trigger: Trigger = task
+    ? 'suggested_task'
+    : microagent
+      ? 'microagent_management'
+      : viaBearer
+        ? 'openhands_api'
+        : 'gui';
+  return {
+    trigger,
+    repository: request.repository ?? about?.repo ?? null,
+    branch: request.selected_branch ?? null,
+    gitProvider: request.git_provider ?? about?.git_provider ?? null,
+  };
+}
+
+/** The text of the first message: the task's prompt, then what the user wrote. Empty where there is neither. */
+export function firstMessage({ suggested_task, create_microagent, initial_user_msg }: NormalRequest): string {
+  const prompt = suggested_task
+    ? taskPrompt(suggested_task)
+    : create_microagent
+      ? microagentPrompt(create_microagent)
+      : '';
+  if (initial_user_msg === undefined || initial_user_msg === '') return prompt;
+  return prompt === '' ? initial_user_msg : `${prompt}\n\n${initial_user_msg}`;
+}
+
+export function firstEvents(message: string, request: NormalRequest, replay: string | undefined): NewEvent[] {
+  const images = request.image_urls ?? [];
+  const events = replay === undefined ? [] : readReplay(replay);
+  if (message !== '' || images.length > 0) events.push(userMessage(message, images), ...unsentImages(images));
+  events.push(loading);
+  return events;
+}
+
+/** The first words of the message, or the start of the id where there is no message yet. */
+export function titleOf(message: string, id: string): string {
+  const start = message.slice(0, titleCharsMax + 1);
+  if (plainWords.test(start))
+    return start.length <= titleCharsMax ? start : `${start.slice(0, titleCharsMax)}...`;
+  const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
+  if (line === '') return `Conversation ${Array.from(id).slice(0, titleIdChars).join('')}`;
+  if (line.length <= titleCharsMax) return line;
+  const chars = Array.from(line);
+  return chars.length > titleCharsMax ? `${chars.slice(0, titleCharsMax).join('')}...` : line;
+}

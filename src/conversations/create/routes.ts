@@ -1,0 +1,49 @@
+// POST /api/conversations.
+import Type from 'typebox';
+import { needs } from '../../http/access.ts';
+import type { Server } from '../../http/routeTable.ts';
+import { createdExample, createExamples } from './examples.ts';
+import { ConversationResponse, CreateConversation } from './schema.ts';
+import type { Conversations } from './service.ts';
+
+const IdempotencyHeader = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({ description: 'Makes a repeat of this request safe for 24 hours, where you send no id.' }),
+  ),
+});
+
+export function conversationRoutes(app: Server, conversations: Conversations): void {
+  app.post(
+    '/api/conversations',
+    {
+      config: {
+        access: needs('conversations:write', { limitedByHandler: true }),
+        document: {
+          headers: IdempotencyHeader,
+          requestExamples: createExamples,
+          responseExamples: { created: createdExample },
+          errors: [
+            'conversation_exists',
+            'idempotency_key_reused',
+            'too_many_waiting',
+            'sealing_key_missing',
+          ],
+        },
+      },
+      schema: {
+        tags: ['Conversations'],
+        operationId: 'createConversation',
+        summary: 'Create a conversation',
+        description:
+          'Every member is optional; null means absent. The answer is sent once the conversation is on disk. Repeat a request safely by sending a `conversation_id` of your own, or the header `Idempotency-Key` (kept 24 hours).',
+        body: CreateConversation,
+        response: { 200: ConversationResponse },
+      },
+    },
+    ({ principal, body, headers, overRate }) =>
+      conversations.create(principal, body, {
+        idempotencyKey: headers['idempotency-key'] as string | undefined,
+        overRate,
+      }),
+  );
+}

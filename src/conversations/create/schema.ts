@@ -1,0 +1,128 @@
+// The request that creates a conversation, and its answer of exactly four fields.
+import Type from 'typebox';
+import { gitProviders } from '../../git/providers.ts';
+import { NullableMcpConfig } from '../../mcp/schema.ts';
+import {
+  bodyBytesMax,
+  checked,
+  kib,
+  mib,
+  nullableOneOf,
+  nullableText,
+  oneOf,
+  orNull,
+  text,
+} from '../../validation/schema.ts';
+import { ConversationId } from '../id.ts';
+import { type ConversationStatus, conversationStatuses } from '../states.ts';
+import { imageKind } from './images.ts';
+
+const imageUrlsMax = 100;
+const imageLinkBytesMax = 4 * kib;
+export const messageBytesMax = 256 * kib;
+export const replayBytesMax = 8 * mib;
+const shortBytesMax = kib;
+
+export const taskTypes = [
+  'MERGE_CONFLICTS',
+  'FAILING_CHECKS',
+  'UNRESOLVED_COMMENTS',
+  'OPEN_ISSUE',
+  'OPEN_PR',
+  'CREATE_MICROAGENT',
+] as const;
+export type TaskType = (typeof taskTypes)[number];
+
+function imageUrlFault(value: string): string | undefined {
+  const isLong = value.length > imageLinkBytesMax || Buffer.byteLength(value) > imageLinkBytesMax;
+  if (isLong && !/^data:/i.test(value)) return `must be at most ${imageLinkBytesMax} bytes`;
+  return imageKind(value) === 'refused'
+    ? 'must not be a URL other than http, https or the data of an image'
+    : undefined;
+}
+
+export const SuggestedTask = Type.Object(
+  {
+    git_provider: oneOf(gitProviders),
+    task_type: oneOf(taskTypes),
+    repo: text({ bytesMax: shortBytesMax, lengthMin: 1 }),
+    issue_number: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    title: text({ bytesMax: shortBytesMax }),
+  },
+  { $id: 'SuggestedTask', additionalProperties: false },
+);
+export type SuggestedTask = Type.Static<typeof SuggestedTask>;
+
+export const CreateMicroagent = Type.Object(
+  {
+    repo: text({ bytesMax: shortBytesMax, lengthMin: 1 }),
+    git_provider: Type.Optional(nullableOneOf(gitProviders)),
+    title: Type.Optional(nullableText({ bytesMax: shortBytesMax })),
+  },
+  { $id: 'CreateMicroagent', additionalProperties: false },
+);
+export type CreateMicroagent = Type.Static<typeof CreateMicroagent>;
+
+export const NullableImageUrls = orNull(
+  Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
+  {
+    description:
+      'http or https URLs, or data URLs of images; other schemes are refused. What is no URL is kept in the log and not sent to the agent.',
+  },
+);
+
+export const CreateConversation = Type.Object(
+  {
+    repository: Type.Optional(nullableText({ bytesMax: shortBytesMax, description: 'Such as owner/name.' })),
+    git_provider: Type.Optional(nullableOneOf(gitProviders)),
+    selected_branch: Type.Optional(nullableText({ bytesMax: shortBytesMax })),
+    initial_user_msg: Type.Optional(
+      nullableText({ bytesMax: messageBytesMax, description: 'The first message to the agent.' }),
+    ),
+    image_urls: Type.Optional(NullableImageUrls),
+    replay_json: Type.Optional(
+      nullableText({
+        bytesMax: replayBytesMax,
+        description:
+          'Events to start the log with: a JSON list, or an object with one as trajectory or events. An empty string, list or object means none.',
+      }),
+    ),
+    suggested_task: Type.Optional(
+      orNull(SuggestedTask, {
+        description: 'Its prompt becomes the first message; it wins over create_microagent.',
+      }),
+    ),
+    create_microagent: Type.Optional(
+      orNull(CreateMicroagent, {
+        description: 'Asks for a microagent in a repository. Only repo is required.',
+      }),
+    ),
+    conversation_instructions: Type.Optional(
+      nullableText({ bytesMax: messageBytesMax, description: 'Standing instructions for the agent.' }),
+    ),
+    mcp_config: Type.Optional(NullableMcpConfig),
+    conversation_id: Type.Optional(ConversationId),
+  },
+  { $id: 'CreateConversation', additionalProperties: false },
+);
+export type CreateConversation = Type.Static<typeof CreateConversation>;
+
+export const ConversationResponse = Type.Object(
+  {
+    status: Type.Unsafe<'ok'>({ type: 'string', enum: ['ok'] }),
+    conversation_id: Type.String(),
+    message: orNull(Type.String(), { description: 'Something that you should know, such as why it waits.' }),
+    conversation_status: nullableOneOf(conversationStatuses),
+  },
+  { $id: 'ConversationResponse', additionalProperties: false },
+);
+export type ConversationResponse = Type.Static<typeof ConversationResponse>;
+
+/** `message`: something that the caller should know, in one sentence. */
+export function answerStatus(
+  id: string,
+  status: ConversationStatus,
+  message: string | null = null,
+): ConversationResponse {
+  return { status: 'ok', conversation_id: id, message, conversation_status: status };
+}

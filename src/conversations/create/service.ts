@@ -1,0 +1,217 @@
+// Creating conversations: never lost once answered, never made twice by a retry.
+
+import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
+import type { Database } from '../../db/transaction.ts';
+import { ownerOf } from '../../encryption/store.ts';
+import { storeSealed } from '../../encryption/storeEncrypted.ts';
+import type { Vault } from '../../encryption/vault.ts';
+import { AppError, invalid } from '../../errors.ts';
+import { eventText } from '../../events/shapes.ts';
+import type { Principal } from '../../keys/principal.ts';
+import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
+import { repeat } from '../../process/repeat.ts';
+import {
+  fingerprintText,
+  firstEvents,
+  firstMessage,
+  type NormalRequest,
+  normaliseRequest,
+  replayOf,
+  subjectOf,
+  titleOf,
+} from './request.ts';
+import type { ConversationResponse, CreateConversation } from './schema.ts';
+import { answerStatus } from './schema.ts';
+import {
+  createConversation,
+  findCreated,
+  type NewConversation,
+  purgeIdempotency,
+  type StoredOutcome,
+} from './store.ts';
+import type { WaitingBound } from './waiting.ts';
+
+const idempotencyTtlMs = 24 * 60 * 60 * 1_000;
+const idempotencyKeyMax = 255;
+const purgeEveryMs = 60_000;
+const purgeMax = 1_000;
+
+/** How many conversations a key may create. A safe retry passes even where none is left. */
+export interface CreateLimits {
+  take(keyId: string): AppError | undefined;
+  giveBack(keyId: string): void;
+}
+
+interface ConversationsOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly limits: CreateLimits;
+  readonly waiting: WaitingBound;
+  /** What a caller should know of a conversation that was made now. */
+  readonly note?: () => string | null;
+  readonly nextId: () => string;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly now?: () => number;
+}
+
+/** What a request carries beside its body. */
+export interface CreateContext {
+  readonly idempotencyKey?: string | undefined;
+  /** The answer for a caller who asks too often: only what exists already gets another. */
+  readonly overRate?: AppError | undefined;
+}
+
+export type Conversations = ReturnType<typeof createConversations>;
+
+function checkIdempotencyKey(key: string): void {
+  if (key.length === 0 || key.length > idempotencyKeyMax || !/^[\x20-\x7e]+$/.test(key))
+    throw invalid([
+      { path: 'Idempotency-Key', message: `must be 1 to ${idempotencyKeyMax} printable ASCII characters` },
+    ]);
+}
+
+/** What callers are told of an outcome. Throws where it is a conflict. */
+function answer(id: string, outcome: StoredOutcome, note: string | null): ConversationResponse {
+  switch (outcome.outcome) {
+    case 'created':
+      return answerStatus(id, 'STARTING', note);
+    case 'existing':
+      return answerStatus(outcome.id, outcome.status);
+    case 'id_taken':
+      throw new AppError(
+        'conversation_exists',
+        'A conversation with this conversation_id exists and was created with another request.',
+      );
+    case 'key_reused':
+      throw new AppError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with another request in the last 24 hours.',
+      );
+  }
+}
+
+export function createConversations(options: ConversationsOptions) {
+  const { database, vault, limits, waiting, nextId, onBackgroundError, now = Date.now } = options;
+  const note = options.note ?? (() => null);
+
+  let lastMs = -1;
+  let lastTimestamp = '';
+
+  async function purge(): Promise<void> {
+    while ((await database.run(purgeIdempotency, purgeMax)) === purgeMax);
+  }
+  const purges = repeat(purge, purgeEveryMs, onBackgroundError);
+
+  function sealSecrets(request: NormalRequest, userId: number, id: string) {
+    // The message and its images are in the log. What is undefined is not written; leaving it out costs more.
+    const stored = { ...request, initial_user_msg: undefined, image_urls: undefined };
+    const { mcp_config } = request;
+    if (mcp_config === undefined) return { stored, sealed: null };
+    const { faults } = restoreMasks(mcp_config, noMcp);
+    if (faults.length > 0) throw invalid(faults);
+    const { masked, secrets } = splitMcp(mcp_config);
+    const owner = ownerOf({ table: 'conversations', userId, name: [id] });
+    return {
+      stored: { ...stored, mcp_config: masked },
+      sealed: secrets === undefined ? null : vault.seal(JSON.stringify(secrets), owner),
+    };
+  }
+
+  function fingerprintOf(sent: CreateConversation, request: NormalRequest): string {
+    return vault.fingerprint(fingerprintText(request, replayOf(sent)));
+  }
+
+  /** The time as text, made once a millisecond. */
+  function timestamp(): string {
+    const ms = now();
+    if (ms !== lastMs) {
+      lastMs = ms;
+      lastTimestamp = new Date(ms).toISOString();
+    }
+    return lastTimestamp;
+  }
+
+  function prepare(
+    principal: Principal,
+    sent: CreateConversation,
+    { id, keyHash }: { id: string; keyHash: string | null },
+  ): NewConversation {
+    const request = normaliseRequest(sent);
+    const message = firstMessage(request);
+    const at = timestamp();
+    // Not mapped: a list that was made with its length crosses threads at twice the price.
+    const events: string[] = [];
+    let replayed = 0;
+    let said = 0;
+    for (const event of firstEvents(message, request, replayOf(sent))) {
+      events.push(eventText(event, at));
+      if (event['replayed'] === true) replayed += 1;
+      else if (event.source === 'user') said = events.length;
+    }
+    const { stored, sealed } = sealSecrets(request, principal.userId, id);
+    const { trigger, repository, branch, gitProvider } = subjectOf(request, principal.via === 'bearer');
+    return {
+      userId: principal.userId,
+      id,
+      fingerprint: fingerprintOf(sent, request),
+      title: titleOf(message, id),
+      trigger,
+      repository,
+      branch,
+      gitProvider,
+      request: JSON.stringify(stored),
+      sealed,
+      events,
+      replayed,
+      said,
+      at,
+      idempotency: keyHash === null ? null : { keyHash, ttlMs: idempotencyTtlMs },
+    };
+  }
+
+  async function findExisting({ userId }: Principal, sent: CreateConversation, keyHash: string | null) {
+    const fingerprint = fingerprintOf(sent, normaliseRequest(sent));
+    return database.run(findCreated, { userId, fingerprint, id: sent.conversation_id ?? null, keyHash });
+  }
+
+  /**
+   * Stores the conversation and answers once it is on disk. The same id or Idempotency-Key with the same
+   * request finds the first one, before any limit; with another request it is a conflict.
+   */
+  async function create(
+    principal: Principal,
+    sent: CreateConversation,
+    { idempotencyKey, overRate }: CreateContext = {},
+  ): Promise<ConversationResponse> {
+    if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
+    // An id of the caller's own already gives the promise.
+    const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
+    const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
+    const { userId } = principal;
+    // Only what is not known at once is waited for: waiting costs time, even for nothing.
+    const tooMany = overRate ?? limits.take(principal.keyId) ?? waiting.over(userId);
+    const over = tooMany instanceof Promise ? await tooMany : tooMany;
+    if (over !== undefined) {
+      const found = await findExisting(principal, sent, keyHash);
+      if (found === undefined) throw over;
+      return answer('', found, null);
+    }
+    let created = false;
+    try {
+      const id = sent.conversation_id ?? nextId();
+      const stored = await storeSealed(vault, () =>
+        database.run(createConversation, prepare(principal, sent, { id, keyHash })),
+      );
+      if (stored.outcome === 'created') {
+        created = true;
+        waiting.add(userId);
+        database.ring([conversationTopic(stored.key), userTopic(userId), workTopic]);
+      }
+      return answer(id, stored, note());
+    } finally {
+      if (!created) limits.giveBack(principal.keyId);
+    }
+  }
+
+  return { create, close: purges.stop };
+}

@@ -1,0 +1,239 @@
+// Rows of conversations. Creation is one transaction: idempotency key, conversation, first events, the change and the
+// messages that tell of it, or nothing.
+import { sql } from 'kysely';
+import {
+  doneOnSqlite,
+  one,
+  prepared,
+  type Queries,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+} from '../../db/transaction.ts';
+import { sealedWithActiveKey } from '../../encryption/store.ts';
+import { changeText } from '../../events/changes/shape.ts';
+import { recordChange } from '../../events/changes/store.ts';
+import { type EventText, insertEvents } from '../../events/store.ts';
+import { recordDeliveries } from '../../webhooks/outboxStore.ts';
+import type { ConversationStatus } from '../states.ts';
+
+export interface NewConversation {
+  readonly userId: number;
+  readonly id: string;
+  readonly fingerprint: string;
+  readonly title: string;
+  readonly trigger: string;
+  readonly repository: string | null;
+  readonly branch: string | null;
+  readonly gitProvider: string | null;
+  readonly request: string;
+  readonly sealed: string | null;
+  readonly events: readonly EventText[];
+  /** How many of them, the first ones, happened elsewhere before. */
+  readonly replayed: number;
+  /** The event id that follows the first message; 0 if there is no message. */
+  readonly said: number;
+  /** When, as text for those who read it. */
+  readonly at: string;
+  readonly idempotency: IdempotencyClaim | null;
+}
+
+const looksMax = 5;
+
+interface IdempotencyClaim {
+  readonly keyHash: string;
+  readonly ttlMs: number;
+}
+
+export type StoredOutcome =
+  | { readonly outcome: 'created'; readonly key: number }
+  | { readonly outcome: 'existing'; readonly id: string; readonly status: ConversationStatus }
+  | { readonly outcome: 'id_taken' }
+  | { readonly outcome: 'key_reused' };
+
+/** `stale_seal`: the sealing key was rotated meanwhile, and nothing is stored; seal anew and repeat. */
+type CreateOutcome = StoredOutcome | { readonly outcome: 'stale_seal' };
+
+export interface Lookup {
+  readonly userId: number;
+  readonly fingerprint: string;
+  readonly id: string | null;
+  readonly keyHash: string | null;
+}
+
+const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
+  q.build
+    .insertInto('conversations')
+    .values({
+      user_id: c.userId,
+      id: c.id,
+      fingerprint: c.fingerprint,
+      status: 'STARTING' satisfies ConversationStatus,
+      title: c.title,
+      trigger: c.trigger,
+      repository: c.repository,
+      branch: c.branch,
+      git_provider: c.gitProvider,
+      request: c.request,
+      sealed: c.sealed,
+      next_event: c.count,
+      said: c.said,
+      created_at: q.now,
+      updated_at: q.now,
+    })
+    .onConflict((conflict) => conflict.columns(['user_id', 'id']).doNothing());
+
+const insertSilently = prepared(buildInsert);
+const insertReturning = prepared((q: Queries, c: NewConversation & { count: number }) =>
+  buildInsert(q, c).returning('key'),
+);
+
+/** Its key; undefined where one with the same id is in the way. */
+function* insertConversation(q: Queries, c: NewConversation): Steps<number | undefined> {
+  const row = { ...c, count: c.events.length };
+  if (q.kind === 'postgres') return (yield* one(insertReturning(q, row)))?.key;
+  // To SQLite, RETURNING costs as much as the insertion.
+  const { changes, lastInsertRowid } = yield* doneOnSqlite(insertSilently(q, row));
+  return changes > 0 ? lastInsertRowid : undefined;
+}
+
+const selectConversation = prepared((q: Queries, c: { userId: number; id: string }) =>
+  q.build
+    .selectFrom('conversations')
+    .select(['id', 'fingerprint', 'status'])
+    .where('user_id', '=', c.userId)
+    .where('id', '=', c.id),
+);
+
+function* findById(
+  q: Queries,
+  userId: number,
+  id: string,
+  fingerprint: string,
+): Steps<StoredOutcome | undefined> {
+  const found = yield* one(selectConversation(q, { userId, id }));
+  if (found === undefined) return undefined;
+  if (found.fingerprint !== fingerprint) return { outcome: 'id_taken' };
+  return { outcome: 'existing', id: found.id, status: found.status as ConversationStatus };
+}
+
+function* findByKey(
+  q: Queries,
+  userId: number,
+  keyHash: string,
+  fingerprint: string,
+): Steps<StoredOutcome | undefined> {
+  const held = yield* one(
+    q.build
+      .selectFrom('idempotency')
+      .select(['conversation_id', 'fingerprint'])
+      .where('user_id', '=', userId)
+      .where('key_hash', '=', keyHash)
+      .where('expires_at', '>', q.now),
+  );
+  if (held === undefined) return undefined;
+  if (held.fingerprint !== fingerprint) return { outcome: 'key_reused' };
+  return yield* findById(q, userId, held.conversation_id, fingerprint);
+}
+
+/** Takes the key for this conversation. Undefined where another one holds it: the row is then locked or final. */
+function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
+  const expires = sql<number>`${q.now} + ${sql.lit(claim.ttlMs)}`;
+  const taken = { fingerprint: c.fingerprint, conversation_id: c.id, expires_at: expires };
+  return q.build
+    .insertInto('idempotency')
+    .values({ user_id: c.userId, key_hash: claim.keyHash, ...taken })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'key_hash'])
+        .doUpdateSet(taken)
+        .where('idempotency.expires_at', '<=', q.now),
+    )
+    .returning('conversation_id');
+}
+
+function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
+  const status = changeText({
+    conversation_id: c.id,
+    status: 'STARTING',
+    agent_state: null,
+    title: c.title,
+    stop_reason: null,
+    at: c.at,
+  });
+  yield* recordChange(q, c.userId, status);
+  yield* recordDeliveries(q, {
+    userId: c.userId,
+    conversationKey: key,
+    conversationId: c.id,
+    status,
+    // What was replayed did not happen now.
+    events: { first: c.replayed, count: c.events.length - c.replayed },
+  });
+}
+
+/**
+ * Creates the conversation, or finds the one that the same request made before. In this order: the idempotency
+ * key, which also makes concurrent repeats wait for each other, the row, its events, who is told.
+ */
+export const createConversation = repeatableWrite(
+  'conversations.create',
+  function* (q, c: NewConversation): Steps<CreateOutcome> {
+    if (c.sealed !== null && !(yield* sealedWithActiveKey(q, [c.sealed]))) return { outcome: 'stale_seal' };
+    // Twice, for a key whose time ends between the two looks.
+    for (let look = 0; c.idempotency !== null && look < 2; look++) {
+      if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
+      const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
+      if (found !== undefined) return found;
+    }
+    // Again where the one in the way is deleted before it is looked at.
+    for (let look = 0; look < looksMax; look++) {
+      const key = yield* insertConversation(q, c);
+      if (key !== undefined) {
+        yield* insertEvents(q, key, 0, c.events);
+        yield* tellOfCreation(q, c, key);
+        return { outcome: 'created', key };
+      }
+      const found = yield* findById(q, c.userId, c.id, c.fingerprint);
+      if (found !== undefined) return found;
+    }
+    throw new Error('a conversation is in the way that cannot be found');
+  },
+);
+
+/** What creation would find, without creating. */
+export const findCreated = read('conversations.findCreated', function* (q, l: Lookup): Steps<
+  StoredOutcome | undefined
+> {
+  if (l.id !== null) return yield* findById(q, l.userId, l.id, l.fingerprint);
+  return l.keyHash === null ? undefined : yield* findByKey(q, l.userId, l.keyHash, l.fingerprint);
+});
+
+/** Forgets idempotency keys whose time is over, a bounded number at a time. Returns how many. */
+export const purgeIdempotency = repeatableWrite(
+  'conversations.purgeIdempotency',
+  function* (q, max: number): Steps<number> {
+    const purged = yield* rows(
+      q.build
+        .deleteFrom('idempotency')
+        .where((e) =>
+          e(
+            e.refTuple('user_id', 'key_hash'),
+            'in',
+            e
+              .selectFrom('idempotency')
+              .select(['user_id', 'key_hash'])
+              .where('expires_at', '<=', q.now)
+              .orderBy('expires_at')
+              .limit(max)
+              .$asTuple('user_id', 'key_hash'),
+          ),
+        )
+        .returning('key_hash'),
+    );
+    return purged.length;
+  },
+);
+
+export const conversationTransactions = [createConversation, findCreated, purgeIdempotency];

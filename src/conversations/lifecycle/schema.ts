@@ -1,0 +1,67 @@
+// What a caller sends to name, start, stop and talk to a conversation.
+import Type from 'typebox';
+import { checked, kib, oneOf, orNull, text } from '../../validation/schema.ts';
+import { messageBytesMax, NullableImageUrls } from '../create/schema.ts';
+
+const titleCharsMax = 200;
+const titleBytesMax = 4 * kib;
+
+function titleFault(value: string): string | undefined {
+  const chars = Array.from(value.trim()).length;
+  return chars >= 1 && chars <= titleCharsMax
+    ? undefined
+    : `must be 1 to ${titleCharsMax} characters, not counting spaces around it`;
+}
+
+export const RenameConversation = Type.Object(
+  { title: checked(text({ bytesMax: titleBytesMax }), titleFault) },
+  { $id: 'RenameConversation', additionalProperties: false },
+);
+
+/** Old clients send which providers they know; it changes nothing. */
+export const StartConversation = Type.Object(
+  { providers_set: Type.Optional(orNull(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 }))) },
+  { $id: 'StartConversation', additionalProperties: false },
+);
+
+export const NewMessage = Type.Object(
+  {
+    message: text({ bytesMax: messageBytesMax, description: 'What to tell the agent.' }),
+    image_urls: Type.Optional(NullableImageUrls),
+  },
+  { $id: 'NewMessage', additionalProperties: false },
+);
+export type NewMessage = Type.Static<typeof NewMessage>;
+
+/** States that a caller can ask for. */
+const wantedStates = ['stopped', 'paused', 'running', 'user_confirmed', 'user_rejected'] as const;
+
+export const MessageArgs = Type.Object(
+  {
+    content: text({ bytesMax: messageBytesMax }),
+    image_urls: Type.Optional(NullableImageUrls),
+    file_urls: Type.Optional(orNull(Type.Array(text({ bytesMax: 4 * kib }), { maxItems: 100 }))),
+    timestamp: Type.Optional(text({ bytesMax: 64 })),
+    wait_for_response: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+export type MessageArgs = Type.Static<typeof MessageArgs>;
+
+export const StateArgs = Type.Object({ agent_state: oneOf(wantedStates) }, { additionalProperties: false });
+export type StateArgs = Type.Static<typeof StateArgs>;
+
+/** Older clients send more around it, which says nothing. */
+export const UserAction = Type.Object(
+  {
+    action: oneOf(['message', 'change_agent_state']),
+    args: Type.Object({}, { additionalProperties: true, description: 'As the action asks for.' }),
+  },
+  { $id: 'UserAction', additionalProperties: true },
+);
+export type UserAction = Type.Static<typeof UserAction>;
+
+export const Success = Type.Object(
+  { success: Type.Boolean() },
+  { $id: 'Success', additionalProperties: false },
+);

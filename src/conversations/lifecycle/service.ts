@@ -1,0 +1,125 @@
+// Naming, starting, stopping, deleting and talking to conversations.
+import Type from 'typebox';
+import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
+import type { Database } from '../../db/transaction.ts';
+import { invalid } from '../../errors.ts';
+import { agentStateChanged, eventText, loading, userMessage } from '../../events/shapes.ts';
+import type { Principal } from '../../keys/principal.ts';
+import { compileCheck } from '../../validation/validation.ts';
+import type { Confirmations } from '../confirm/service.ts';
+import { unsentImages } from '../create/images.ts';
+import type { ConversationResponse } from '../create/schema.ts';
+import { answerStatus } from '../create/schema.ts';
+import { tooManyWaiting } from '../create/waiting.ts';
+import { conversationName, noConversation } from '../id.ts';
+import { stopReason } from '../states.ts';
+import { MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
+import {
+  deleteConversation,
+  type Outcome,
+  renameConversation,
+  startConversation,
+  stopConversation,
+} from './store.ts';
+
+export type Lifecycle = ReturnType<typeof createLifecycle>;
+
+const messageFault = compileCheck(Type.Object({ args: MessageArgs }));
+const stateFault = compileCheck(Type.Object({ args: StateArgs }));
+
+interface LifecycleOptions {
+  readonly database: Database;
+  readonly confirmations: Confirmations;
+  /** Of a user's conversations that may wait for a worker; 0: any number. */
+  readonly waitingMax: number;
+  readonly clock?: () => number;
+}
+
+export function createLifecycle({ database, confirmations, waitingMax, clock = Date.now }: LifecycleOptions) {
+  const now = () => new Date(clock()).toISOString();
+
+  function ring(userId: number, key: number): void {
+    database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+  }
+
+  function settle({ userId }: Principal, outcome: Outcome | undefined): Outcome {
+    if (outcome === undefined) throw noConversation();
+    if (outcome.changed) ring(userId, outcome.key);
+    return outcome;
+  }
+
+  async function stop(principal: Principal, id: string): Promise<ConversationResponse> {
+    const at = now();
+    const reason = stopReason('user');
+    const events = [eventText(agentStateChanged('stopped', reason.message), at)];
+    const outcome = await database.run(stopConversation, {
+      ...conversationName(principal, id),
+      reason,
+      events,
+      at,
+    });
+    return answerStatus(id, settle(principal, outcome).status);
+  }
+
+  async function wake(principal: Principal, id: string, message: readonly string[], at: string) {
+    const waking = [eventText(loading, at)];
+    const name = conversationName(principal, id);
+    const outcome = await database.run(startConversation, { ...name, message, waking, waitingMax, at });
+    if (outcome === 'too_many') throw tooManyWaiting(waitingMax);
+    return outcome;
+  }
+
+  async function start(principal: Principal, id: string): Promise<ConversationResponse> {
+    const outcome = await wake(principal, id, [], now());
+    return answerStatus(id, settle(principal, outcome).status);
+  }
+
+  /** Adds a message of the user; one that has stopped starts again. */
+  async function say(
+    principal: Principal,
+    id: string,
+    { message, image_urls }: NewMessage,
+    files: readonly string[] = [],
+    path = 'message',
+  ): Promise<void> {
+    const images = image_urls ?? [];
+    if (message.trim() === '' && images.length + files.length === 0)
+      throw invalid([{ path, message: 'must not be empty where there is no image' }]);
+    const at = now();
+    const events = [userMessage(message, images, files), ...unsentImages(images)];
+    const texts = events.map((event) => eventText(event, at));
+    settle(principal, await wake(principal, id, texts, at));
+  }
+
+  /** What old clients send as an event. */
+  async function act(principal: Principal, id: string, { action, args }: UserAction): Promise<void> {
+    const fault = (action === 'message' ? messageFault : stateFault)({ args });
+    if (fault !== undefined) throw fault;
+    if (action === 'message') {
+      const { content, image_urls = null, file_urls } = args as MessageArgs;
+      return say(principal, id, { message: content, image_urls }, file_urls ?? [], 'args.content');
+    }
+    const { agent_state: wanted } = args as StateArgs;
+    if (wanted === 'user_confirmed' || wanted === 'user_rejected')
+      return confirmations.answer(principal, id, {
+        decision: wanted === 'user_confirmed' ? 'allow' : 'reject',
+      });
+    await (wanted === 'running' ? start(principal, id) : stop(principal, id));
+  }
+
+  async function rename(principal: Principal, id: string, title: string): Promise<void> {
+    const name = conversationName(principal, id);
+    const found = await database.run(renameConversation, { ...name, title: title.trim(), at: now() });
+    if (!found) throw noConversation();
+    database.ring([userTopic(principal.userId)]);
+  }
+
+  /** Whether there was one. */
+  async function remove(principal: Principal, id: string): Promise<boolean> {
+    const key = await database.run(deleteConversation, { ...conversationName(principal, id), at: now() });
+    if (key !== undefined) ring(principal.userId, key);
+    return key !== undefined;
+  }
+
+  return { stop, start, say, act, rename, remove };
+}

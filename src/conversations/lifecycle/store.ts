@@ -1,0 +1,122 @@
+// What happens to a conversation after its creation, by its user: stopped, started, renamed, deleted.
+import { sql } from 'kysely';
+import { one, prepared, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
+import { recordChange } from '../../events/changes/store.ts';
+import { deleteEvents, type EventText, insertEvents } from '../../events/store.ts';
+import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxStore.ts';
+import { countWaitingSteps } from '../create/waitingStore.ts';
+import type { ConversationName } from '../id.ts';
+import { changeOf, type Held, happeningTo, heldColumns, hold, type Moment, moveTo, retitle } from '../row.ts';
+import type { ConversationStatus, StopReason } from '../states.ts';
+
+/** The same, with ids for events where it lives. */
+const takeRowAndIds = prepared((q: Queries, { userId, id, count }: ConversationName & { count: number }) => {
+  const lives = sql<boolean>`status <> 'STOPPED'`;
+  return q.build
+    .updateTable('conversations')
+    .set({
+      next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
+      // The message comes first in the log, whether the conversation runs or is resumed.
+      said: sql<number>`next_event + 1`,
+      updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
+      // It has something to do: whoever looks for idle ones must not take it for one.
+      active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
+    })
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .returning([...heldColumns]);
+});
+
+/** What a transaction found, and the log whose readers must hear of it where it changed something. */
+export interface Outcome {
+  readonly key: number;
+  readonly status: ConversationStatus;
+  readonly changed: boolean;
+}
+
+interface Stop extends ConversationName, Moment {
+  readonly reason: StopReason;
+  readonly events: readonly EventText[];
+}
+
+/** Undefined where there is no such conversation; nothing is changed where it has stopped already. */
+export const stopConversation = write('lifecycle.stop', function* (q, input: Stop): Steps<
+  Outcome | undefined
+> {
+  const held = yield* hold(q, input);
+  if (held === undefined) return undefined;
+  if (held.status === 'STOPPED') return { key: held.key, status: 'STOPPED', changed: false };
+  yield* moveTo(q, held, { ...input, to: 'STOPPED' });
+  return { key: held.key, status: 'STOPPED', changed: true };
+});
+
+interface Start extends ConversationName, Moment {
+  /** What the log says when it starts again. */
+  readonly waking: readonly EventText[];
+  /** What it gets first, whether it starts or runs. */
+  readonly message: readonly EventText[];
+  /** Of its user's conversations that may wait for a worker; 0: any number. */
+  readonly waitingMax: number;
+}
+
+/** Starts one that has stopped, and adds a message to it where there is one. */
+export const startConversation = write('lifecycle.start', function* (q, input: Start): Steps<
+  Outcome | 'too_many' | undefined
+> {
+  const { userId, id, message, waking, waitingMax, at } = input;
+  const count = message.length;
+  const held = (count === 0 ? yield* hold(q, input) : yield* one(takeRowAndIds(q, { userId, id, count }))) as
+    | Held
+    | undefined;
+  if (held === undefined) return undefined;
+  if (held.status !== 'STOPPED') {
+    const events = { first: held.next_event - count, count };
+    yield* insertEvents(q, held.key, events.first, message);
+    if (count > 0) yield* recordDeliveries(q, { ...happeningTo(held), events });
+    return { key: held.key, status: held.status, changed: count > 0 };
+  }
+  if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
+    return 'too_many';
+  yield* moveTo(q, held, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
+  return { key: held.key, status: 'STARTING', changed: true };
+});
+
+interface Rename extends ConversationName, Moment {
+  readonly title: string;
+}
+
+export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
+  const held = yield* hold(q, input);
+  if (held === undefined) return false;
+  yield* retitle(q, held, input.title, input.at);
+  return true;
+});
+
+/** Removes it with its log and its idempotency keys: the id is free again. Returns the number of the log. */
+export const deleteConversation = write(
+  'lifecycle.delete',
+  function* (q, input: ConversationName & Moment): Steps<number | undefined> {
+    const held = yield* hold(q, input);
+    if (held === undefined) return undefined;
+    yield* rows(q.build.deleteFrom('conversations').where('key', '=', held.key));
+    yield* deleteEvents(q, held.key, held.next_event);
+    yield* rows(
+      q.build
+        .deleteFrom('idempotency')
+        .where('user_id', '=', held.user_id)
+        .where('conversation_id', '=', held.id),
+    );
+    yield* forgetEventDeliveries(q, held.key);
+    const gone = changeOf(held, null, null, input.at);
+    yield* recordChange(q, held.user_id, gone);
+    yield* recordDeliveries(q, { ...happeningTo(held), status: gone });
+    return held.key;
+  },
+);
+
+export const lifecycleTransactions = [
+  stopConversation,
+  startConversation,
+  renameConversation,
+  deleteConversation,
+];

@@ -1,0 +1,86 @@
+// Conversations as clients see them, one or many.
+import Type from 'typebox';
+import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
+import { agentStates, conversationStatuses, stopCodes } from '../states.ts';
+import { Usage } from '../usage/schema.ts';
+
+export const listMax = 1_000;
+
+export const StopReason = Type.Object(
+  {
+    code: oneOf(stopCodes),
+    message: Type.String(),
+  },
+  { $id: 'StopReason', additionalProperties: false },
+);
+
+const nullableString = (description?: string) =>
+  orNull(Type.String(), description === undefined ? {} : { description });
+
+export const ConversationInfo = Type.Object(
+  {
+    conversation_id: Type.String(),
+    title: Type.String(),
+    last_updated_at: Type.String(),
+    status: oneOf(conversationStatuses),
+    agent_state: nullableOneOf(agentStates, {
+      description: 'What its agent does. Null unless it is RUNNING.',
+    }),
+    runtime_status: nullableString('What goes on while it starts, or why it waits.'),
+    selected_repository: nullableString(),
+    selected_branch: nullableString(),
+    git_provider: nullableString(),
+    trigger: nullableString(),
+    num_connections: Type.Integer({ description: 'How many follow its events in this process.' }),
+    url: orNull(Type.String()),
+    session_api_key: orNull(Type.String()),
+    created_at: Type.String(),
+    pr_number: Type.Array(Type.Integer()),
+    stop_reason: orNull(StopReason, { description: 'Why it stopped; null while it lives.' }),
+    usage: Usage,
+  },
+  { $id: 'ConversationInfo', additionalProperties: false },
+);
+export type ConversationInfo = Type.Static<typeof ConversationInfo>;
+
+export const NullableInfo = orNull(ConversationInfo);
+
+export const ConversationList = Type.Object(
+  { results: Type.Array(ConversationInfo), next_page_id: orNull(Type.String()) },
+  { $id: 'ConversationList', additionalProperties: false },
+);
+export type ConversationList = Type.Static<typeof ConversationList>;
+
+const filterBytesMax = kib;
+
+export const ListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${listMax}. Default: 20.` })),
+    page_id: Type.Optional(
+      Type.String({ maxLength: 64, description: 'The next_page_id of the page before.' }),
+    ),
+    selected_repository: Type.Optional(text({ bytesMax: filterBytesMax })),
+    conversation_trigger: Type.Optional(text({ bytesMax: filterBytesMax })),
+    status: Type.Optional(oneOf(conversationStatuses)),
+    q: Type.Optional(
+      text({ bytesMax: filterBytesMax, description: 'Part of the title or the repository, in any case.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ListQuery = Type.Static<typeof ListQuery>;
+
+export const ConversationConfig = Type.Object(
+  { runtime_id: nullableString(), session_id: Type.String() },
+  { $id: 'ConversationConfig', additionalProperties: false },
+);
+
+export const VscodeUrl = Type.Object(
+  { vscode_url: orNull(Type.String()) },
+  { $id: 'VscodeUrl', additionalProperties: false },
+);
+
+export const WebHosts = Type.Object(
+  { hosts: Type.Record(Type.String(), Type.Integer()) },
+  { $id: 'WebHosts', additionalProperties: false },
+);

@@ -1,0 +1,117 @@
+// One conversation, or a page of them, newest first.
+import { setImmediate } from 'node:timers/promises';
+import { conversationTopic } from '../../db/topics.ts';
+import type { Database } from '../../db/transaction.ts';
+import { invalid } from '../../errors.ts';
+import type { Principal } from '../../keys/principal.ts';
+import { wholeNumber } from '../../validation/schema.ts';
+import { conversationName, noConversation } from '../id.ts';
+import { agentStateOf, type ConversationStatus, reasonOf } from '../states.ts';
+import { toUsage } from '../usage/shape.ts';
+import { type ConversationInfo, type ConversationList, type ListQuery, listMax } from './schema.ts';
+import { type ConversationRow, findConversation, type ListPlace, listConversations } from './store.ts';
+
+const listDefault = 20;
+/** Rows that a filter looks at in one query, and in one request: then the page ends, and the next one goes on. */
+const lookMax = 5_000;
+const looksMax = 20;
+const waiting = 'STATUS$WAITING_FOR_WORKER';
+
+interface ListingOptions {
+  readonly database: Database;
+  /** How many follow a log. */
+  readonly followers: (topic: string) => number;
+}
+
+export type Listing = ReturnType<typeof createListing>;
+
+function listLimit(text: string | undefined): number {
+  if (text === undefined) return listDefault;
+  const limit = wholeNumber(text, listMax);
+  if (limit === undefined)
+    throw invalid([{ path: 'limit', message: `must be a whole number from 1 to ${listMax}` }]);
+  return limit;
+}
+
+function pageId({ at, key }: ListPlace): string {
+  return Buffer.from(`${at}.${key}`).toString('base64url');
+}
+
+function readPageId(text: string | undefined): ListPlace | null {
+  if (text === undefined) return null;
+  const [, at, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if (at === undefined || key === undefined)
+    throw invalid([{ path: 'page_id', message: 'must be the next_page_id of a page before' }]);
+  return { at: Number(at), key: Number(key) };
+}
+
+export function createListing({ database, followers }: ListingOptions) {
+  function toInfo(row: ConversationRow): ConversationInfo {
+    const status = row.status as ConversationStatus;
+    const queued = status === 'STARTING' && row.run_id === null;
+    return {
+      conversation_id: row.id,
+      title: row.title,
+      last_updated_at: new Date(row.updated_at).toISOString(),
+      status,
+      agent_state: agentStateOf(row),
+      runtime_status: queued ? waiting : row.runtime_status,
+      selected_repository: row.repository,
+      selected_branch: row.branch,
+      git_provider: row.git_provider,
+      trigger: row.trigger,
+      num_connections: followers(conversationTopic(row.key)),
+      url: null,
+      session_api_key: null,
+      created_at: new Date(row.created_at).toISOString(),
+      pr_number: [],
+      stop_reason: reasonOf(row),
+      usage: toUsage(row),
+    };
+  }
+
+  /** Null where the user has no such conversation. */
+  async function info(principal: Principal, id: string): Promise<ConversationInfo | null> {
+    const row = await database.run(findConversation, conversationName(principal, id));
+    return row === undefined ? null : toInfo(row);
+  }
+
+  /** Throws where the user has no such conversation. */
+  async function runOf(principal: Principal, id: string): Promise<string | null> {
+    const row = await database.run(findConversation, conversationName(principal, id));
+    if (row === undefined) throw noConversation();
+    return row.run_id;
+  }
+
+  async function list({ userId }: Principal, query: ListQuery): Promise<ConversationList> {
+    const limit = listLimit(query.limit);
+    let after = readPageId(query.page_id);
+    const words = query.q?.trim().toLowerCase();
+    const filter = {
+      userId,
+      repository: query.selected_repository ?? null,
+      trigger: query.conversation_trigger ?? null,
+      status: query.status ?? null,
+      words: words === undefined || words === '' ? null : words,
+      lookMax,
+    };
+    const found: ConversationRow[] = [];
+    for (let look = 0; look < looksMax; look++) {
+      // One more than wanted tells whether there is another page.
+      const max = limit + 1 - found.length;
+      const { rows, end } = await database.run(listConversations, { ...filter, after, max });
+      found.push(...rows);
+      after = end;
+      if (found.length > limit || end === null) break;
+      // Others have their turn: SQLite reads on this thread.
+      await setImmediate();
+    }
+    const results = found.slice(0, limit);
+    const last = results.at(-1);
+    const more = found.length > limit && last !== undefined;
+    const next = more ? { at: last.created_at, key: last.key } : after;
+    return { results: results.map(toInfo), next_page_id: next === null ? null : pageId(next) };
+  }
+
+  return { info, runOf, list };
+}

@@ -1,0 +1,230 @@
+// Runs: which process has which conversation, and until when. Whatever a run writes carries its id, so that one that
+// lost its conversation, and does not know it yet, changes nothing.
+import { sql } from 'kysely';
+import {
+  one,
+  prepared,
+  type Queries,
+  read,
+  repeatableWrite,
+  rows,
+  type Steps,
+  write,
+} from '../../db/transaction.ts';
+import type { EventText } from '../../events/store.ts';
+import { type Released, releasedColumns, settleLog } from '../release.ts';
+import { type Held, heldColumns, moveTo, noRun, retitle, tellAgentState, tellEvents } from '../row.ts';
+import type { StopReason } from '../states.ts';
+
+/** A conversation with the id of the run that has it. */
+export interface Run {
+  readonly key: number;
+  readonly runId: string;
+}
+
+const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
+  q.build
+    .updateTable('conversations')
+    .set({ lease_until: sql<number>`${q.now} + ${run.leaseMs}` })
+    .where('key', '=', run.key)
+    .where('run_id', '=', run.runId)
+    .returning('wanted'),
+);
+
+/** `lost`: somebody else may have it by now. `stop`: still ours, and it is to end. */
+export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run & { leaseMs: number }): Steps<
+  'kept' | 'stop' | 'lost'
+> {
+  const row = yield* one(extendLease(q, run));
+  if (row === undefined) return 'lost';
+  return row.wanted === null ? 'kept' : 'stop';
+});
+
+/** How far the run has got with its agent. */
+export interface RunProgress {
+  readonly agent?: string;
+  readonly agent_session?: string;
+  readonly always_allowed?: string;
+  readonly workspace_node?: string;
+  readonly heard?: number;
+  readonly turn_open?: 0 | 1;
+  readonly turn_from?: number | null;
+  readonly session_from?: number | null;
+  /** No question waits any more. */
+  readonly question?: null;
+  /** It gets on: whoever takes it next begins to count anew. */
+  readonly claims?: 0;
+}
+
+interface RunRecord extends Run {
+  /** Counts from 1 in each run: one that was recorded already is not recorded again. */
+  readonly step: number;
+  readonly events: readonly EventText[];
+  /** The place in `events` of a question that waits for the user's answer. */
+  readonly asks?: number | undefined;
+  /** Recorded also where its user has stopped it meanwhile. */
+  readonly lastWords?: boolean | undefined;
+  readonly progress?: RunProgress | undefined;
+  /** Where it goes to another state. */
+  readonly to?: 'RUNNING' | 'STOPPED' | undefined;
+  readonly reason?: StopReason | undefined;
+  /** What goes on while it starts. */
+  readonly runtimeStatus?: string | undefined;
+  readonly at: string;
+}
+
+/**
+ * The id of the first event; `undefined`: it no longer has the conversation, or is to end. Of a step that was recorded
+ * before, where only the answer was lost, the id is known where it asks; otherwise it is negative.
+ */
+type Recorded = number | undefined;
+
+const unknownId = -1;
+
+/** Takes the row where the run still has it, with the number of its last step before this one. */
+function holdRun(q: Queries, record: RunRecord) {
+  const { key, runId, step, asks, progress = {}, to, runtimeStatus } = record;
+  const ours = q.build
+    .updateTable('conversations')
+    .set({
+      active_at: q.now,
+      steps: step,
+      ...progress,
+      ...(progress.claims === 0 ? { crashes: 0 } : {}),
+      ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
+      ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
+      // Also where it is RUNNING already, with a run that was lost.
+      ...(to === undefined ? {} : { runtime_status: null }),
+    })
+    .where('key', '=', key)
+    .where('run_id', '=', runId)
+    .where('steps', '<', step)
+    .returning([...heldColumns]);
+  return record.lastWords ? ours : ours.where('wanted', 'is', null).where('status', '<>', 'STOPPED');
+}
+
+const findStep = prepared((q: Queries, { key, runId }: Run) =>
+  q.build
+    .selectFrom('conversations')
+    .select(['steps', 'question'])
+    .where('key', '=', key)
+    .where('run_id', '=', runId),
+);
+
+/** Whether its agent begins or ends a turn, or waits for an answer, or no longer does. */
+function turnsAgent({ asks, progress = {} }: RunRecord): boolean {
+  return asks !== undefined || progress.turn_open !== undefined || progress.question !== undefined;
+}
+
+/** Records what a run did, once, however often it is sent. */
+export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
+  const { events, to, reason = null, step, asks, at } = record;
+  const held = (yield* one(holdRun(q, record))) as Held | undefined;
+  if (held === undefined) {
+    const last = yield* one(findStep(q, record));
+    if (last === undefined || last.steps < step) return undefined;
+    return asks === undefined || last.question === null ? unknownId : last.question - asks;
+  }
+  if (to !== undefined && to !== held.status) yield* moveTo(q, held, { to, reason, events, at });
+  else {
+    yield* tellEvents(q, held, events);
+    if (held.status === 'RUNNING' && turnsAgent(record)) yield* tellAgentState(q, held, at);
+  }
+  return held.next_event;
+});
+
+interface RunTitle extends Run {
+  readonly title: string;
+  /** Only where it still has one of these. */
+  readonly instead: readonly string[];
+  readonly at: string;
+}
+
+/** Gives the conversation of a run another title. False: it no longer has it, or somebody has given it a title. */
+export const titleRun = repeatableWrite('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
+  const { key, runId, title, instead, at } = input;
+  const held = (yield* one(
+    q.build
+      .updateTable('conversations')
+      .set((e) => ({ next_event: e.ref('next_event') }))
+      .where('key', '=', key)
+      .where('run_id', '=', runId)
+      .returning([...heldColumns]),
+  )) as Held | undefined;
+  if (held === undefined || !instead.includes(held.title)) return false;
+  yield* retitle(q, held, title, at);
+  return true;
+});
+
+export interface RunLook {
+  readonly key: number;
+  readonly run_id: string | null;
+  readonly wanted: string | null;
+  readonly next_event: number;
+}
+
+/** How conversations stand that this process has: one look for all of its runs. */
+export const lookAtRuns = read('runtime.look', function* (q, keys: readonly number[]): Steps<RunLook[]> {
+  return yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'run_id', 'wanted', 'next_event'])
+      .where('key', 'in', [...keys]),
+  );
+});
+
+interface RunCrash extends Run {
+  /** So many stop the conversation. */
+  readonly crashesMax: number;
+  /** Added to the log where another run goes on. */
+  readonly goesOn: EventText;
+  readonly reason: StopReason;
+  /** Added to the log where it stops. */
+  readonly stopped: readonly EventText[];
+  readonly at: string;
+}
+
+/** Counts an error of the run that nobody caught, and stops a conversation that meets one again. */
+export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): Steps<boolean> {
+  const { key, runId, crashesMax, goesOn, reason, stopped, at } = crash;
+  const row = yield* one(
+    q.build
+      .updateTable('conversations')
+      .set({ crashes: sql<number>`crashes + 1` })
+      .where('key', '=', key)
+      .where('run_id', '=', runId)
+      .where('status', '<>', 'STOPPED')
+      .returning([...heldColumns, 'crashes']),
+  );
+  if (row === undefined) return false;
+  const { crashes, ...held } = row;
+  if (Number(crashes) < crashesMax) yield* tellEvents(q, held as Held, [goesOn]);
+  else yield* moveTo(q, held as Held, { to: 'STOPPED', reason, events: stopped, at });
+  return true;
+});
+
+interface Release extends Run {
+  /** It did not end in good order, so that it still counts as one that did not get on. */
+  readonly crashed?: boolean;
+  readonly at: string;
+}
+
+/** Gives the conversation free, once nothing of the run is alive. An end in good order is no failure. */
+export const releaseRun = repeatableWrite(
+  'runtime.release',
+  function* (q, { key, runId, crashed = false, at }: Release): Steps<boolean> {
+    const released = (yield* one(
+      q.build
+        .updateTable('conversations')
+        .set({ ...noRun, ...(crashed ? {} : { claims: 0 }) })
+        .where('key', '=', key)
+        .where('run_id', '=', runId)
+        .returning([...releasedColumns]),
+    )) as Released | undefined;
+    if (released === undefined) return false;
+    yield* settleLog(q, released, at);
+    return true;
+  },
+);
+
+export const runtimeTransactions = [renewRun, recordRun, titleRun, lookAtRuns, crashRun, releaseRun];

@@ -1,0 +1,125 @@
+// Finds conversations that are stuck in their state, once a second. Every process does this, so deadlines are enforced
+// as long as any process is alive.
+import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
+import type { Database } from '../../db/transaction.ts';
+import { agentStateChanged, eventText, questionExpired } from '../../events/shapes.ts';
+import { repeat } from '../../process/repeat.ts';
+import { type StopReason, stopReason } from '../states.ts';
+import { createClockWatch } from './clock.ts';
+import { adjustRuns, readClock } from './clockStore.ts';
+import {
+  findOverdue,
+  findRoom,
+  type OverdueKind,
+  releaseExpired,
+  type SweepTimes,
+  stopOverdue,
+} from './store.ts';
+
+const everyMs = 1_000;
+/** Shorter than `everyMs`, so that a waiting conversation gets the slot of an idle run within a second. */
+const roomEveryMs = 500;
+/** How many conversations of each kind are handled at once; the rest follow a second later. */
+const sweptMax = 100;
+
+export const defaultTimes: SweepTimes = {
+  startStalledMs: 120_000,
+  startMs: 15 * 60_000,
+  idleMs: 60 * 60_000,
+  crowdedIdleMs: 400,
+  crowdedWaitMs: 200,
+  crowdedAskingMs: 15 * 60_000,
+};
+
+const madeRoom = 'It had nothing to do, and others waited for a free worker. A message starts it again.';
+
+type StoppedKind = Exclude<OverdueKind, 'lease'>;
+
+/** Every living run renews its lease within this time. */
+const leasesRenewedMs = 8_000;
+
+interface SweepOptions {
+  readonly database: Database;
+  /** Whether this process's worker has no free slot. Always false in a process without a worker. */
+  readonly isFull: () => boolean;
+  /** How many runs one user may have at the same time; 0 means no limit. */
+  readonly userRunsMax: number;
+  /** Called after the clock of the database has jumped. */
+  readonly onClockSet?: () => void;
+  /** Replaces the database's clock in tests, as `steady` replaces the monotonic one. */
+  readonly readWall?: () => Promise<number>;
+  readonly steady?: () => number;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly times?: SweepTimes;
+  readonly now?: () => number;
+}
+
+export function createSweep(options: SweepOptions) {
+  const { database, isFull, userRunsMax, onBackgroundError, times = defaultTimes, now = Date.now } = options;
+  const { onClockSet, steady = () => performance.now() } = options;
+  const { readWall = () => database.run(readClock, null) } = options;
+  const clock = createClockWatch(steady);
+  let begun = false;
+  let wasSet = false;
+
+  /** Repairs stored times after a clock change, also after one that no process observed. */
+  async function watchClock(): Promise<void> {
+    const before = steady();
+    const wall = await readWall();
+    const isSet = clock.see({ wall, before, after: steady() });
+    wasSet ||= isSet;
+    if (begun && !isSet) return;
+    await database.run(adjustRuns, { all: isSet });
+    if (isSet) onClockSet?.();
+    begun = true;
+  }
+
+  async function releaseDead(): Promise<void> {
+    const clockIsSteady = clock.steadyForMs() >= leasesRenewedMs;
+    if (wasSet && !clockIsSteady) return;
+    const judged = { ...times, clockIsSteady };
+    for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
+      const at = new Date(now()).toISOString();
+      const userId = await database.run(releaseExpired, { key, times: judged, at });
+      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+    }
+  }
+
+  async function stop(key: number, kind: StoppedKind, reason: StopReason): Promise<void> {
+    const at = new Date(now()).toISOString();
+    const events = [eventText(agentStateChanged('stopped', reason.message), at)];
+    const expired = eventText(questionExpired, at);
+    const userId = await database.run(stopOverdue, { key, kind, times, reason, events, expired, at });
+    if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
+  }
+
+  async function stopKind(kind: 'start' | 'idle', reason: StopReason): Promise<void> {
+    for (const key of await database.run(findOverdue, { kind, times, max: sweptMax }))
+      await stop(key, kind, reason);
+  }
+
+  async function sweepOnce(): Promise<void> {
+    await watchClock();
+    await releaseDead();
+    await stopKind('start', stopReason('start_timeout'));
+    await stopKind('idle', stopReason('idle'));
+  }
+
+  async function makeRoom(): Promise<void> {
+    const look = { times, max: sweptMax, isFull: isFull(), userRunsMax };
+    for (const key of await database.run(findRoom, look))
+      await stop(key, 'room', stopReason('idle', madeRoom));
+  }
+
+  const deadlines = repeat(sweepOnce, everyMs, onBackgroundError);
+  const room = repeat(makeRoom, roomEveryMs, onBackgroundError);
+  return {
+    sweep: async () => {
+      await deadlines.run();
+      await room.run();
+    },
+    close: async () => {
+      await Promise.all([deadlines.stop(), room.stop()]);
+    },
+  };
+}

@@ -1,0 +1,283 @@
+// Finds and ends runs that have died, make no progress, or are idle while others wait.
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { Tables } from '../../db/tables.ts';
+import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
+import type { EventText } from '../../events/store.ts';
+import { countWaitingSteps } from '../create/waitingStore.ts';
+import { type Released, releasedColumns, settleLog } from '../release.ts';
+import { type Held, heldColumns, moveTo, noRun } from '../row.ts';
+import type { StopReason } from '../states.ts';
+
+export interface SweepTimes {
+  /** The clock has not jumped for so long that every living run has renewed its lease. */
+  readonly clockIsSteady?: boolean;
+  /** How long a starting run may make no progress. */
+  readonly startStalledMs: number;
+  /** How long a run may take from its claim until it is RUNNING. */
+  readonly startMs: number;
+  readonly idleMs: number;
+  /** How long a run may be idle if its user has others waiting, or if a user without any run waits. */
+  readonly crowdedIdleMs: number;
+  /** How long others must have waited first, so that a worker with a free slot can take them instead. */
+  readonly crowdedWaitMs: number;
+  /** As `crowdedIdleMs` for a run with an open approval request, which would be lost. */
+  readonly crowdedAskingMs: number;
+}
+
+/** `room` means that the run is idle and others wait for its slot. */
+export type OverdueKind = 'lease' | 'start' | 'idle' | 'room';
+
+type Where = ExpressionBuilder<Tables, 'conversations'>;
+
+/** Whether others wait that may take its slot: of the same user, or of a user without any run. */
+function othersWait(e: Where) {
+  const waiting = e
+    .selectFrom('conversations as other')
+    .select('other.key')
+    .where('other.run_id', 'is', null)
+    // Written like the condition of the partial index, so that the index is used.
+    .where('other.status', '<>', 'STOPPED');
+  const ofSameUser = waiting.whereRef('other.user_id', '=', 'conversations.user_id');
+  /** Conversations of users without any run. */
+  const starving = waiting.where((w) =>
+    w.not(
+      w.exists(
+        w
+          .selectFrom('conversations as run')
+          .select('run.key')
+          .whereRef('run.user_id', '=', 'other.user_id')
+          .where('run.run_id', 'is not', null),
+      ),
+    ),
+  );
+  return e.or([e.exists(ofSameUser), e.exists(starving)]);
+}
+
+/** No lease is longer than this. */
+const leaseMsMax = 5 * 60_000;
+
+/** A lease that ends too far in the future dates from before a clock change; a living run would have renewed it. */
+function leaseIsOver(q: Queries, e: Where, { clockIsSteady = false }: Pick<SweepTimes, 'clockIsSteady'>) {
+  const isPast = e('conversations.lease_until', '<', q.now);
+  const isImpossible = e('conversations.lease_until', '>', sql<number>`${q.now} + ${leaseMsMax}`);
+  return clockIsSteady ? e.or([isPast, isImpossible]) : isPast;
+}
+
+function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
+  const before = (ms: number) => sql<number>`${q.now} - ${ms}`;
+  const running = e('conversations.run_id', 'is not', null);
+  const works = e('conversations.status', '=', 'RUNNING');
+  switch (kind) {
+    case 'lease':
+      return e.and([running, leaseIsOver(q, e, times)]);
+    case 'start':
+      return e.and([
+        running,
+        // One that was taken over is RUNNING while it starts again.
+        e.or([e('conversations.status', '=', 'STARTING'), e('conversations.runtime_status', 'is not', null)]),
+        e('conversations.wanted', 'is', null),
+        e.or([
+          e('conversations.active_at', '<', before(times.startStalledMs)),
+          e('conversations.claimed_at', '<', before(times.startMs)),
+        ]),
+      ]);
+    case 'idle':
+      return e.and([
+        running,
+        works,
+        e.or([
+          e('conversations.active_at', '<', before(times.idleMs)),
+          e.and([
+            e('conversations.question', 'is not', null),
+            e('conversations.active_at', '<', before(times.crowdedAskingMs)),
+            othersWait(e),
+          ]),
+        ]),
+      ]);
+    case 'room':
+      return e.and([
+        running,
+        works,
+        e('conversations.runtime_status', 'is', null),
+        e('conversations.wanted', 'is', null),
+        // The run waits for its user: it has no open turn, no open request and no unanswered message.
+        e('conversations.turn_open', '=', 0),
+        e('conversations.question', 'is', null),
+        e('conversations.said', '<=', e.ref('conversations.heard')),
+        e('conversations.active_at', '<=', before(times.crowdedIdleMs)),
+      ]);
+  }
+}
+
+interface Look {
+  readonly kind: OverdueKind;
+  readonly times: SweepTimes;
+  readonly max: number;
+}
+
+export const findOverdue = read('sweep.find', function* (q, { kind, times, max }: Look): Steps<number[]> {
+  const found = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select('key')
+      .where((e) => overdue(q, e, kind, times))
+      .limit(max),
+  );
+  return found.map(({ key }) => key);
+});
+
+interface Run {
+  readonly key: number;
+  readonly user_id: number;
+}
+
+interface UserRuns {
+  readonly all: number;
+  /** Runs that were told to stop, so that their slots will be free soon. */
+  readonly ending: number;
+}
+
+function* countRuns(q: Queries): Steps<ReadonlyMap<number, UserRuns>> {
+  const counted = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select((e) => [
+        'user_id',
+        e.fn.countAll<number>().as('all'),
+        e.fn.count<number>('wanted').as('ending'),
+      ])
+      .where('run_id', 'is not', null)
+      .groupBy('user_id'),
+  );
+  return new Map(
+    counted.map(({ user_id, all, ending }) => [user_id, { all: Number(all), ending: Number(ending) }]),
+  );
+}
+
+/** Counts waiting users without any run. It jumps from user to user in the index instead of reading every row. */
+function* countStarving(q: Queries, waitedMs: number): Steps<number> {
+  const free = sql`run_id is null and status <> 'STOPPED'`;
+  const query = sql<{ count: number }>`
+    with recursive waiting (user_id) as (
+      select min(user_id) from conversations where ${free}
+      union all
+      select (select min(user_id) from conversations where ${free} and user_id > waiting.user_id)
+      from waiting where user_id is not null)
+    select count(*) as count from waiting
+    where user_id not in (select user_id from conversations where run_id is not null)
+      and exists (select key from conversations as old
+        where old.user_id = waiting.user_id and ${free} and old.updated_at <= ${q.now} - ${waitedMs})`;
+  const found = yield* one({ compile: () => query.compile(q.build) });
+  return Number(found?.count ?? 0);
+}
+
+interface RoomLook extends Omit<Look, 'kind'> {
+  /** Whether the worker of the calling process has no free slot. */
+  readonly isFull: boolean;
+  /** How many runs one user may have at the same time; 0 means no limit. */
+  readonly userRunsMax: number;
+}
+
+/**
+ * Chooses as many idle runs to stop as conversations wait, longest idle first: for others of the same user, then for
+ * users without any run. Chooses none while there is a free slot.
+ */
+export const findRoom = read('sweep.findRoom', function* (q, look: RoomLook): Steps<number[]> {
+  const { times, max, isFull, userRunsMax } = look;
+  if (!isFull && userRunsMax === 0) return [];
+  const waitedMs = times.crowdedWaitMs;
+  const idle: Run[] = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'user_id'])
+      .where((e) => overdue(q, e, 'room', times))
+      .orderBy('active_at')
+      .limit(max),
+  );
+  if (idle.length === 0) return [];
+  const runs = yield* countRuns(q);
+  const chosen = new Set<Run>();
+  for (const [userId, own] of Map.groupBy(idle, (run) => run.user_id)) {
+    const { all = 0, ending = 0 } = runs.get(userId) ?? {};
+    const isAtLimit = userRunsMax > 0 && all >= userRunsMax;
+    if (!isFull && !isAtLimit) continue;
+    const waiting = yield* countWaitingSteps(q, { userId, max: own.length + ending, waitedMs });
+    for (const run of own.slice(0, Math.max(0, waiting - ending))) chosen.add(run);
+  }
+  const left = idle.filter((run) => !chosen.has(run));
+  if (isFull && left.length > 0) {
+    const free = [...runs.values()].reduce((sum, { ending }) => sum + ending, chosen.size);
+    const starving = yield* countStarving(q, waitedMs);
+    for (const run of left.slice(0, Math.max(0, starving - free))) chosen.add(run);
+  }
+  return [...chosen].map(({ key }) => key);
+});
+
+interface Overdue {
+  readonly key: number;
+  readonly times: SweepTimes;
+}
+
+/**
+ * Releases a conversation whose lease is over. Its run, if it is still alive, can no longer write. Returns the id of
+ * the user.
+ */
+export const releaseExpired = write(
+  'sweep.release',
+  function* (q, { key, times, at }: Overdue & { at: string }): Steps<number | undefined> {
+    const released = (yield* one(
+      q.build
+        .updateTable('conversations')
+        .set(noRun)
+        .where('key', '=', key)
+        .where((e) => overdue(q, e, 'lease', times))
+        .returning([...releasedColumns]),
+    )) as Released | undefined;
+    if (released === undefined) return undefined;
+    yield* settleLog(q, released, at);
+    return released.user_id;
+  },
+);
+
+/**
+ * Of a database that one process has alone: whoever had runs before is dead. Returns how many there were.
+ */
+export const releaseAll = write('sweep.releaseAll', function* (q, { at }: { at: string }): Steps<number> {
+  const released = (yield* rows(
+    q.build
+      .updateTable('conversations')
+      .set(noRun)
+      .where('run_id', 'is not', null)
+      .returning([...releasedColumns]),
+  )) as Released[];
+  for (const one of released) yield* settleLog(q, one, at);
+  return released.length;
+});
+
+interface StopOverdue extends Overdue {
+  readonly kind: 'start' | 'idle' | 'room';
+  readonly reason: StopReason;
+  readonly events: readonly EventText[];
+  /** Told first where its agent asks. */
+  readonly expired: EventText;
+  readonly at: string;
+}
+
+/** Stops it, where it is still overdue. Returns whose it is. */
+export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue): Steps<number | undefined> {
+  const { key, kind, times, reason, expired, at } = input;
+  const held = (yield* one(
+    q.build
+      .updateTable('conversations')
+      .set((e) => ({ next_event: e.ref('next_event') }))
+      .where('key', '=', key)
+      .where((e) => overdue(q, e, kind, times))
+      .returning([...heldColumns]),
+  )) as Held | undefined;
+  if (held === undefined) return undefined;
+  const events = held.question === null ? input.events : [expired, ...input.events];
+  yield* moveTo(q, held, { to: 'STOPPED', reason, events, at });
+  return held.user_id;
+});
+
+export const sweepTransactions = [findOverdue, findRoom, releaseExpired, releaseAll, stopOverdue];

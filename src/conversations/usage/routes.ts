@@ -1,0 +1,26 @@
+// GET …/usage.
+
+import { needs } from '../../http/access.ts';
+import type { Server } from '../../http/routeTable.ts';
+import { ConversationParams } from '../id.ts';
+import { usageExample } from './examples.ts';
+import { Usage } from './schema.ts';
+import type { Usages } from './service.ts';
+
+export function usageRoutes(app: Server, usages: Usages): void {
+  app.get(
+    '/api/conversations/:id/usage',
+    {
+      config: { access: needs('conversations:read'), document: { responseExamples: { some: usageExample } } },
+      schema: {
+        tags: ['Conversations'],
+        operationId: 'getUsage',
+        summary: 'What a conversation has taken of its model',
+        description: 'At most a few seconds behind while it works.',
+        params: ConversationParams,
+        response: { 200: Usage },
+      },
+    },
+    async ({ principal, params }) => usages.get(principal, params.id),
+  );
+}

@@ -1,0 +1,115 @@
+// Changes the sealing key while the service runs. It can be interrupted at any point and run again; the old key
+// is given up only when nothing is sealed with it.
+import { lockRotation } from '../db/folderLocks.ts';
+import { RefusalError } from '../errors.ts';
+import { SealError, sealingKeyId } from './encrypt.ts';
+import { createSealingKey, openKeyFile } from './keyFile.ts';
+import { createKeyring, type Keyring } from './keyring.ts';
+import {
+  activateKey,
+  findFact,
+  fingerprintFact,
+  fingerprintOwner,
+  listStale,
+  ownerOf,
+  type Reseal,
+  resealAll,
+  type SealedPlace,
+} from './store.ts';
+import type { VaultOptions } from './vault.ts';
+
+const batchMax = 100;
+const damagedShown = 5;
+
+export interface RotationResult {
+  readonly keyId: string;
+  readonly resealed: number;
+  /** The file holds the new key alone; otherwise the operator drops the old one from the environment. */
+  readonly inFile: boolean;
+}
+
+/** The keys at hand, proven to open this database before anything is changed. */
+async function provenKeys({ database, dataDir, secretKeys }: VaultOptions): Promise<readonly Buffer[]> {
+  const proof = await database.run(findFact, fingerprintFact);
+  if (proof === undefined) throw new RefusalError('There is nothing sealed yet: start the service once.');
+  const keys = secretKeys.length > 0 ? secretKeys : openKeyFile(dataDir).read();
+  try {
+    createKeyring(keys).open(proof, fingerprintOwner);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new RefusalError(
+      'The keys at hand do not open this database; nothing was changed. Run this with the PARLEY_SECRET_KEY or the data folder that the service uses.',
+    );
+  }
+  return keys;
+}
+
+/** The keys to use, the target first. A file that already holds two is a rotation to carry on with. */
+function chooseKeys(keys: readonly Buffer[], { dataDir, secretKeys }: VaultOptions): readonly Buffer[] {
+  if (keys.length > 1) return keys;
+  if (secretKeys.length === 1)
+    throw new RefusalError(
+      'The key comes from PARLEY_SECRET_KEY. Set it to NEW,OLD for every process (openssl rand -hex 32 makes a new one), restart them, and run this again with the same value.',
+    );
+  const both = [createSealingKey(), ...keys];
+  openKeyFile(dataDir).write(both);
+  return both;
+}
+
+function reseal(ring: Keyring, keyId: string, place: SealedPlace): Reseal[] {
+  const owner = ownerOf(place);
+  try {
+    return [{ ...place, resealed: ring.seal(keyId, ring.open(place.sealed, owner), owner) }];
+  } catch (error) {
+    if (error instanceof SealError) return [];
+    throw error;
+  }
+}
+
+function damaged(places: readonly SealedPlace[]): RefusalError {
+  const shown = places.slice(0, damagedShown).map((place) => ownerOf(place).join(' '));
+  return new RefusalError(
+    `${places.length} sealed texts can be opened with neither key (${shown.join('; ')}). Store or delete them anew, then run this again; both keys are kept.`,
+  );
+}
+
+/** Seals everything anew. Refuses where another rotation is under way, or a text cannot be opened. */
+export async function rotate(
+  options: VaultOptions,
+  progress: (resealed: number) => void = () => {},
+): Promise<RotationResult> {
+  const unlock = lockRotation(options.dataDir);
+  try {
+    return await rotateLocked(options, progress);
+  } finally {
+    unlock();
+  }
+}
+
+async function rotateLocked(
+  options: VaultOptions,
+  progress: (resealed: number) => void,
+): Promise<RotationResult> {
+  const { database, dataDir, secretKeys } = options;
+  const keys = chooseKeys(await provenKeys(options), options);
+  const [target = Buffer.alloc(0)] = keys;
+  const keyId = sealingKeyId(target);
+  const ring = createKeyring(keys);
+  await database.run(activateKey, { keyId, by: 'command-line' });
+  let resealed = 0;
+  for (let after = 0; ; ) {
+    const stale = await database.run(listStale, { keyId, max: batchMax, after });
+    const opened = stale.flatMap((place) => reseal(ring, keyId, place));
+    const reached = Math.max(after, ...stale.map(({ key }) => key));
+    if (opened.length === 0 && reached === after) break;
+    after = reached;
+    await database.run(resealAll, opened);
+    resealed += opened.length;
+    progress(resealed);
+  }
+  const left = await database.run(listStale, { keyId, max: batchMax, after: 0 });
+  if (left.length > 0) throw damaged(left);
+  const inFile = secretKeys.length === 0;
+  if (inFile) openKeyFile(dataDir).finish(target);
+  return { keyId, resealed, inFile };
+}

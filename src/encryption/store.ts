@@ -1,0 +1,206 @@
+// Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
+import { recordAudit } from '../audit/store.ts';
+import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
+import { ownerName } from '../users/owner.ts';
+import { ensureUserSteps } from '../users/store.ts';
+import { sealedKeyId } from './encrypt.ts';
+
+export const fingerprintFact = 'fingerprint-key';
+export const fingerprintOwner: readonly string[] = ['fact', fingerprintFact];
+export const activeKeyFact = 'sealing-key';
+
+export const findFact = read('secrets.findFact', function* (q, name: string) {
+  const found = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', name));
+  return found?.value;
+});
+
+/** Keeps the first value that anybody gives, and returns it. */
+export const keepFact = repeatableWrite(
+  'secrets.keepFact',
+  function* (q, fact: { name: string; value: string }) {
+    yield* rows(
+      q.build
+        .insertInto('facts')
+        .values(fact)
+        .onConflict((c) => c.column('name').doNothing()),
+    );
+    const kept = yield* one(q.build.selectFrom('facts').select('value').where('name', '=', fact.name));
+    return kept?.value ?? fact.value;
+  },
+);
+
+export interface Activation {
+  readonly keyId: string;
+  /** Who is named in the audit. */
+  readonly by: string;
+}
+
+/** From here on nothing can be stored that another key has sealed. */
+export const activateKey = repeatableWrite(
+  'secrets.activateKey',
+  function* (q, input: Activation): Steps<void> {
+    const { keyId, by } = input;
+    const changed = yield* one(
+      q.build
+        .updateTable('facts')
+        .set({ value: keyId })
+        .where('name', '=', activeKeyFact)
+        .where('value', '<>', keyId)
+        .returning('name'),
+    );
+    if (changed === undefined) return;
+    const owner = yield* ensureUserSteps(q, ownerName);
+    yield* recordAudit(q, [{ userId: owner.id, keyId: by, action: 'sealing-key.rotate', subject: keyId }]);
+  },
+);
+
+/**
+ * Whether these texts were sealed with the active key. It is asked in the transaction that stores them, and
+ * holds until its commit: a rotation cannot come in between.
+ */
+export function* sealedWithActiveKey(q: Queries, sealed: readonly string[]): Steps<boolean> {
+  const query = q.build.selectFrom('facts').select('value').where('name', '=', activeKeyFact);
+  const active = yield* one(q.kind === 'postgres' ? query.forShare() : query);
+  return sealed.every((text) => sealedKeyId(text) === active?.value);
+}
+
+/** A sealed text, where it is and whom it belongs to. */
+export interface SealedPlace {
+  readonly table: 'secrets' | 'conversations' | 'webhooks' | 'facts';
+  readonly userId: number;
+  /** Kind and name of a secret, id of a conversation or webhook, name of a fact. */
+  readonly name: readonly string[];
+  readonly sealed: string;
+  /** The internal key of a conversation; 0 elsewhere. */
+  readonly key: number;
+}
+
+const ownerWords = { secrets: 'secret', conversations: 'conversation', webhooks: 'webhook' } as const;
+
+/** Whom a sealed text is bound to. */
+export function ownerOf({
+  table,
+  userId,
+  name,
+}: Pick<SealedPlace, 'table' | 'userId' | 'name'>): readonly string[] {
+  if (table === 'facts') return ['fact', ...name];
+  return [ownerWords[table], String(userId), ...name];
+}
+
+interface StaleInput {
+  readonly keyId: string;
+  readonly max: number;
+  /** Conversations up to this key have been seen: a million of them are walked once. */
+  readonly after: number;
+}
+
+/** Some of the texts that another key has sealed; from the start, none when a rotation is done. */
+export const listStale = read('secrets.listStale', function* (q, { keyId, max, after }: StaleInput): Steps<
+  SealedPlace[]
+> {
+  const current = `v1.${keyId}.%`;
+  const facts = yield* rows(
+    q.build
+      .selectFrom('facts')
+      .select(['name', 'value'])
+      .where('name', '=', fingerprintFact)
+      .where('value', 'not like', current),
+  );
+  const secrets = yield* rows(
+    q.build
+      .selectFrom('secrets')
+      .select(['user_id', 'kind', 'name', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
+  const webhooks = yield* rows(
+    q.build
+      .selectFrom('webhooks')
+      .select(['user_id', 'id', 'sealed'])
+      .where('sealed', 'not like', current)
+      .limit(max),
+  );
+  const conversations = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', 'user_id', 'id', 'sealed'])
+      .where('key', '>', after)
+      .where('sealed', 'is not', null)
+      .where('sealed', 'not like', current)
+      .orderBy('key')
+      .limit(max),
+  );
+  return [
+    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], sealed: f.value, key: 0 })),
+    ...secrets.map((s) => ({
+      table: 'secrets' as const,
+      userId: s.user_id,
+      name: [s.kind, s.name],
+      sealed: s.sealed,
+      key: 0,
+    })),
+    ...webhooks.map((w) => ({
+      table: 'webhooks' as const,
+      userId: w.user_id,
+      name: [w.id],
+      sealed: w.sealed,
+      key: 0,
+    })),
+    ...conversations.map((c) => ({
+      table: 'conversations' as const,
+      userId: c.user_id,
+      name: [c.id],
+      sealed: c.sealed ?? '',
+      key: c.key,
+    })),
+  ];
+});
+
+export interface Reseal extends SealedPlace {
+  readonly resealed: string;
+}
+
+function resealQuery(
+  q: Queries,
+  { table, userId, name: [first = '', second = ''], sealed, resealed }: Reseal,
+) {
+  switch (table) {
+    case 'facts':
+      return q.build
+        .updateTable('facts')
+        .set({ value: resealed })
+        .where('name', '=', first)
+        .where('value', '=', sealed);
+    case 'secrets':
+      return q.build
+        .updateTable('secrets')
+        .set({ sealed: resealed })
+        .where('user_id', '=', userId)
+        .where('kind', '=', first)
+        .where('name', '=', second)
+        .where('sealed', '=', sealed);
+    case 'webhooks':
+      return q.build
+        .updateTable('webhooks')
+        .set({ sealed: resealed })
+        .where('id', '=', first)
+        .where('sealed', '=', sealed);
+    case 'conversations':
+      return q.build
+        .updateTable('conversations')
+        .set({ sealed: resealed })
+        .where('user_id', '=', userId)
+        .where('id', '=', first)
+        .where('sealed', '=', sealed);
+  }
+}
+
+/** Replaces each text unless it has changed meanwhile. */
+export const resealAll = repeatableWrite(
+  'secrets.reseal',
+  function* (q, places: readonly Reseal[]): Steps<void> {
+    for (const place of places) yield* rows(resealQuery(q, place));
+  },
+);
+
+export const secretTransactions = [findFact, keepFact, activateKey, listStale, resealAll];

@@ -1,0 +1,21 @@
+// A change as followers and webhooks read it.
+import Type from 'typebox';
+import { agentStates, conversationStatuses, stopCodes } from '../../conversations/states.ts';
+import { nullableOneOf, oneOf, orNull, time } from '../../validation/schema.ts';
+
+export const Change = Type.Object(
+  {
+    conversation_id: Type.String(),
+    status: nullableOneOf(conversationStatuses, { description: 'Null: it was deleted.' }),
+    agent_state: nullableOneOf(agentStates, {
+      description: 'What its agent does. Null unless it is RUNNING.',
+    }),
+    title: Type.String(),
+    stop_reason: orNull(
+      Type.Object({ code: oneOf(stopCodes), message: Type.String() }, { additionalProperties: false }),
+    ),
+    at: time(),
+  },
+  { $id: 'Change', additionalProperties: false },
+);
+export type Change = Type.Static<typeof Change>;

@@ -1,0 +1,112 @@
+// Which repository a conversation works on, from what its request names: validated, so that neither git nor a URL can
+// take a part of it for something else.
+import { isIP } from 'node:net';
+import { type GitHosts, publicOrigins } from './hosts.ts';
+import type { GitProvider } from './providers.ts';
+import {
+  cleanPath,
+  isBare,
+  isPath,
+  pathExample,
+  providersWithPaths,
+  repositoryUrl,
+  usualProvider,
+} from './repositoryPaths.ts';
+
+/** A repository. Its URL is the one that people know; only the bridge goes there. */
+export interface GitRemote {
+  readonly provider: GitProvider;
+  /** Such as `https://github.com`. */
+  readonly origin: string;
+  /** Such as `owner/name`. */
+  readonly path: string;
+  readonly url: string;
+  /** The operator named the origin: it may be plain http and private. */
+  readonly namedByOperator: boolean;
+}
+
+interface Asked {
+  /** `owner/name`, or the https URL of it. */
+  readonly repository: string;
+  /** Null: the one whose host the URL names, or github. */
+  readonly provider: GitProvider | null;
+  /** The hosts that the user has set, by provider. */
+  readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
+  readonly gitHosts: GitHosts;
+}
+
+type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
+
+interface Place {
+  readonly origin: string;
+  readonly namedByOperator: boolean;
+}
+
+function isHost(host: string): boolean {
+  return URL.parse(`https://${host}`)?.host === host.replace(/:443$/, '');
+}
+
+/** The user's own host counts most; the operator's word on the same host says how to reach it. */
+function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place | undefined {
+  const operators = gitHosts[provider];
+  const host = userHosts[provider] || undefined;
+  if (host !== undefined && (operators === undefined || URL.parse(operators)?.host !== host))
+    return isHost(host) ? { origin: `https://${host}`, namedByOperator: false } : undefined;
+  if (operators !== undefined) return { origin: operators, namedByOperator: true };
+  const origin = publicOrigins[provider];
+  return origin === undefined ? undefined : { origin, namedByOperator: false };
+}
+
+function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemote {
+  if (!isPath(path, provider))
+    return { fault: `The name of the repository must be of the form ${pathExample(provider)}.` };
+  return { remote: { provider, ...place, path, url: `${place.origin}/${path}.git` } };
+}
+
+function byUrl(url: URL, asked: Asked): FoundRemote {
+  if (!isBare(url))
+    return { fault: 'The URL of the repository must hold no user name, password, query or fragment.' };
+  const candidates = asked.provider === null ? providersWithPaths : [asked.provider];
+  for (const provider of candidates) {
+    const place = placeOf(provider, asked);
+    if (place?.origin === url.origin) return remoteAt(provider, place, cleanPath(url.pathname));
+  }
+  return {
+    fault: `The URL of the repository is not one of the git provider${asked.provider === null ? 's' : ''} in your settings.`,
+  };
+}
+
+/** Never fails otherwise than by a `fault`, a sentence for the user. */
+export function findRemote(asked: Asked): FoundRemote {
+  const text = asked.repository.trim();
+  const url = repositoryUrl(text);
+  if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
+  if (url !== undefined) return byUrl(url, asked);
+  const provider = asked.provider ?? usualProvider;
+  const place = placeOf(provider, asked);
+  if (place === undefined)
+    return { fault: `No host is set for ${provider}. Set it together with its token.` };
+  return remoteAt(provider, place, cleanPath(text));
+}
+
+/** The other ways to write the same repository, for which `url` is taken, too. */
+export function sshUrls({ origin, path }: GitRemote): string[] {
+  const { hostname } = new URL(origin);
+  if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return [];
+  return [`git@${hostname}:${path}.git`, `ssh://git@${hostname}/${path}.git`];
+}
+
+const branchBytesMax = 244;
+
+/** The rules of `git check-ref-format --branch`, and nothing that could be taken for an option. */
+export function isBranchName(name: string): boolean {
+  return (
+    name !== '' &&
+    name !== '@' &&
+    name !== 'HEAD' &&
+    Buffer.byteLength(name) <= branchBytesMax &&
+    name.isWellFormed() &&
+    !/^[-/]|[/.]$|\/\/|\.\.|@\{|[\p{Cc} ~^:?*[\\]/u.test(name) &&
+    name.split('/').every((part) => !part.startsWith('.') && !part.endsWith('.lock'))
+  );
+}

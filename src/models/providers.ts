@@ -1,0 +1,189 @@
+// Where the models of each provider are, and which of the model APIs it offers there.
+import type { Protocol } from './protocols.ts';
+
+type Authorization = 'bearer' | 'x-api-key' | 'x-goog-api-key';
+
+interface Offer {
+  /** After the origin; what an agent adds follows it. */
+  readonly base: string;
+  readonly authorization: Authorization;
+}
+
+interface Provider {
+  /** Absent: only with an `llm_base_url`. */
+  readonly origin?: string;
+  readonly offers: Readonly<Partial<Record<Protocol, Offer>>>;
+  /** It is asked without a key, too. */
+  readonly keyless?: true;
+}
+
+const bearer = (base: string): Offer => ({ base, authorization: 'bearer' });
+
+/** One that offers chat completions alone. */
+const chatAt = (origin: string, base: string): Provider => ({
+  origin,
+  offers: { 'openai-chat': bearer(base) },
+});
+
+export const providers: Readonly<Record<string, Provider>> = {
+  anthropic: {
+    origin: 'https://api.anthropic.com',
+    offers: { anthropic: { base: '', authorization: 'x-api-key' }, 'openai-chat': bearer('/v1') },
+  },
+  openai: {
+    origin: 'https://api.openai.com',
+    offers: { 'openai-chat': bearer('/v1'), 'openai-responses': bearer('/v1') },
+  },
+  gemini: {
+    origin: 'https://generativelanguage.googleapis.com',
+    offers: {
+      gemini: { base: '', authorization: 'x-goog-api-key' },
+      'openai-chat': bearer('/v1beta/openai'),
+    },
+  },
+  openrouter: {
+    origin: 'https://openrouter.ai',
+    offers: {
+      'openai-chat': bearer('/api/v1'),
+      'openai-responses': bearer('/api/v1'),
+      anthropic: bearer('/api'),
+    },
+  },
+  deepseek: chatAt('https://api.deepseek.com', '/v1'),
+  groq: chatAt('https://api.groq.com', '/openai/v1'),
+  mistral: chatAt('https://api.mistral.ai', '/v1'),
+  moonshot: chatAt('https://api.moonshot.ai', '/v1'),
+  xai: chatAt('https://api.x.ai', '/v1'),
+  zai: chatAt('https://api.z.ai', '/api/paas/v4'),
+  ollama: {
+    origin: 'http://127.0.0.1:11434',
+    offers: { 'openai-chat': bearer('/v1'), 'openai-responses': bearer('/v1'), anthropic: bearer('') },
+    keyless: true,
+  },
+  litellm_proxy: {
+    offers: {
+      'openai-chat': bearer('/v1'),
+      'openai-responses': bearer('/v1'),
+      anthropic: { base: '', authorization: 'x-api-key' },
+    },
+  },
+};
+
+/** Origins by provider that the operator named: of a proxy of their own, say. */
+export type ModelHosts = Readonly<Record<string, string>>;
+
+interface Wanted {
+  readonly model: string | null;
+  readonly baseUrl: string | null;
+  readonly protocol: Protocol;
+  readonly modelHosts: ModelHosts;
+}
+
+export interface Upstream {
+  /** Without a slash at its end. */
+  readonly base: string;
+  /** As the provider calls it. */
+  readonly model: string;
+  /** As the user does, by which its price is known. */
+  readonly name: string;
+  readonly authorization: Authorization;
+  readonly keyless: boolean;
+  /** The user named the address: what is private there costs nothing. */
+  readonly custom: boolean;
+  /** The operator named it: it may be private. */
+  readonly namedByOperator: boolean;
+}
+
+/** The sentence is for the user. */
+export type FoundUpstream = { readonly upstream: Upstream } | { readonly fault: string };
+
+const apiNames: Readonly<Record<Protocol, string>> = {
+  'openai-chat': "OpenAI's chat completions",
+  'openai-responses': "OpenAI's responses",
+  anthropic: "Anthropic's messages",
+  gemini: "Google's generateContent",
+};
+
+function knownPrefixes(): string {
+  return Object.keys(providers)
+    .map((name) => `${name}/`)
+    .join(', ');
+}
+
+/** Custom addresses speak chat completions. They name models as they like, so only known prefixes are taken off. */
+function customUpstream({ model, baseUrl, protocol }: Wanted): FoundUpstream {
+  const url = URL.parse(baseUrl ?? '');
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return { fault: 'llm_base_url is not an http or https URL.' };
+  const [prefix = ''] = (model ?? '').split('/', 1);
+  const offer =
+    prefix === 'litellm_proxy' || prefix === 'ollama' ? providers[prefix]?.offers[protocol] : undefined;
+  if (protocol !== 'openai-chat' && offer === undefined)
+    return {
+      fault: `This agent speaks ${apiNames[protocol]}, and an llm_base_url is spoken to in ${apiNames['openai-chat']}; choose another agent, or clear llm_base_url.`,
+    };
+  const base = url.href.replace(/\/+$/, '');
+  return {
+    upstream: {
+      base: protocol === 'anthropic' ? base.replace(/\/v1$/, '') : base,
+      model: plainModelName(model),
+      name: model ?? '',
+      authorization: offer?.authorization ?? 'bearer',
+      keyless: true,
+      custom: true,
+      namedByOperator: false,
+    },
+  };
+}
+
+/** What agents that speak all of them had best speak to each provider, the best first. */
+const preferred: readonly Protocol[] = ['anthropic', 'gemini', 'openai-responses', 'openai-chat'];
+/** Which offer more than one, and mean chat completions. */
+const chatProviders: readonly string[] = ['openrouter', 'ollama', 'litellm_proxy'];
+
+/** The API in which the provider of that model has most to offer. */
+export function nativeProtocol(model: string | null, baseUrl: string | null): Protocol {
+  const [prefix = ''] = (model ?? '').split('/', 1);
+  const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
+  if (baseUrl || provider === undefined || chatProviders.includes(prefix)) return 'openai-chat';
+  return preferred.find((protocol) => provider.offers[protocol] !== undefined) ?? 'openai-chat';
+}
+
+/** As an agent should be told: the name that the provider has for it. */
+export function plainModelName(model: string | null): string {
+  const [prefix = '', ...rest] = (model ?? '').split('/');
+  return Object.hasOwn(providers, prefix) && rest.length > 0 ? rest.join('/') : (model ?? '');
+}
+
+/** Where a request in that API goes for the user's model. */
+export function findUpstream(wanted: Wanted): FoundUpstream {
+  const { model, baseUrl, protocol, modelHosts } = wanted;
+  if (model === null || model === '')
+    return { fault: 'No model is set. Set llm_model in your settings, such as anthropic/claude-sonnet-4-5.' };
+  if (baseUrl !== null && baseUrl !== '') return customUpstream(wanted);
+  const [prefix = '', ...rest] = model.split('/');
+  const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
+  if (provider === undefined || rest.length === 0)
+    return {
+      fault: `The model in your settings has no provider that is known. Begin its name with one of ${knownPrefixes()} or set llm_base_url.`,
+    };
+  const named = modelHosts[prefix];
+  const origin = named ?? provider.origin;
+  if (origin === undefined) return { fault: `Models of ${prefix}/ need an llm_base_url in your settings.` };
+  const offer = provider.offers[protocol];
+  if (offer === undefined)
+    return {
+      fault: `This agent speaks ${apiNames[protocol]}, which ${prefix} does not offer. Choose another agent or model.`,
+    };
+  return {
+    upstream: {
+      base: origin + offer.base,
+      model: rest.join('/'),
+      name: model,
+      authorization: offer.authorization,
+      keyless: provider.keyless === true,
+      custom: false,
+      namedByOperator: named !== undefined,
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// Which routes a process answers: all of them, or, where it only runs conversations, those of its health.
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { confirmationRoutes } from './conversations/confirm/routes.ts';
+import { conversationRoutes } from './conversations/create/routes.ts';
+import { lifecycleRoutes } from './conversations/lifecycle/routes.ts';
+import { listingRoutes } from './conversations/list/routes.ts';
+import { usageRoutes } from './conversations/usage/routes.ts';
+import type { Database } from './db/transaction.ts';
+import { eventRoutes } from './events/routes.ts';
+import { referenceRoutes } from './http/apiDocs/routes.ts';
+import { healthRoutes } from './http/health.ts';
+import { pageRoutes } from './http/page.ts';
+import type { Server } from './http/routeTable.ts';
+import { type CreatedServer, createServer } from './http/server.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { mcpRoutes } from './mcp/routes.ts';
+import { builtFile } from './process/program.ts';
+import { version } from './process/version.ts';
+import { secretRoutes } from './secrets/routes.ts';
+import type { Services } from './services.ts';
+import { optionRoutes } from './settings/optionRoutes.ts';
+import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+import { workspaceRoutes } from './workspaces/read/routes.ts';
+
+interface RoutesOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly databaseKind: Database['kind'];
+  readonly checkWritable: () => Promise<void>;
+  readonly services: Services;
+  readonly isStopping: () => boolean;
+  /** Where people reach the service. */
+  readonly address: () => string;
+}
+
+function apiRoutes(app: Server, services: Services): void {
+  settingsRoutes(app, services.settings);
+  secretRoutes(app, services.secrets);
+  mcpRoutes(app, services.mcpCheck);
+  optionRoutes(app, { agents: services.runtime.agentNames, models: services.models });
+  conversationRoutes(app, services.conversations);
+  confirmationRoutes(app, services.confirmations);
+  lifecycleRoutes(app, services.lifecycle);
+  listingRoutes(app, services.listing);
+  eventRoutes(app, services.events);
+  usageRoutes(app, services.usages);
+  workspaceRoutes(app, services.workspaces);
+  keyRoutes(app, services.keys);
+  webhookRoutes(app, services.webhooks);
+}
+
+export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 'app' | 'openAnswers'> {
+  const { config, logger, databaseKind, checkWritable, services, isStopping, address } = options;
+  const answers = config.role !== 'worker';
+  const { app, routes, openAnswers } = createServer({
+    config,
+    logger,
+    authenticate: services.keys.authenticate,
+    requestRates: services.rates.requests,
+    isStopping,
+    ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
+  });
+  if (answers) apiRoutes(app, services);
+  healthRoutes(app, {
+    version,
+    role: config.role,
+    databaseKind,
+    describeSandbox: services.runtime.describeSandbox,
+    isStopping,
+    checkWritable,
+  });
+  if (!answers) return { app, openAnswers };
+  referenceRoutes(app, routes, { version, address });
+  pageRoutes(app, builtFile('web/'));
+  return { app, openAnswers };
+}

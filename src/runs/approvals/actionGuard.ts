@@ -1,0 +1,191 @@
+// Watches what an agent reports while its user has to approve: an edit, deletion, move or command that nobody allowed
+// ends the run. What an agent does without reporting it cannot be seen here.
+
+import type { Risk } from '../../agents/acp/callEvents.ts';
+import { callIdOf, commandIn, exitCodeOf, textMember } from '../../agents/acp/callFields.ts';
+import { quote } from '../../agents/acp/errors.ts';
+import { isObject, type Params } from '../../agents/acp/peer.ts';
+import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
+import { RunEnd } from '../runEnd.ts';
+
+/** Some agents call a tool in progress and ask then. One that has not asked after so long does not. */
+const askWithinMs = 10_000;
+const callsMax = 1_000;
+
+const actingKinds: ReadonlyMap<string, string> = new Map([
+  ['edit', 'edited'],
+  ['delete', 'deleted'],
+  ['move', 'moved'],
+  ['execute', 'ran'],
+]);
+
+interface WatchedCall {
+  kind: string;
+  status: unknown;
+  title: string;
+  command: string | undefined;
+  path: string | undefined;
+  /** A request for it waits for its answer. */
+  isAsked: boolean;
+  /** The highest risk that was allowed for it. */
+  allowed: Risk | undefined;
+  /** The command that was allowed. */
+  allowedCommand: string | undefined;
+  /** It has begun, or another call has taken its permission. */
+  isUsed: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export type AskedOutcome = 'allowed' | 'allowed_always' | 'refused';
+
+export interface ActionGuard {
+  /** Returns why the run must end, where it must. */
+  take(update: Params): RunEnd | undefined;
+  /** A request for approval has come. */
+  ask(toolCall: Params): void;
+  /** It was answered; `risk` is what it was taken for. */
+  answer(toolCall: Params, outcome: AskedOutcome, risk: Risk): void;
+  /** Kinds of tools of which the user said that they are always allowed. */
+  alwaysAllowed(): string[];
+  close(): void;
+}
+
+interface GuardOptions {
+  readonly policy: () => Policy;
+  /** Kinds that were always allowed in earlier runs. */
+  readonly always: readonly string[];
+  /** Called where an agent goes on with something that it has not asked for. */
+  readonly onUnasked: (end: RunEnd) => void;
+  readonly withinMs?: number;
+}
+
+function unconfirmed({ kind, command, path, title }: WatchedCall): RunEnd {
+  const what = quote(command ?? path ?? title) || 'something that it did not name';
+  return new RunEnd(
+    'unconfirmed_action',
+    `The agent ${actingKinds.get(kind)} something that nobody had approved, although confirmation_mode is on: ${what}. It was stopped. Look at what it did before you go on.`,
+  );
+}
+
+/** A command that ended with a code was run, whatever the agent calls that. */
+function hasActed({ status }: WatchedCall, update: Params): boolean {
+  return status === 'completed' || (status === 'failed' && exitCodeOf(update) !== undefined);
+}
+
+export function createActionGuard(options: GuardOptions): ActionGuard {
+  const { policy, onUnasked, withinMs = askWithinMs } = options;
+  const calls = new Map<string, WatchedCall>();
+  const always = new Set(options.always);
+
+  function stopTimer(call: WatchedCall): void {
+    clearTimeout(call.timer);
+    call.timer = undefined;
+  }
+
+  function callOf(id: string): WatchedCall {
+    const known = calls.get(id);
+    if (known !== undefined) return known;
+    const call: WatchedCall = {
+      kind: 'other',
+      status: 'pending',
+      title: '',
+      command: undefined,
+      path: undefined,
+      isAsked: false,
+      allowed: undefined,
+      allowedCommand: undefined,
+      isUsed: false,
+      timer: undefined,
+    };
+    calls.set(id, call);
+    const [oldest] = calls;
+    if (calls.size > callsMax && oldest !== undefined) {
+      stopTimer(oldest[1]);
+      calls.delete(oldest[0]);
+    }
+    return call;
+  }
+
+  function merge(call: WatchedCall, { kind, status, title, rawInput, locations }: Params): void {
+    if (typeof kind === 'string') call.kind = kind;
+    if (typeof status === 'string') call.status = status;
+    if (typeof title === 'string') call.title = title;
+    call.command = commandIn(rawInput) ?? call.command;
+    const [place] = Array.isArray(locations) ? locations : [];
+    call.path = textMember(isObject(place) ? place : undefined, 'path') ?? call.path;
+  }
+
+  /** Some agents ask under another id than the one that they report under. One permission is good for one call. */
+  function takePermission(call: WatchedCall): void {
+    const isSame = (other: WatchedCall) => {
+      if (call.command !== undefined || other.command !== undefined) return call.command === other.command;
+      if (call.path !== undefined || other.path !== undefined) return call.path === other.path;
+      return call.title !== '' && call.title === other.title;
+    };
+    const other = [...calls.values()].find(
+      (one) => one !== call && one.allowed !== undefined && !one.isUsed && isSame(one),
+    );
+    if (other === undefined) return;
+    other.isUsed = true;
+    call.allowed = other.allowed;
+    call.allowedCommand = other.allowedCommand;
+  }
+
+  function isAllowed(call: WatchedCall): boolean {
+    const risk = riskOf(call.kind);
+    if (decide(policy(), risk) === 'allow') {
+      // It stays allowed where the settings change while it goes on.
+      call.allowed ??= risk;
+      return true;
+    }
+    if (always.has(call.kind)) return true;
+    if (call.allowed === undefined) takePermission(call);
+    const { allowed, allowedCommand, command } = call;
+    if (allowed === undefined || isAbove(risk, allowed)) return false;
+    return allowedCommand === undefined || command === undefined || command === allowedCommand;
+  }
+
+  return {
+    take: (update) => {
+      const id = callIdOf(update);
+      if (id === undefined) return undefined;
+      const call = callOf(id);
+      merge(call, update);
+      if (call.status === 'pending') return undefined;
+      if (!actingKinds.has(call.kind) || isAllowed(call)) {
+        call.isUsed = true;
+        stopTimer(call);
+        return undefined;
+      }
+      if (hasActed(call, update)) {
+        stopTimer(call);
+        return unconfirmed(call);
+      }
+      if (call.status === 'failed' || call.isAsked) stopTimer(call);
+      else call.timer ??= setTimeout(() => onUnasked(unconfirmed(call)), withinMs);
+      return undefined;
+    },
+    ask: (toolCall) => {
+      const id = callIdOf(toolCall);
+      if (id === undefined) return;
+      const call = callOf(id);
+      merge(call, { ...toolCall, status: undefined });
+      call.isAsked = true;
+      stopTimer(call);
+    },
+    answer: (toolCall, outcome, risk) => {
+      const id = callIdOf(toolCall);
+      if (id === undefined) return;
+      const call = callOf(id);
+      call.isAsked = false;
+      if (outcome === 'refused') return;
+      call.allowed = risk;
+      call.allowedCommand = commandIn(toolCall['rawInput']) ?? call.command;
+      if (outcome === 'allowed_always') always.add(call.kind);
+    },
+    alwaysAllowed: () => [...always],
+    close: () => {
+      for (const call of calls.values()) stopTimer(call);
+    },
+  };
+}

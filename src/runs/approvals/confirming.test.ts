@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createPlace, databaseKinds } from '../../../test/support/databases.ts';
+import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../../test/support/runs.ts';
+import { ending, question, statesOf, told } from '../../../test/support/runTalk.ts';
+import { openStream } from '../../../test/support/stream.ts';
+import { until } from '../../../test/support/until.ts';
+import { createEventMapper } from '../../agents/acp/events.ts';
+import type { NewEvent } from '../../events/shapes.ts';
+import type { RunStep } from '../claimedRun.ts';
+import { createMasking } from '../masking.ts';
+import { createRecorder } from '../recorder.ts';
+import { createRunFaults } from '../runFaults.ts';
+import { createActionGuard } from './actionGuard.ts';
+import { createConfirming } from './confirming.ts';
+
+const on = { confirmation_mode: true };
+
+function startAsking(t: TestContext, { settings, ...more }: RunsOptions = {}): Promise<Runs> {
+  return startRuns({ settings: { ...on, ...settings }, ...more }, t);
+}
+
+const confirm = ({ service }: Runs, id: string, json: object) =>
+  service.ask(`/api/conversations/${id}/confirm`, { json });
+
+/** What is said of the call that somebody was asked about. */
+const decided = ({ action, args }: TestEvent) => [
+  action,
+  args?.['confirmation_state'],
+  args?.['security_risk'],
+];
+
+for (const kind of databaseKinds) {
+  describe(`a question of an agent on ${kind}`, () => {
+    it('waits in the log for the answer of its user, and each answer reaches the agent', async (t) => {
+      const runs = await startAsking(t, { kind });
+      const id = await runs.create('ask execute rm one\nask edit two\nask three');
+      const answers = [
+        ['allow', 'run', 2],
+        ['allow_always', 'edit', 1],
+        ['reject', 'call_tool', 2],
+      ] as const;
+      for (const [i, [decision, action, risk]] of answers.entries()) {
+        const asked = await question(runs, id, i + 1);
+        assert.deepEqual(decided(asked), [action, 'awaiting_confirmation', risk]);
+        const { status } = await confirm(runs, id, { decision, question: asked.id });
+        assert.equal(status, 200);
+      }
+      assert.deepEqual(await runs.turns(id, 1), [
+        'the answer was once',
+        'the answer was always',
+        'the answer was no',
+      ]);
+      const late = await confirm(runs, id, { decision: 'allow' });
+      assert.deepEqual([late.status, late.body.code], [409, 'nothing_to_confirm']);
+      const events = await runs.events(id);
+      assert.deepEqual(statesOf(events), [
+        'loading',
+        'running',
+        ...['user_confirmed', 'user_confirmed', 'user_rejected'].flatMap((state) => [
+          'awaiting_user_confirmation',
+          state,
+          'running',
+        ]),
+        'awaiting_user_input',
+      ]);
+      const outcomes = events.filter(({ observation }) =>
+        ['run', 'edit', 'call_tool'].includes(observation ?? ''),
+      );
+      assert.deepEqual(
+        outcomes.map(({ extras }) => extras?.['outcome']),
+        ['completed', 'completed', 'failed'],
+      );
+    });
+
+    it('is told to those who follow all conversations, and so is what the agent does before and after', async (t) => {
+      const runs = await startAsking(t, { kind });
+      const { service } = runs;
+      const stream = await openStream(service.url, '/api/events/stream', { key: service.key });
+      t.after(() => stream.cut());
+      const id = await runs.create('ask execute rm one');
+      await question(runs, id);
+      assert.equal((await runs.info(id)).agent_state, 'awaiting_user_confirmation');
+      await confirm(runs, id, { decision: 'allow' });
+      await runs.turns(id, 1);
+      assert.equal((await runs.info(id)).agent_state, 'awaiting_user_input');
+      const states = () => stream.frames().map(({ data }) => JSON.parse(data).agent_state);
+      const waits = 'awaiting_user_input';
+      const expected = [null, waits, 'running', 'awaiting_user_confirmation', 'running', waits];
+      await until('all was told', () => states().length >= expected.length);
+      assert.deepEqual(states(), expected);
+    });
+
+    it('is closed when the service ends, told as expired, and the agent can ask again', async (t) => {
+      const place = await createPlace(kind);
+      const first = await startAsking(t, { place });
+      const id = await first.create('remember this\nask execute deploy');
+      const asked = await question(first, id);
+      await first.service.stop();
+
+      const second = await startAsking(t, { place });
+      t.after(() => place.remove());
+      await second.turns(id, 2);
+      const late = await confirm(second, id, { decision: 'allow', question: asked.id });
+      assert.equal(late.status, 409);
+      assert.deepEqual(
+        told(await second.events(id)).filter((text) => text.includes('expired')),
+        ['The question of the agent has expired; it may ask again.'],
+      );
+      await second.say(id, 'recall\nask execute deploy');
+      await question(second, id, 2);
+      await confirm(second, id, { decision: 'allow' });
+      assert.deepEqual((await second.turns(id, 3)).slice(-2), ['I remember this', 'the answer was once']);
+    });
+  });
+}
+
+describe('a question of an agent', () => {
+  it('is answered by what was read before the question was known to be in the log', async () => {
+    const record = async () => {
+      const args = { agent_state: 'user_rejected', decision: 'reject' };
+      confirming.answer({ id: 9, action: 'change_agent_state', args });
+      return 7;
+    };
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const confirming = createConfirming({
+      policy,
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+      recorder: createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch }),
+      mapper: createEventMapper(),
+    });
+    const request = {
+      toolCall: { toolCallId: 'one', title: 'deploy' },
+      options: [{ optionId: 'no', name: 'No', kind: 'reject_once' }],
+    };
+    const answer = await confirming.onPermission(request, new AbortController().signal);
+    assert.deepEqual(answer, { optionId: 'no' });
+  });
+
+  it('is not put where it cannot be shown whole: it is rejected, and the log says so', async () => {
+    const events: NewEvent[] = [];
+    const record = async ({ events: texts = [] }: RunStep) => {
+      events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
+      return 7;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const confirming = createConfirming({
+      policy,
+      recorder,
+      mapper: createEventMapper(),
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+    });
+    const options = [
+      { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+      { optionId: 'no', name: 'No', kind: 'reject_once' },
+    ];
+    const nested = Array.from({ length: 20 }).reduce<object>((inner) => ({ inner }), {});
+    const inputs = [{ command: `${'#'.repeat(20_000)}\nrm -rf /` }, { list: Array(300).fill(1) }, nested];
+    for (const [i, rawInput] of inputs.entries()) {
+      const request = { toolCall: { toolCallId: String(i), kind: 'execute', rawInput }, options };
+      const answer = await confirming.onPermission(request, new AbortController().signal);
+      assert.deepEqual(answer, { optionId: 'no' });
+    }
+    await recorder.step({});
+    assert.equal(
+      told(events as never).filter((text) => text.includes('cannot be shown in full: its input is too large'))
+        .length,
+      3,
+    );
+  });
+
+  it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
+    const place = await createPlace('sqlite');
+    t.after(() => place.remove());
+    const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
+    const args = ['--modes', 'free,careful'];
+    const programs = [{ command: 'parley-fake-agent', args, env: {}, modes }];
+    const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', asks: 'all', programs }];
+    writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
+    const runs = await startAsking(t, { place });
+    assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode careful']);
+    await runs.service.ask('/api/settings', { json: { confirmation_mode: false } });
+    assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode free']);
+  });
+
+  it('can be answered as older clients do', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask first\nask second');
+    for (const [i, state] of ['user_confirmed', 'user_rejected'].entries()) {
+      await question(runs, id, i + 1);
+      const json = { action: 'change_agent_state', args: { agent_state: state } };
+      assert.equal((await runs.service.ask(`/api/conversations/${id}/events`, { json })).status, 200);
+    }
+    assert.deepEqual(await runs.turns(id, 1), ['the answer was once', 'the answer was no']);
+  });
+
+  it('is one at a time, however many an agent asks at once', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask-many 3');
+    const ids = new Set<number>();
+    for (const count of [1, 2, 3]) {
+      ids.add((await question(runs, id, count)).id);
+      assert.equal((await confirm(runs, id, { decision: 'allow' })).status, 200);
+    }
+    await runs.turns(id, 1);
+    assert.equal(ids.size, 3);
+  });
+
+  it('ends with its conversation where the user stops it, and is not asked again when it starts', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask execute deploy');
+    await question(runs, id);
+    await runs.service.ask(`/api/conversations/${id}/stop`, { method: 'POST' });
+    const { code, events } = await ending(runs, id);
+    assert.deepEqual([code, statesOf(events).at(-1)], ['user', 'stopped']);
+    assert.equal((await confirm(runs, id, { decision: 'allow' })).status, 409);
+    await runs.say(id, 'say hello');
+    assert.deepEqual(await runs.turns(id, 2), ['the answer was cancelled', 'hello']);
+    assert.ok(!told(await runs.events(id)).some((text) => text.includes('expired')));
+  });
+
+  it('goes on waiting when a message comes, which is the next turn', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask execute deploy');
+    await question(runs, id);
+    await runs.say(id, 'say after');
+    await question(runs, id);
+    assert.equal((await confirm(runs, id, { decision: 'reject' })).status, 200);
+    // The answer lets the first turn run again, which counts as one.
+    assert.deepEqual(await runs.turns(id, 3), ['the answer was no', 'after']);
+  });
+
+  it('is allowed and recorded where confirmation mode is off', async (t) => {
+    const runs = await startAsking(t, { settings: { confirmation_mode: false } });
+    const id = await runs.create('ask execute deploy');
+    assert.deepEqual(await runs.turns(id, 1), ['the answer was once']);
+    const events = await runs.events(id);
+    const asked = events.filter(({ args }) => args?.['confirmation_state'] !== undefined);
+    assert.deepEqual(asked.map(decided), [['run', 'confirmed', 2]]);
+    assert.deepEqual(statesOf(events), ['loading', 'running', 'awaiting_user_input']);
+  });
+
+  it('is put to the user for what is of high risk only, where a security analyzer is set', async (t) => {
+    const runs = await startAsking(t, { settings: { security_analyzer: 'invariant' } });
+    const id = await runs.create('ask read notes\nask edit notes\nask delete notes');
+    const asked = await question(runs, id);
+    assert.deepEqual(decided(asked), ['edit', 'awaiting_confirmation', 2]);
+    await confirm(runs, id, { decision: 'reject' });
+    assert.deepEqual(await runs.turns(id, 1), [
+      'the answer was once',
+      'the answer was once',
+      'the answer was no',
+    ]);
+    const allowed = (await runs.events(id)).filter(
+      ({ args }) => args?.['confirmation_state'] === 'confirmed',
+    );
+    assert.deepEqual(allowed.map(decided), [
+      ['read', 'confirmed', 0],
+      ['edit', 'confirmed', 1],
+    ]);
+  });
+
+  it('shows an input that the agent tells right after it has asked', async (t) => {
+    const runs = await startAsking(t);
+    const id = await runs.create('ask-then-tell docs find whales');
+    const asked = await question(runs, id);
+    assert.deepEqual([asked.args?.['name'], asked.args?.['arguments']], ['docs/find', { word: 'whales' }]);
+    await confirm(runs, id, { decision: 'allow' });
+    assert.deepEqual(await runs.turns(id, 1), ['allowed']);
+  });
+
+  it('is asked again where the agent has changed it since, and the first answer does not count', async () => {
+    const asked: unknown[] = [];
+    const answers = ['allow', 'reject'];
+    const mapper = createEventMapper();
+    const record = async ({ events = [], asks }: RunStep) => {
+      if (asks === undefined) return 7;
+      asked.push(JSON.parse(events[asks] ?? '').args);
+      const id = asked.length * 10;
+      // The agent changes it when the question is in the log, and the user answers then.
+      mapper.take({ sessionUpdate: 'tool_call_update', ...call, rawInput: { command: 'rm a' } });
+      const decision = answers.shift();
+      const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
+      const args = { agent_state: state, decision };
+      confirming.answer({ id: id + 5, action: 'change_agent_state', args });
+      return id;
+    };
+    const call = { toolCallId: '1', kind: 'execute' };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const guard = createActionGuard({ policy, always: [], onUnasked: () => {} });
+    const confirming = createConfirming({ policy, recorder, mapper, guard });
+    const request = {
+      toolCall: { ...call, rawInput: { command: 'ls' } },
+      options: [
+        { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+        { optionId: 'no', name: 'No', kind: 'reject_once' },
+      ],
+    };
+    const answer = await confirming.onPermission(request, new AbortController().signal);
+    assert.deepEqual(answer, { optionId: 'no' });
+    assert.equal(asked.length, 2);
+    assert.match(JSON.stringify(asked[1]), /"announced":\{"command":"rm a"\}/);
+  });
+
+  it('is put to the user where the announcement or the input say more than the request', async () => {
+    const risks: unknown[] = [];
+    const record = async ({ events = [] }: RunStep) => {
+      const asked = events.map((text) => JSON.parse(text).args?.security_risk);
+      risks.push(...asked.filter((risk) => risk !== undefined));
+      return undefined;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: 'some', forced: false });
+    const mapper = createEventMapper();
+    const { onPermission } = createConfirming({
+      policy,
+      recorder,
+      mapper,
+      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+    });
+    mapper.take({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'execute', title: 'rm a' });
+    const calls = [
+      { toolCallId: '1', kind: 'read', title: 'rm a' },
+      { toolCallId: '2', kind: 'read', rawInput: { command: 'cat a' } },
+    ];
+    for (const toolCall of calls)
+      assert.equal(await onPermission({ toolCall, options: [] }, new AbortController().signal), 'cancelled');
+    assert.deepEqual(risks, [2, 2]);
+  });
+});

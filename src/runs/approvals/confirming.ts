@@ -1,0 +1,168 @@
+// Questions of an agent: allowed by the settings, or put to the user and answered from the log.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Risk } from '../../agents/acp/callEvents.ts';
+import { commandIn } from '../../agents/acp/callFields.ts';
+import type { EventMapper } from '../../agents/acp/events.ts';
+import {
+  chooseAnswer,
+  decide,
+  highestRisk,
+  type Policy,
+  riskOf,
+  toConfirmation,
+} from '../../agents/acp/permissions.ts';
+import type { AnswerPermission, PermissionAnswer, PermissionRequest } from '../../agents/acp/questions.ts';
+import type { Decision } from '../../conversations/confirm/schema.ts';
+import { agentStateChanged, notice } from '../../events/shapes.ts';
+import type { UserEvent } from '../prompts/inbox.ts';
+import type { Recorder } from '../recorder.ts';
+import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
+
+interface Pending {
+  /** The event that asks. */
+  readonly id: number;
+  readonly resolve: (decision: Decision) => void;
+}
+
+interface ConfirmingOptions {
+  /** As it is now. */
+  readonly policy: () => Policy;
+  readonly recorder: Recorder;
+  readonly mapper: EventMapper;
+  readonly guard: ActionGuard;
+}
+
+export interface Confirming {
+  readonly onPermission: AnswerPermission;
+  /** Takes an answer of the user. One to a question that no longer waits is passed over. */
+  answer(event: UserEvent): void;
+}
+
+/** For so long a request waits for the input of its call. */
+const describeMs = 1_000;
+const describeStepMs = 50;
+const askTimesMax = 3;
+
+const changed =
+  'The agent has changed what it says of this since it asked, so the answer does not count. It is asked for again.';
+
+function unshown(fault: string): string {
+  return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
+}
+
+/** What the agent was told, which is not all that the user said where it offers less. */
+function outcomeOf(
+  { options }: PermissionRequest,
+  decision: Decision,
+  answer: PermissionAnswer,
+): AskedOutcome {
+  if (decision === 'reject' || answer === 'cancelled') return 'refused';
+  const chosen = options.find(({ optionId }) => optionId === answer.optionId);
+  return decision === 'allow_always' && chosen?.kind === 'allow_always' ? 'allowed_always' : 'allowed';
+}
+
+export function createConfirming({ policy, recorder, mapper, guard }: ConfirmingOptions): Confirming {
+  let pending: Pending | undefined;
+  /** Where it was read before its question was known to be in the log, it is not lost. */
+  let lastAnswer: UserEvent | undefined;
+  /** One question at a time: the next is put when the last is answered. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Where a request says something else than the announcement, or than its own input, the higher risk counts. */
+  function riskOfCall({ toolCall }: PermissionRequest): Risk {
+    if (commandIn(toolCall['rawInput']) !== undefined) return 'high';
+    const kinds = [toolCall['kind'], mapper.kindOf(toolCall.toolCallId)].filter((kind) => kind != null);
+    return highestRisk(kinds.map(riskOf));
+  }
+
+  function give({ id, args }: UserEvent): void {
+    if (pending === undefined || id <= pending.id) return;
+    const rejected = args['agent_state'] === 'user_rejected';
+    pending.resolve(rejected ? 'reject' : args['decision'] === 'allow_always' ? 'allow_always' : 'allow');
+  }
+
+  function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
+    pending = { id, resolve };
+    if (lastAnswer !== undefined) give(lastAnswer);
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+    return promise.finally(() => (pending = undefined));
+  }
+
+  /** Some agents ask first, and tell right after that what for. */
+  async function waitForDescription({ toolCall }: PermissionRequest, signal: AbortSignal): Promise<void> {
+    for (
+      let ms = 0;
+      ms < describeMs && !mapper.isDescribed(toolCall) && !signal.aborted;
+      ms += describeStepMs
+    )
+      await pause(describeStepMs, undefined, { signal }).catch(() => {});
+  }
+
+  async function refuse(request: PermissionRequest, fault: string): Promise<PermissionAnswer> {
+    guard.answer(request.toolCall, 'refused', riskOfCall(request));
+    await recorder.add([notice(unshown(fault))]);
+    return chooseAnswer(request, 'reject');
+  }
+
+  async function accept(request: PermissionRequest, decision: Decision): Promise<PermissionAnswer> {
+    const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
+    const answer = chooseAnswer(request, decision);
+    const outcome = outcomeOf(request, decision, answer);
+    guard.answer(request.toolCall, outcome, riskOfCall(request));
+    await recorder.step({
+      events: [agentStateChanged(state), agentStateChanged('running')],
+      ...(outcome === 'allowed_always'
+        ? { progress: { always_allowed: JSON.stringify(guard.alwaysAllowed()) } }
+        : {}),
+    });
+    return answer;
+  }
+
+  /** An answer counts for what was shown: where the agent has told something else meanwhile, that is asked for. */
+  async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+    const { toolCall } = request;
+    await waitForDescription(request, signal);
+    for (let times = 0; times < askTimesMax; times++) {
+      if (signal.aborted) return 'cancelled';
+      const approval = mapper.approval(toolCall);
+      if ('fault' in approval) return refuse(request, approval.fault);
+      const asked = mapper.ask(toolCall, toConfirmation('ask', riskOfCall(request)));
+      const shown = mapper.descriptionOf(toolCall.toolCallId);
+      const asks = asked.length - 1;
+      const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
+      const first = await recorder.step({ events, asks });
+      if (first === undefined) return 'cancelled';
+      const decision = await waitForAnswer(first + asks, signal);
+      if (decision === undefined) {
+        await recorder.step({ progress: { question: null } });
+        return 'cancelled';
+      }
+      const isStale = shown !== mapper.descriptionOf(toolCall.toolCallId);
+      if (decision === 'reject' || !isStale) return accept(request, decision);
+      await recorder.step({ events: [agentStateChanged('user_confirmed'), notice(changed)] });
+    }
+    return refuse(request, 'its agent keeps changing what it says of it');
+  }
+
+  return {
+    onPermission: async (request, signal) => {
+      guard.ask(request.toolCall);
+      const risk = riskOfCall(request);
+      if (decide(policy(), risk) === 'allow') {
+        guard.answer(request.toolCall, 'allowed', risk);
+        await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
+        return chooseAnswer(request, 'allow');
+      }
+      const answered = last.then(() => put(request, signal));
+      last = answered.catch(() => {});
+      return answered;
+    },
+    answer: (event) => {
+      lastAnswer = event;
+      give(event);
+    },
+  };
+}

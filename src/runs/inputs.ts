@@ -1,0 +1,92 @@
+// What a run needs of its user: settings and the secrets that go with them, opened. Nothing of it is kept longer than
+// the run.
+import type { NormalRequest } from '../conversations/create/request.ts';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import { ownerOf } from '../encryption/store.ts';
+import type { Vault } from '../encryption/vault.ts';
+import type { RunModel } from '../gateway/runGateway.ts';
+import { type GitProvider, gitProviders } from '../git/providers.ts';
+import type { McpConfig } from '../mcp/schema.ts';
+import { usualSearchUrl, withSearch } from '../mcp/search.ts';
+import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
+import type { FullSettings } from '../settings/schema.ts';
+import type { Settings } from '../settings/service.ts';
+
+export interface RunInputs {
+  readonly settings: FullSettings;
+  readonly instructions: string | undefined;
+  readonly mcp: McpConfig;
+  readonly provider: GitProvider | null;
+  readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
+  gitToken(provider: GitProvider): Promise<string | undefined>;
+  /** By name, as the environment of what runs in the sandbox. */
+  readonly customSecrets: Readonly<Record<string, string>>;
+  modelKey(): Promise<string | undefined>;
+  /** The settings as they are now. */
+  readSettings(): Promise<FullSettings>;
+  /** The model as the settings have it now. */
+  loadModel(): Promise<RunModel>;
+  /** What must not be seen in the log: values that enter the sandbox, and keys that go with them. */
+  readonly hidden: readonly string[];
+}
+
+function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): string[] {
+  const keys = [...sse_servers, ...shttp_servers].flatMap(({ api_key }) => api_key ?? []);
+  return [...keys, ...stdio_servers.flatMap(({ env }) => Object.values(env ?? {}))];
+}
+
+interface InputsOptions {
+  readonly settings: Settings;
+  readonly vault: Vault;
+  /** The tool server for web search, where the operator named one. */
+  readonly searchUrl: string | undefined;
+}
+
+export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: InputsOptions) {
+  async function mcpOf(conversation: ClaimedConversation, request: NormalRequest): Promise<McpConfig> {
+    const { user_id: userId, id, sealed } = conversation;
+    const masked = request.mcp_config;
+    if (masked === undefined) return settings.openMcp(userId);
+    if (sealed === null) return masked;
+    const owner = ownerOf({ table: 'conversations', userId, name: [id] });
+    const secrets = JSON.parse(await vault.open(sealed, owner)) as McpSecrets;
+    return restoreMasks(masked, { ...noMcp, masked, secrets }).config;
+  }
+
+  async function customSecretsOf(userId: number, names: readonly string[]): Promise<Record<string, string>> {
+    const values: Record<string, string> = {};
+    for (const name of names) {
+      const value = await settings.openSecret(userId, 'custom', name);
+      if (value !== undefined) values[name] = value;
+    }
+    return values;
+  }
+
+  const modelKeyOf = (userId: number) => settings.openSecret(userId, 'llm_api_key', '');
+
+  return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
+    const { user_id: userId, git_provider: named } = conversation;
+    const request = JSON.parse(conversation.request) as NormalRequest;
+    const full = await settings.read(userId);
+    const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
+    const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
+    const searchKey = await settings.openSecret(userId, 'search_api_key', '');
+    const mcp = withSearch(await mcpOf(conversation, request), searchUrl, searchKey);
+    const names = Object.keys(full.secrets_store?.custom_secrets ?? {});
+    const customSecrets = await customSecretsOf(userId, names);
+    return {
+      settings: full,
+      instructions: request.conversation_instructions,
+      mcp,
+      // Where the user has one provider alone, it is meant.
+      provider: gitProviders.find((known) => known === named) ?? only,
+      userHosts: full.provider_tokens_set ?? {},
+      gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
+      customSecrets,
+      modelKey: () => modelKeyOf(userId),
+      readSettings: () => settings.read(userId),
+      loadModel: async () => ({ settings: await settings.read(userId), key: await modelKeyOf(userId) }),
+      hidden: [...Object.values(customSecrets), ...mcpValues(mcp)],
+    };
+  };
+}

@@ -1,0 +1,143 @@
+// One run as its worker has it: its lease, what it records, what it hears, and its end.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import { crashRun, recordRun, releaseRun } from '../conversations/run/store.ts';
+import { stopReason } from '../conversations/states.ts';
+import { conversationTopic, userTopic, workTopic } from '../db/topics.ts';
+import type { Database } from '../db/transaction.ts';
+import { AppError } from '../errors.ts';
+import { eventText, notice } from '../events/shapes.ts';
+import type { RunAgent, RunStep } from './claimedRun.ts';
+import { asRun } from './currentRun.ts';
+import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
+import { createInbox, type Inbox, type UserEvent } from './prompts/inbox.ts';
+import { endEvents } from './runEnd.ts';
+
+const recordAgainMs = 200;
+/**
+ * Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count.
+ */
+const crashesMax = 2;
+/** For so long a run may take to end after one of them. Killing its processes takes a few seconds at worst. */
+const crashEndMs = 20_000;
+
+const crashedOnce = 'The service met an internal error in this run, and starts it again.';
+const crashedAgain =
+  'The service met an internal error in this run again, so it was stopped. The log of the service has the details. A message starts it again.';
+
+export interface LiveRun {
+  readonly key: number;
+  end(cause: EndCause): void;
+  /** Undefined as long as it does not listen. */
+  inbox(): Inbox | undefined;
+  /** Settles when nothing of it is alive and its conversation is free. Never rejects. */
+  readonly done: Promise<void>;
+}
+
+interface LiveRunOptions {
+  readonly database: Database;
+  readonly runAgent: RunAgent;
+  readonly conversation: ClaimedConversation;
+  readonly runId: string;
+  /** When the claim was sent. */
+  readonly since: number;
+  readonly times: LeaseTimes;
+  /** The run before, of the same conversation in this process: it must be dead first. */
+  readonly after: Promise<unknown>;
+  /** Called when it begins to listen: something may have come meanwhile. */
+  readonly onListen: () => void;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+const databaseCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded', 'outcome_unknown']);
+
+function isOfDatabase(error: unknown): boolean {
+  return error instanceof AppError && databaseCodes.has(error.code);
+}
+
+export function startRun(options: LiveRunOptions): LiveRun {
+  const { database, runAgent, conversation, runId, since, times, onBackgroundError } = options;
+  const { key, user_id: userId } = conversation;
+  const run = { key, runId };
+  const controller = new AbortController();
+  const { signal } = controller;
+  const end = (cause: EndCause) => controller.abort(cause);
+  let inbox: Inbox | undefined;
+  let step = 0;
+  let crashing: Promise<void> | undefined;
+
+  async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
+    if (record.lastWords) return signal.reason === 'lost' ? undefined : database.run(recordRun, record);
+    while (!signal.aborted) {
+      try {
+        return await database.run(recordRun, record);
+      } catch (error) {
+        onBackgroundError(error as Error);
+        await pause(recordAgainMs, undefined, { signal }).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+
+  async function record({ events = [], ...more }: RunStep): Promise<number | undefined> {
+    const at = new Date().toISOString();
+    const first = await send({ ...run, ...more, events, step: ++step, at });
+    if (first === undefined) return undefined;
+    inbox?.passOver(first, events.length);
+    database.ring([conversationTopic(key), userTopic(userId)]);
+    return first;
+  }
+
+  async function listen(onEvent: (event: UserEvent) => void): Promise<void> {
+    inbox = createInbox({ database, key, from: conversation.heard, onEvent });
+    await inbox.look(conversation.next_event);
+    options.onListen();
+  }
+
+  /** An error of the run that nobody caught. Another run goes on, unless the same happened before. */
+  async function recordCrash(): Promise<void> {
+    const at = new Date().toISOString();
+    const goesOn = eventText(notice(crashedOnce), at);
+    const reason = stopReason('agent_error', crashedAgain);
+    const stopped = endEvents(reason).map((event) => eventText(event, at));
+    await database.run(crashRun, { ...run, crashesMax, goesOn, reason, stopped, at });
+    database.ring([conversationTopic(key), userTopic(userId)]);
+  }
+
+  async function crash(): Promise<void> {
+    crashing ??= recordCrash().catch(onBackgroundError);
+    end('crash');
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new Error('the run did not end in time')), crashEndMs);
+    await Promise.race([done, late.promise]).finally(() => clearTimeout(timer));
+  }
+
+  /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
+  async function fail(error: Error): Promise<void> {
+    onBackgroundError(error);
+    if (isOfDatabase(error)) return;
+    const reason = stopReason('agent_error');
+    const at = new Date().toISOString();
+    const events = endEvents(reason).map((event) => eventText(event, at));
+    await record({ to: 'STOPPED', reason, events });
+  }
+
+  async function drive(): Promise<void> {
+    const lease = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
+    try {
+      await options.after;
+      if (!signal.aborted)
+        await runAgent({ runId, conversation, signal, isHeld: lease.isHeld, record, listen }).catch(fail);
+    } finally {
+      lease.stop();
+      await crashing;
+      const at = new Date().toISOString();
+      await database.run(releaseRun, { ...run, crashed: crashing !== undefined, at });
+      database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+    }
+  }
+
+  const done = asRun({ conversationId: conversation.id, crash }, () => drive().catch(onBackgroundError));
+  return { key, end, inbox: () => inbox, done };
+}

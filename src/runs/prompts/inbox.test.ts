@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newConversation } from '../../../test/support/conversations.ts';
+import { databaseKinds, openTestDatabase } from '../../../test/support/databases.ts';
+import { createConversation } from '../../conversations/create/store.ts';
+import type { Database } from '../../db/transaction.ts';
+import { ensureUser } from '../../users/store.ts';
+import { createInbox } from './inbox.ts';
+
+const events = ['{"source":"user","action":"message","args":{}}', '{"source":"agent"}'];
+
+for (const kind of databaseKinds) {
+  describe(`the inbox of a run on ${kind}`, () => {
+    it('reads on after the database has failed, and says nothing twice', async (t) => {
+      const real = await openTestDatabase(kind, t);
+      const { id: userId } = await real.run(ensureUser, 'ada');
+      const made = await real.run(createConversation, newConversation(userId, 'a1', { events }));
+      assert.ok(made.outcome === 'created');
+      let failing = true;
+      const database: Database = {
+        ...real,
+        run: (transaction, input) =>
+          failing ? Promise.reject(new Error('it is away')) : real.run(transaction, input),
+      };
+      const heard: number[] = [];
+      const inbox = createInbox({ database, key: made.key, from: 0, onEvent: ({ id }) => heard.push(id) });
+      await assert.rejects(inbox.look(2), /it is away/);
+      failing = false;
+      await inbox.look(2);
+      await inbox.look(2);
+      assert.deepEqual(heard, [0]);
+      assert.equal(inbox.cursor(), 2);
+    });
+  });
+}

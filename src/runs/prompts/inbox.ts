@@ -1,0 +1,75 @@
+// What the user says to a run: read from the log, so that nothing is lost and nothing is said twice.
+import type { Database } from '../../db/transaction.ts';
+import { readEvents } from '../../events/store.ts';
+
+const pieceEventsMax = 100;
+const pieceBytesMax = 1_048_576;
+
+/** An event that the user has added: a message, or the answer to a question. */
+export interface UserEvent {
+  readonly id: number;
+  readonly action: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+interface InboxOptions {
+  readonly database: Database;
+  readonly key: number;
+  /** The first event that was not given to the agent yet. */
+  readonly from: number;
+  readonly onEvent: (event: UserEvent) => void;
+}
+
+export interface Inbox {
+  /** Reads what is new below this id. Looks that meet become one after the other. */
+  look(nextEvent: number): Promise<void>;
+  /** Says that these ids are the run's own. */
+  passOver(first: number, count: number): void;
+  /** The next id that it has not seen. */
+  cursor(): number;
+}
+
+function parse(json: string): (UserEvent & { source?: string; replayed?: boolean }) | undefined {
+  // Most of a log is the agent's.
+  return json.includes('"source":"user"') ? JSON.parse(json) : undefined;
+}
+
+export function createInbox({ database, key, from, onEvent }: InboxOptions): Inbox {
+  let cursor = from;
+  let last: Promise<void> = Promise.resolve();
+
+  async function readTo(below: number): Promise<void> {
+    while (cursor < below) {
+      const piece = await database.run(readEvents, {
+        conversation: key,
+        from: cursor,
+        below,
+        newestFirst: false,
+        max: pieceEventsMax,
+        bytesMax: pieceBytesMax,
+      });
+      const end = piece.at(-1);
+      if (end === undefined) return;
+      for (const { id, json } of piece) {
+        // While it was read, the run may have passed over some.
+        if (id < cursor) continue;
+        cursor = id + 1;
+        const event = parse(json);
+        if (event?.source === 'user' && event.replayed !== true) onEvent(event);
+      }
+    }
+  }
+
+  return {
+    look: (nextEvent) => {
+      const looked = last.then(() => readTo(nextEvent));
+      // One that fails keeps none of the next from looking.
+      last = looked.catch(() => {});
+      return looked;
+    },
+    passOver: (first, count) => {
+      if (first === cursor) cursor += count;
+    },
+    cursor: () => cursor,
+  };
+}

@@ -1,0 +1,41 @@
+// Files that agents read in their home, such as standing instructions. They are written inside the sandbox: what an
+// agent left there may be a link to anywhere.
+import { preamble } from '../../agents/acp/prompt.ts';
+import type { OpenCell } from '../../sandbox/openCell.ts';
+import { runToEnd } from '../../sandbox/runToEnd.ts';
+import type { RunInputs } from '../inputs.ts';
+import { RunEnd } from '../runEnd.ts';
+
+const bounds = { timeoutMs: 10_000, outputBytesMax: 4_096 };
+/** Whatever is no folder where one should be, a link say, goes; so does the file that was there. */
+const script = `
+place=$1 rest=$2
+while [ "$rest" != "\${rest#*/}" ]; do
+  place=$place/\${rest%%/*} rest=\${rest#*/}
+  [ -d "$place" ] && [ ! -h "$place" ] || { rm -rf -- "$place" && mkdir -- "$place"; } || exit 1
+done
+rm -rf -- "$place/$rest" && { [ -z "$3" ] || cat >"$place/$rest"; }`;
+
+/** What a session begins with; empty where there is nothing to say. */
+export function instructionsOf({ instructions, settings }: RunInputs): string {
+  return preamble({ instructions: instructions ?? null, language: settings.language })
+    .map((block) => (block.type === 'text' ? block.text : ''))
+    .join('\n\n');
+}
+
+/** `file` is relative to the home. Without a text, one that was there goes: nobody but us writes it. */
+export async function writeHomeFile(cell: OpenCell, file: string, text: string): Promise<void> {
+  const { home } = cell.inside;
+  const { code, bound } = await runToEnd(
+    cell,
+    {
+      argv: ['sh', '-c', script, 'sh', home, file, text === '' ? '' : 'text'],
+      env: {},
+      cwd: home,
+      offline: true,
+    },
+    { ...bounds, input: `${text}\n` },
+  );
+  if (code !== 0 || bound !== undefined)
+    throw new RunEnd('workspace_error', `The file ${file} could not be written to the home of the agent.`);
+}

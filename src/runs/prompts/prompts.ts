@@ -1,0 +1,126 @@
+// What an agent is sent for the messages of its user: a session that is new begins with the instructions, and with what
+// was said before where there was something.
+import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
+import { type FetchedImage, toPrompt, type UserMessage } from '../../agents/acp/prompt.ts';
+import type { ClaimedConversation } from '../../conversations/run/claimStore.ts';
+import type { Database } from '../../db/transaction.ts';
+import { type History, readHistory } from './history.ts';
+import { createInbox, type UserEvent } from './inbox.ts';
+
+export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
+
+interface PromptsOptions {
+  readonly database: Database;
+  readonly conversation: ClaimedConversation;
+  /** What a session begins with; empty where there is nothing to say, or the agent has it from elsewhere. */
+  readonly preamble: string;
+  readonly session: SessionKnowledge;
+  readonly capabilities: PromptCapabilities | undefined;
+  readonly fetchImage: FetchImage;
+  readonly signal: AbortSignal;
+}
+
+function toMessage({ args }: UserEvent): UserMessage {
+  const { content, image_urls: images } = args;
+  return {
+    content: typeof content === 'string' ? content : '',
+    imageUrls: Array.isArray(images) ? images.filter((url) => typeof url === 'string') : [],
+  };
+}
+
+function textBlock(text: string): ContentBlock[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+const interrupted =
+  'You were interrupted before you had finished, and what ran at that moment may not have been completed. Look at how things stand, and go on with what the user asked for. Where all of it is done already, only say how it ended.';
+
+const repeated =
+  'These are the same messages of the user as before, repeated in case you did not receive them. They are no new request:';
+
+const stoppedBefore =
+  'Before this, you were stopped while you worked on the following messages of the user. They are repeated in case you did not receive them, and are no new request:';
+
+function quote(content: string): string {
+  return content.replaceAll(/^/gm, '> ');
+}
+
+/** The files may be others, on another machine or after a replay. */
+const afterSteps =
+  'Go on from there, and do not do again what was done. Look at how the files are before you rely on them.';
+
+function historyText({ text, hasSteps }: History): string {
+  if (text === '') return '';
+  const history = `This is how the conversation went so far:\n\n<history>\n${text}\n</history>`;
+  return hasSteps ? `${history}\n\n${afterSteps}` : history;
+}
+
+/** What is known of the agent's session. */
+export interface SessionKnowledge {
+  /** It was not resumed: all that was said and done is new to it. */
+  readonly isNew: boolean;
+  /** Whether it has the messages of the open turn; undefined where nobody knows. */
+  readonly hasTurn: boolean | undefined;
+}
+
+export function createPrompts(options: PromptsOptions) {
+  const { database, conversation, preamble, session, capabilities, signal } = options;
+  const { key, heard, next_event: end, turn_from: from, turn_open: isOpen } = conversation;
+  const fetchImage = (url: string) => options.fetchImage(url, signal);
+  const toPromptBlocks = (messages: readonly UserMessage[]) =>
+    toPrompt(messages, { capabilities, fetchImage });
+  const { session_from: opened } = conversation;
+  /** Where the first turn of a session was cut off, the session may lack what came before it was opened. */
+  const lacks =
+    session.isNew || opened === null ? { heard, below: end } : { heard: from ?? heard, below: opened };
+  let begun = !session.isNew && (opened === null || session.hasTurn === true);
+  let recalled = from === null || isOpen === 1 || session.hasTurn === true;
+
+  async function beginning(): Promise<ContentBlock[]> {
+    if (begun) return [];
+    begun = true;
+    const history = await readHistory({ database, key, ...lacks });
+    return [...textBlock(preamble), ...textBlock(historyText(history))];
+  }
+
+  /** The messages of the turn that was cut off. */
+  async function turnMessages(): Promise<UserMessage[]> {
+    const messages: UserMessage[] = [];
+    const add = (event: UserEvent) => event.action === 'message' && messages.push(toMessage(event));
+    if (from !== null) await createInbox({ database, key, from, onEvent: add }).look(heard);
+    return messages;
+  }
+
+  /** Quoted line by line, so that nothing of it looks like a request; images are given again. */
+  async function repetition(sentence: string): Promise<ContentBlock[]> {
+    const messages = await turnMessages();
+    if (messages.length === 0) return [];
+    const quoted = messages.map(({ content, imageUrls }) => ({ content: quote(content), imageUrls }));
+    return [...textBlock(sentence), ...(await toPromptBlocks(quoted))];
+  }
+
+  /** A turn that was stopped does not go on, but the agent may have to know what it was about. */
+  async function recollection(): Promise<ContentBlock[]> {
+    if (recalled) return [];
+    recalled = true;
+    return repetition(stoppedBefore);
+  }
+
+  async function toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]> {
+    const before = [...(await beginning()), ...(await recollection())];
+    return [...before, ...(await toPromptBlocks(messages.map(toMessage)))];
+  }
+
+  /**
+   * Continues a turn that was cut off. An agent that surely did not get its messages gets them as if for the first
+   * time.
+   */
+  async function goOn(): Promise<ContentBlock[]> {
+    const before = await beginning();
+    if (session.hasTurn === false) return [...before, ...(await toPromptBlocks(await turnMessages()))];
+    const again = session.hasTurn === true ? [] : await repetition(repeated);
+    return [...before, ...textBlock(interrupted), ...again];
+  }
+
+  return { toBlocks, goOn };
+}

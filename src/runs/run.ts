@@ -1,0 +1,259 @@
+// One run: from a claimed conversation to an agent that talks, and to the end of both. Its environment, its agent, its
+// session, RUNNING, then turn after turn.
+
+import { AgentError } from '../agents/acp/errors.ts';
+import { createEventMapper } from '../agents/acp/events.ts';
+import type { NotedTurn } from '../agents/acp/notedTurns.ts';
+import { decide } from '../agents/acp/permissions.ts';
+import type { SessionUpdate } from '../agents/acp/update.ts';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import type { Database } from '../db/transaction.ts';
+import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
+import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
+import { createConfirming } from './approvals/confirming.ts';
+import { createPolicies } from './approvals/policies.ts';
+import type { ClaimedRun, RunAgent } from './claimedRun.ts';
+import type { RunInputs } from './inputs.ts';
+import { createMasking } from './masking.ts';
+import { instructionsOf } from './prompts/instructions.ts';
+import { createMessages } from './prompts/messages.ts';
+import { createPrompts, type FetchImage } from './prompts/prompts.ts';
+import { createRecorder } from './recorder.ts';
+import type { RunContext, RunDependencies } from './runContext.ts';
+import { endEvents, RunEnd } from './runEnd.ts';
+import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
+import { createRunFaults } from './runFaults.ts';
+import { openRunSession, startAgent } from './runSession.ts';
+import { createTitles } from './titles.ts';
+import { agentEnd, talk } from './turns.ts';
+
+/** Runs that may take a conversation one after the other without getting on. */
+const claimsMax = 5;
+/** For so long an agent that its user stopped may put its things in order. */
+const cancelGraceMs = 1_000;
+
+export interface AgentDependencies extends RunDependencies {
+  readonly database: Database;
+  readonly nodeId: string;
+  readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
+  readonly fetchImage: FetchImage;
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** A session is of the agent that opened it. */
+function sessionText({ agent, sessionId }: { agent: string; sessionId: string }): string {
+  return `${agent} ${sessionId}`;
+}
+
+function sessionOfAgent(
+  { agent_session: stored }: ClaimedConversation,
+  { agent }: RunEnvironment,
+): string | null {
+  const [id = '', ...rest] = (stored ?? '').split(' ');
+  return id === agent.profile.id && rest.length > 0 ? rest.join(' ') : null;
+}
+
+/** What the log says first of a run that goes on with what another has left. */
+function eventsFromPreviousRun(
+  { question, workspace_node: node }: ClaimedConversation,
+  nodeId: string,
+): NewEvent[] {
+  return [
+    ...(question === null ? [] : [questionExpired]),
+    ...(node === null || node === nodeId
+      ? []
+      : [notice('It goes on on another machine: changes that were not pushed are lost.')]),
+  ];
+}
+
+function alwaysAllowedOf({ always_allowed: stored }: ClaimedConversation): string[] {
+  return stored === null ? [] : (JSON.parse(stored) as string[]);
+}
+
+/** What it throws ends the agent. */
+function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
+  const { sessionUpdate: kind } = update;
+  if (kind !== 'tool_call' && kind !== 'tool_call_update') return;
+  const end = guard.take(update);
+  if (end !== undefined) throw end;
+}
+
+/** Whether the agent has the messages of the turn that was cut off; undefined where it keeps no notes of that. */
+function hasTurn(noted: NotedTurn, { heard }: ClaimedConversation): boolean | undefined {
+  return noted === undefined ? undefined : noted === heard;
+}
+
+async function converse(
+  dependencies: AgentDependencies,
+  context: RunContext,
+  environment: RunEnvironment,
+  listen: ClaimedRun['listen'],
+) {
+  const { database, nodeId, fetchImage, initializeMs } = dependencies;
+  const { conversation, inputs, recorder, signal } = context;
+  const { watch } = context.faults;
+  const policies = createPolicies({
+    inputs,
+    agentId: environment.agent.profile.id,
+    confirmAlways: environment.confirmAlways,
+    recorder,
+  });
+  const mode = policies.now().confirmationMode || environment.confirmAlways ? 'ask' : 'auto';
+  const serverNames: string[] = [];
+  const mapper = createEventMapper({
+    mask: context.masking.text,
+    mcpServers: serverNames,
+    isAsking: () => decide(policies.now(), 'high') === 'ask',
+  });
+  const guard = createActionGuard({
+    policy: policies.now,
+    always: alwaysAllowedOf(conversation),
+    onUnasked: (end) => agent.end(end),
+  });
+  context.signal.addEventListener('abort', guard.close, { once: true });
+  const confirming = createConfirming({ policy: policies.now, recorder, mapper, guard });
+  const mask = context.masking.text;
+  const { onBackgroundError: onError } = dependencies;
+  const titles = createTitles({ database, conversation, runId: context.runId, mask, onError });
+  await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });
+  const agent = await startAgent({
+    environment,
+    inputs,
+    mode,
+    isNewHome: conversation.agent_session === null,
+    initializeMs,
+    onUpdate: async (update) => {
+      titles.take(update);
+      await recorder.add(mapper.take(update));
+      guardUpdate(guard, update);
+    },
+    onOtherUpdate: (update) => guardUpdate(guard, update),
+    onPermission: confirming.onPermission,
+    onNotice: (sentence) => watch(() => recorder.add([notice(sentence)])),
+  });
+  // Whoever goes on with it elsewhere must not read that its user had stopped it.
+  const cancelOnStop = () => signal.reason === 'stop' && watch(agent.cancel);
+  signal.addEventListener('abort', cancelOnStop, { once: true });
+
+  const resume = conversation.workspace_node === nodeId ? sessionOfAgent(conversation, environment) : null;
+  const session = await openRunSession(agent, { environment, inputs, mode, resume });
+  serverNames.push(...session.serverNames);
+  const messages = createMessages();
+  await listen((event) => {
+    if (event.action !== 'message') return confirming.answer(event);
+    titles.hear(event);
+    messages.add(event);
+  });
+  // A turn whose end was recorded in part has ended.
+  const isOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
+  const idle = !isOpen && messages.isEmpty();
+  await recorder.step({
+    to: 'RUNNING',
+    events: [
+      ...session.notices.map((sentence) => notice(sentence)),
+      ...(idle ? [agentStateChanged('awaiting_user_input')] : []),
+    ],
+    progress: {
+      agent: environment.agent.profile.id,
+      agent_session: sessionText({ agent: environment.agent.profile.id, sessionId: session.sessionId }),
+      workspace_node: nodeId,
+      ...(session.how === 'new' ? { session_from: conversation.next_event } : {}),
+      ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
+    },
+  });
+  const hasLast = hasTurn(session.notedTurn, conversation);
+  const { toBlocks, goOn } = createPrompts({
+    database,
+    conversation,
+    preamble: environment.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
+    session: { isNew: session.how === 'new', hasTurn: hasLast },
+    capabilities: agent.capabilities.promptCapabilities,
+    fetchImage,
+    signal,
+  });
+  const first = isOpen ? await goOn() : undefined;
+  const { limits, beginTurn, endTurn } = environment;
+  limits.onMet(() => watch(agent.cancel));
+  await talk({
+    agent,
+    messages,
+    recorder,
+    mapper,
+    signal,
+    watch,
+    goOn: first,
+    heard: conversation.heard,
+    turnFrom: (hasLast && !isOpen ? null : conversation.turn_from) ?? conversation.heard,
+    toBlocks,
+    beginTurn: async () => {
+      await beginTurn();
+      await policies.refresh().catch(onError);
+    },
+    endTurn,
+  });
+}
+
+function toRunEnd(error: unknown): RunEnd | undefined {
+  if (error instanceof RunEnd) return error;
+  return error instanceof AgentError ? agentEnd(error) : undefined;
+}
+
+/** Stops the conversation with the reason. What is no reason is thrown on. */
+async function recordEnd(recorder: RunContext['recorder'], error: unknown): Promise<void> {
+  const end = toRunEnd(error);
+  if (end === undefined) throw error;
+  const { reason, details } = end;
+  await recorder.step({ to: 'STOPPED', reason, events: endEvents(reason, details) });
+}
+
+/** Ends what runs in the environment when the run must end: at once, or after a moment where its user stopped it. */
+function closeOnAbort(
+  environment: RunEnvironment,
+  signal: AbortSignal,
+  onBackgroundError: (error: Error) => void,
+): void {
+  const closeNow = () => environment.close().catch(onBackgroundError);
+  const close = () => setTimeout(closeNow, signal.reason === 'stop' ? cancelGraceMs : 0);
+  if (signal.aborted) close();
+  else signal.addEventListener('abort', close, { once: true });
+}
+
+export function createRunAgent(dependencies: AgentDependencies): RunAgent {
+  return async ({ runId, conversation, signal, isHeld, record, listen }) => {
+    const inputs = await dependencies.loadInputs(conversation);
+    const masking = createMasking(inputs.hidden);
+    const modelKey = await inputs.modelKey();
+    if (modelKey !== undefined) masking.hide(modelKey);
+    const faults = createRunFaults();
+    const recorder = createRecorder({ record, masking, watch: faults.watch });
+    const context: RunContext = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
+    let environment: RunEnvironment | undefined;
+    try {
+      if (conversation.claims > claimsMax)
+        throw new RunEnd(
+          'agent_error',
+          `It was begun ${claimsMax} times, and each time its worker was lost.`,
+        );
+      await recorder.step({
+        runtimeStatus: 'STATUS$STARTING_RUNTIME',
+        events: eventsFromPreviousRun(conversation, dependencies.nodeId),
+        progress: { question: null },
+      });
+      environment = await openRunEnvironment(dependencies, context);
+      closeOnAbort(environment, signal, dependencies.onBackgroundError);
+      await Promise.race([
+        converse(dependencies, context, environment, listen),
+        environment.full,
+        environment.limits.overdue,
+        faults.first,
+      ]);
+    } catch (error) {
+      // Stopped, lost or left to another: that its agent is gone is no fault then.
+      if (!signal.aborted) await recordEnd(recorder, error);
+    } finally {
+      await environment?.close();
+    }
+  };
+}

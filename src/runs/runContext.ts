@@ -1,0 +1,57 @@
+// What a run has at hand: what the runs of a process share, and what this one has of its own.
+import type { Profile } from '../agents/profiles.ts';
+import type { Bodies } from '../bridge/bodies.ts';
+import type { Egress } from '../bridge/bridge.ts';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import type { RunGateway } from '../gateway/runGateway.ts';
+import type { ModelLimit } from '../gateway/usage/meter.ts';
+import type { GitHosts } from '../git/hosts.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
+import type { SandboxPlan } from '../sandbox/choose.ts';
+import type { ControlGroups } from '../sandbox/controlGroups.ts';
+import type { DiskLimits } from '../sandbox/diskWatch.ts';
+import type { LaunchRecords } from '../sandbox/orphans.ts';
+import type { Folders } from '../workspaces/prepare/folders.ts';
+import type { RunInputs } from './inputs.ts';
+import type { Masking } from './masking.ts';
+import type { Recorder } from './recorder.ts';
+import type { RunFaults } from './runFaults.ts';
+
+/** What the runs of a process share. */
+export interface RunDependencies {
+  readonly folders: Folders;
+  readonly profiles: readonly Profile[];
+  readonly sandboxes: Pick<SandboxPlan, 'choose'>;
+  readonly controlGroups: ControlGroups | undefined;
+  readonly records: LaunchRecords;
+  readonly gitHosts: GitHosts;
+  /** The tool server for web search that the operator named. */
+  readonly searchUrl: string | undefined;
+  /** Of containers that users may ask for; the first is the usual one. */
+  readonly images: readonly string[];
+  readonly disk: DiskLimits;
+  readonly allowPrivate: AllowPrivate;
+  readonly createEgress: () => Egress;
+  /** Answers the model requests of a run. */
+  readonly openGateway: (needs: GatewayNeeds) => Promise<RunGateway>;
+}
+
+export interface GatewayNeeds {
+  readonly conversation: ClaimedConversation;
+  readonly inputs: RunInputs;
+  /** Of all that the bridge holds for the run. */
+  readonly bodies: Bodies;
+  readonly onNotice: (sentence: string, isFault: boolean) => void;
+  readonly onLimit: (limit: ModelLimit) => void;
+}
+
+export interface RunContext {
+  readonly runId: string;
+  readonly conversation: ClaimedConversation;
+  readonly inputs: RunInputs;
+  readonly recorder: Recorder;
+  readonly masking: Masking;
+  readonly faults: RunFaults;
+  readonly signal: AbortSignal;
+  readonly isHeld: () => boolean;
+}

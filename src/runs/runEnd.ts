@@ -1,0 +1,26 @@
+// A reason for a run to stop its conversation, thrown from wherever it is found.
+
+import { type StopCode, type StopReason, stopReason, stopReasons } from '../conversations/states.ts';
+import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
+
+export class RunEnd extends Error {
+  readonly reason: StopReason;
+  /** What else the log should hold: the last words of an agent, say. */
+  readonly details: string;
+
+  constructor(code: StopCode, sentence?: string, details = '') {
+    super(sentence ?? stopReasons[code]);
+    this.name = 'RunEnd';
+    this.reason = stopReason(code, sentence);
+    this.details = details;
+  }
+}
+
+/** What the log says of it. */
+export function endEvents(reason: StopReason, details = ''): NewEvent[] {
+  const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
+  return [
+    errorEvent(reason.code.toUpperCase(), `${reason.message}${words}`),
+    agentStateChanged('stopped', reason.message),
+  ];
+}

@@ -1,0 +1,235 @@
+// What a run works in: the agent that was chosen, the open bridge and sandbox, and the prepared workspace.
+
+import { decide, type Policy } from '../agents/acp/permissions.ts';
+import { type Choice as AgentChoice, chooseAgent } from '../agents/choose.ts';
+import type { Profile } from '../agents/profiles.ts';
+import { bridgeEnvironment } from '../bridge/environment.ts';
+import type { GitHandler } from '../bridge/git.ts';
+import { errorEvent } from '../events/shapes.ts';
+import { findRemote, type GitRemote } from '../git/remote.ts';
+import type { Chosen } from '../sandbox/choose.ts';
+import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
+import { type OpenCell, openCell } from '../sandbox/openCell.ts';
+import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
+import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
+import { prepareWorkspace } from '../workspaces/prepare/prepare.ts';
+import { policyOf } from './approvals/policies.ts';
+import type { RunInputs } from './inputs.ts';
+import type { RunLimits } from './modelLimits.ts';
+import { openRunBridge } from './runBridge.ts';
+import type { RunContext, RunDependencies } from './runContext.ts';
+import { RunEnd } from './runEnd.ts';
+
+export interface RunEnvironment {
+  readonly cell: OpenCell;
+  readonly agent: Exclude<AgentChoice, { missing: string }>;
+  /** Whether the bridge has tools of ours. */
+  readonly hasOwnTools: boolean;
+  /** Every command and write must be confirmed, whatever the settings say. */
+  readonly confirmAlways: boolean;
+  /** Environment variables of the agent and all that it starts. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** A message of the user: model requests are counted from here. */
+  beginTurn(): Promise<void>;
+  /** Throws where a limit was met. */
+  endTurn(): void;
+  /** Of model requests and their cost. */
+  readonly limits: RunLimits;
+  /** Rejects when the place has become too small. */
+  readonly full: Promise<never>;
+  /** Nothing of the run is alive when it settles. */
+  close(): Promise<void>;
+}
+
+/** A conversation keeps the agent of its first session, whatever the settings say later. */
+async function chooseRunAgent({ profiles }: RunDependencies, { conversation, inputs }: RunContext) {
+  const kept = conversation.agent;
+  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent);
+  if (choice.missing === undefined) return choice;
+  const why =
+    kept === null ? '' : ' This conversation keeps its agent; a new one takes that of your settings.';
+  throw new RunEnd('agent_missing', `${choice.missing}${why}`);
+}
+
+async function chooseSandbox({ sandboxes }: RunDependencies, { id, name }: Profile): Promise<Chosen> {
+  const choice = await sandboxes.choose();
+  if ('refusal' in choice) throw new RunEnd('no_sandbox', choice.refusal);
+  if (choice.builtInOnly && id !== 'builtin')
+    throw new RunEnd('no_sandbox', `Without a sandbox only the built-in agent may run, not ${name}.`);
+  return choice;
+}
+
+/** Throws where the user wants to be asked, and the agent is not known to ask. */
+function refuseSilentAgent({ id, name, asks }: Profile, policy: Policy): void {
+  const needed = (['medium', 'high'] as const).filter((risk) => decide(policy, risk) === 'ask');
+  if (needed.length === 0 || asks === 'all' || (asks === 'commands' && !needed.includes('medium'))) return;
+  const why = {
+    nothing: `${name} does not ask before it acts`,
+    commands: `${name} asks before it runs commands, but not before it changes files`,
+    unknown: `Nobody has said whether ${name} asks before it acts`,
+  }[asks ?? 'unknown'];
+  const remedy =
+    asks === undefined
+      ? `Try it with "parley agents test ${id} --confirm"; the operator can then write "asks" into its profile. `
+      : '';
+  throw new RunEnd(
+    'unconfirmed_action',
+    `${why}, so it is not started while confirmation_mode is on. ${remedy}Turn confirmation_mode off, or start a conversation with another agent.`,
+  );
+}
+
+function chooseImage({ images }: RunDependencies, { settings }: RunInputs): string | null {
+  const asked = settings.sandbox_runtime_container_image;
+  if (asked === null || asked === '') return null;
+  if (!images.includes(asked))
+    throw new RunEnd(
+      'no_sandbox',
+      'The image in your settings (sandbox_runtime_container_image) is not among those that the operator allows.',
+    );
+  return asked;
+}
+
+function findRunRemote(
+  { gitHosts }: RunDependencies,
+  { conversation, inputs }: RunContext,
+): GitRemote | undefined {
+  const { repository } = conversation;
+  if (repository === null) return undefined;
+  const { provider, userHosts } = inputs;
+  const found = findRemote({ repository, provider, userHosts, gitHosts });
+  if ('fault' in found) throw new RunEnd('workspace_error', found.fault);
+  return found.remote;
+}
+
+interface WorkspaceNeeds {
+  readonly cell: OpenCell;
+  readonly folders: ConversationFolders;
+  readonly remote: GitRemote | undefined;
+  readonly git: GitHandler | undefined;
+  readonly setupRefusal: string | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+async function prepare(
+  { conversation, inputs, recorder, faults, signal }: RunContext,
+  needs: WorkspaceNeeds,
+) {
+  const { git, ...rest } = needs;
+  const { git_user_name: name, git_user_email: email } = inputs.settings;
+  const prepared = await prepareWorkspace({
+    ...rest,
+    branch: conversation.branch,
+    identity: identityOf(name, email),
+    ...(git === undefined ? {} : { hostFault: git.fault }),
+    onProgress: (text) =>
+      faults.watch(() => recorder.step({ runtimeStatus: `STATUS$SETTING_UP_WORKSPACE: ${text}` })),
+    signal,
+  });
+  if (prepared.outcome === 'failed') throw new RunEnd('workspace_error', prepared.sentence);
+  if (prepared.setupFailure !== undefined) {
+    const { sentence, output } = prepared.setupFailure;
+    await recorder.add([errorEvent('SETUP_SCRIPT', `${sentence}\n${output}`)]);
+  }
+}
+
+/** Nothing is begun where the disk is nearly full: it would be stopped in the middle. */
+async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void> {
+  const fault = await findDiskFault(await folders.ensureTop(), disk);
+  if (fault !== undefined) throw new RunEnd('workspace_error', fault);
+}
+
+/** Rejects once, with the reason, when the folders have become too large or the disk too full. */
+function watchRoom({ disk }: RunDependencies, folders: readonly string[]) {
+  const full = Promise.withResolvers<never>();
+  full.promise.catch(() => {
+    // Whoever waits hears of it.
+  });
+  const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
+  return { full: full.promise, stop: watchDisk({ ...disk, folders, onFull }) };
+}
+
+function variablesOf(cell: OpenCell, remote: GitRemote | undefined, inputs: RunInputs) {
+  const { git_user_name: name, git_user_email: email } = inputs.settings;
+  return {
+    ...inputs.customSecrets,
+    ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
+    ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
+  };
+}
+
+/** A repository's own script must not run past a user who wants to be asked. */
+function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string | undefined {
+  if (confirmAlways) return 'no sandbox would confine it';
+  return settings.confirmation_mode === true
+    ? 'confirmation_mode is on; ask the agent to run it, and it will ask you'
+    : undefined;
+}
+
+/** Throws RunEnd where something is missing or refused; then nothing is left open. */
+export async function openRunEnvironment(
+  dependencies: RunDependencies,
+  context: RunContext,
+): Promise<RunEnvironment> {
+  const { runId, conversation, inputs, faults, signal, isHeld } = context;
+  const agent = await chooseRunAgent(dependencies, context);
+  const { sandbox, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
+  refuseSilentAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
+  const image = chooseImage(dependencies, inputs);
+  const remote = findRunRemote(dependencies, context);
+  const { key, user_id: userId, id } = conversation;
+  await refuseFullDisk(dependencies);
+  const folders = await dependencies.folders.open(key, { userId, id });
+  const {
+    git,
+    hasOwnTools,
+    limits,
+    gateway,
+    bridge,
+    close: closeBridge,
+  } = await openRunBridge(dependencies, context, remote);
+  const { workspace, home } = folders;
+  const { controlGroups, records } = dependencies;
+  const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
+  const { readable } = agent.found;
+  const cell = await openCell({
+    sandbox,
+    cell: { name: runId, workspace, home, readable, resourceFactor, image },
+    bridge,
+    controlGroups,
+    records,
+    alone: true,
+    isHeld,
+  }).catch(async (error: Error) => {
+    await closeBridge();
+    throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
+  });
+  const room = watchRoom(dependencies, [workspace, home]);
+  // What lost its lease may have a successor already.
+  const closeCell = () => cell.close({ atOnce: signal.reason === 'lost' });
+  const close = async () => {
+    room.stop();
+    await closeCell();
+    await closeBridge();
+  };
+  const variables = variablesOf(cell, remote, inputs);
+  // Nothing that is under way in there outlives the run.
+  const abort = () => faults.watch(closeCell);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    const setupRefusal = setupRefusalOf(confirmAlways, inputs);
+    const needs = { cell, folders, remote, git, setupRefusal, environment: variables };
+    await Promise.race([prepare(context, needs), room.full]);
+  } catch (error) {
+    await close();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+  const { beginTurn } = gateway;
+  const endTurn = () => {
+    gateway.endTurn();
+    limits.check();
+  };
+  const { full } = room;
+  return { cell, agent, hasOwnTools, confirmAlways, variables, beginTurn, endTurn, limits, full, close };
+}

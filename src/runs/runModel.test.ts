@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { temporaryFolder } from '../../test/support/cells.ts';
+import { databaseKinds } from '../../test/support/databases.ts';
+import { startRuns } from '../../test/support/runs.ts';
+import { until } from '../../test/support/until.ts';
+import { createScriptedModel, listenScriptedModel } from '../agents/trial/scriptedModel/server.ts';
+import { scriptedUsage } from '../agents/trial/scriptedModel/wire.ts';
+import type { DatabaseKind } from '../db/transaction.ts';
+
+const key = 'sk-hunter2-hunter2';
+
+/** Asks the model as an agent does, so many times, and says what came of each. */
+const program = `
+const { origin, password } = new URL(process.env.HTTP_PROXY);
+const statuses = [];
+for (let i = 0; i < Number(process.argv[2]); i++) {
+  const answer = await fetch(origin + '/model/openai/v1/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + password, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'any', messages: [{ role: 'user', content: 'hi' }] }),
+  });
+  statuses.push(answer.status);
+}
+console.log(statuses.join());
+`;
+
+async function startScene(t: TestContext, kind: DatabaseKind, settings: Record<string, unknown>) {
+  const model = createScriptedModel([{ say: 'hello' }]);
+  const { origin, close } = await listenScriptedModel(model);
+  t.after(close);
+  const file = join(temporaryFolder(t), 'ask.mjs');
+  writeFileSync(file, program);
+  const runs = await startRuns(
+    {
+      kind,
+      env: { PARLEY_MODEL_HOSTS: `openai=${origin}` },
+      settings: { llm_model: 'openai/gpt-4o', llm_api_key: key, ...settings },
+    },
+    t,
+  );
+  /** A line for the fake agent. */
+  const asking = (count: number) =>
+    `really-run env -u NODE_USE_ENV_PROXY ${process.execPath} ${file} ${count}`;
+  const usage = async (id: string) => (await runs.service.ask(`/api/conversations/${id}/usage`)).body;
+  const answers = async (id: string) =>
+    (await runs.events(id)).filter(({ observation }) => observation === 'run').map(({ content }) => content);
+  return { ...runs, model, asking, usage, answers };
+}
+
+for (const kind of databaseKinds) {
+  describe(`the model requests of a run on ${kind}`, () => {
+    it('are counted, and from the start with each message', async (t) => {
+      const { create, say, turns, asking, usage, answers } = await startScene(t, kind, { max_iterations: 2 });
+      const id = await create(asking(2));
+      await turns(id, 1);
+      await say(id, asking(1));
+      await turns(id, 2);
+      assert.deepEqual(await answers(id), ['200,200\n', '200\n']);
+      const counted = await until('all are stored', async () => {
+        const now = await usage(id);
+        return now.requests === 3 && now;
+      });
+      assert.deepEqual(
+        [counted.input_tokens, counted.output_tokens],
+        [3 * scriptedUsage.input, 3 * scriptedUsage.output],
+      );
+      assert.ok(counted.cost_usd > 0);
+    });
+
+    it('stop it when there are too many for one message', async (t) => {
+      const { create, reaches, asking, usage, model } = await startScene(t, kind, { max_iterations: 2 });
+      const id = await create(`${asking(5)}\nhang`);
+      const { stop_reason: reason } = await reaches(id, 'STOPPED');
+      assert.equal(reason?.code, 'max_iterations');
+      assert.equal(model.exchanges.length, 2);
+      await until('they are stored', async () => (await usage(id)).requests === 2);
+    });
+
+    it('stop it when its budget is used up, and again when it goes on', async (t) => {
+      const settings = { max_budget_per_task: 0.000001 };
+      const { create, say, reaches, asking, usage, model } = await startScene(t, kind, settings);
+      const id = await create(asking(3));
+      assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'max_budget');
+      assert.equal(model.exchanges.length, 1);
+      await until('its cost is stored', async () => (await usage(id)).cost_usd > 0);
+      await say(id, asking(1));
+      await until('it has started again', async () => (await reaches(id, 'STOPPED')).stop_reason !== null);
+      await until(
+        'it was told again',
+        async () => (await reaches(id, 'STOPPED')).stop_reason?.code === 'max_budget',
+      );
+      assert.equal(model.exchanges.length, 1);
+    });
+  });
+}

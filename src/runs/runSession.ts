@@ -1,0 +1,91 @@
+// The agent of a run: its program started in the cell, and its session opened, or gone on with.
+
+import { type Agent, type AgentOptions, openAgent } from '../agents/acp/agent.ts';
+import { toMcpServers } from '../agents/acp/mcpServers.ts';
+import type { OpenedSession } from '../agents/acp/session.ts';
+import { type AskMode, homeFilesOf, launchOf, sessionOf } from '../agents/launch.ts';
+import { ownToolsName } from '../bridge/toolServer.ts';
+import { plainModelName } from '../models/providers.ts';
+import type { RunInputs } from './inputs.ts';
+import { instructionsOf, writeHomeFile } from './prompts/instructions.ts';
+import { RunEnd } from './runEnd.ts';
+import type { RunEnvironment } from './runEnvironment.ts';
+
+type Listeners = Pick<AgentOptions, 'onUpdate' | 'onOtherUpdate' | 'onPermission' | 'onNotice'>;
+
+interface AgentStart extends Listeners {
+  readonly environment: RunEnvironment;
+  readonly inputs: RunInputs;
+  readonly mode: AskMode;
+  /** No agent was in its home before. */
+  readonly isNewHome: boolean;
+  /** For each answer until a session is open. */
+  readonly initializeMs: number;
+}
+
+export async function startAgent(start: AgentStart): Promise<Agent> {
+  const { environment, inputs, mode, isNewHome, ...rest } = start;
+  const { cell, agent, variables } = environment;
+  const { profile, found } = agent;
+  const launch = launchOf(profile, found, {
+    model: plainModelName(inputs.settings.llm_model),
+    condenses: inputs.settings.enable_default_condenser,
+    token: cell.bridge?.token ?? '',
+    origin: cell.bridge?.origin ?? '',
+    home: cell.inside.home,
+    mode,
+  });
+  const text = instructionsOf(inputs);
+  if (profile.instructions !== undefined && (text !== '' || !isNewHome))
+    await writeHomeFile(cell, profile.instructions, text);
+  for (const [file, content] of homeFilesOf(found, mode))
+    if (content !== '' || !isNewHome) await writeHomeFile(cell, file, content);
+  const program = await cell.enter({ ...launch, env: { ...variables, ...launch.env } }).catch(toEnd);
+  const { auth } = found.program;
+  return openAgent({
+    ...rest,
+    program,
+    cwd: cell.inside.workspace,
+    ...(auth === undefined ? {} : { authMethod: auth }),
+  });
+}
+
+/** The system has a bound for all variables of a program together. */
+function toEnd(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'E2BIG') throw error;
+  throw new RunEnd(
+    'agent_error',
+    'The secrets in your settings are too large together for the environment of a program. Delete some.',
+  );
+}
+
+interface SessionWanted {
+  readonly environment: RunEnvironment;
+  readonly inputs: RunInputs;
+  readonly mode: AskMode;
+  /** The session to go on with. */
+  readonly resume: string | null;
+}
+
+export interface RunSession extends OpenedSession {
+  /** The tool servers that the agent was given. */
+  readonly serverNames: readonly string[];
+  /** What it could not be given. */
+  readonly notices: readonly string[];
+}
+
+export async function openRunSession(agent: Agent, wanted: SessionWanted): Promise<RunSession> {
+  const { environment, inputs, mode, resume } = wanted;
+  const { servers, refused } = toMcpServers({
+    config: inputs.mcp,
+    capabilities: agent.capabilities,
+    own: environment.hasOwnTools ? ownToolsName : undefined,
+    bridge: environment.cell.bridge,
+  });
+  const opened = await agent.openSession({
+    mcpServers: servers,
+    ...(resume === null ? {} : { resume }),
+    ...sessionOf(environment.agent.found, mode),
+  });
+  return { ...opened, serverNames: servers.map(({ name }) => name), notices: refused };
+}

@@ -1,0 +1,199 @@
+// The runtime of this process: what agents run in, the worker that runs them, and cells in which workspaces are looked
+// at.
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { imageBytesMax } from '../agents/acp/prompt.ts';
+import { aliases, loadProfiles } from '../agents/profiles.ts';
+import { createEgress } from '../bridge/egress.ts';
+import type { Config } from '../config.ts';
+import type { ConversationName } from '../conversations/id.ts';
+import type { Database } from '../db/transaction.ts';
+import type { Vault } from '../encryption/vault.ts';
+import { AppError } from '../errors.ts';
+import { createRunGateway } from '../gateway/runGateway.ts';
+import type { GatewayTimes } from '../gateway/times.ts';
+import type { Models } from '../models/catalogue.ts';
+import { createOutgoingFetch } from '../outgoing/fetch.ts';
+import { limitLookups } from '../outgoing/lookupGate.ts';
+import type { AllowPrivate } from '../outgoing/privateHosts.ts';
+import { lookUp } from '../outgoing/resolve.ts';
+import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
+import { limitsHold, openControlGroups } from '../sandbox/controlGroups.ts';
+import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
+import { type OpenCell, openCell } from '../sandbox/openCell.ts';
+import { openLaunchRecords } from '../sandbox/orphans.ts';
+import type { Settings } from '../settings/service.ts';
+import { nodeIdOf } from '../workspaces/node.ts';
+import { createFolders } from '../workspaces/prepare/folders.ts';
+import { createRetention } from '../workspaces/prepare/retention.ts';
+import { createInputs } from './inputs.ts';
+import { createImageFetch } from './prompts/images.ts';
+import { createRunAgent } from './run.ts';
+import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
+
+const mb = 1_000_000;
+const imageTimeoutMs = 20_000;
+
+export interface RuntimeTimes extends WorkerTimes {
+  /** For each answer of an agent until its session is open. */
+  readonly initializeMs: number;
+  /** Between two looks for folders that nobody needs. */
+  readonly retentionMs: number;
+}
+
+const usualTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
+
+interface RuntimeOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly settings: Settings;
+  readonly models: Models;
+  readonly hasOneUser: () => Promise<boolean>;
+  readonly allowPrivate: AllowPrivate;
+  readonly nextId: () => string;
+  readonly onBackgroundError: (error: Error) => void;
+  readonly times?: Partial<RuntimeTimes> | undefined;
+  readonly gatewayTimes?: Partial<GatewayTimes> | undefined;
+}
+
+export type Runtime = ReturnType<typeof createRuntime>;
+
+/** A plan that is still being made: what the machine can do is looked at beside the rest of the start. */
+function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
+  return { choose: async () => (await plan).choose() };
+}
+
+export function createRuntime(options: RuntimeOptions) {
+  const { config, database, settings, models, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
+  const { dataDir } = config;
+  const { nextId } = options;
+  const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
+  const owner = `${hostname()}:${process.pid}`;
+  const profiles = loadProfiles(config.agentsFile);
+  const folders = createFolders(dataDir);
+  const controlGroups = openControlGroups();
+  const records = openLaunchRecords(join(dataDir, 'launches'), { onFault: onBackgroundError });
+  const plan = planSandbox({
+    choice: config.sandbox,
+    image: config.sandboxImages[0] ?? '',
+    hidden: [dataDir],
+    trialFolder: dataDir,
+    seccomp: config.seccomp === 'on',
+    onLoopback: () => config.onLoopback,
+    hasOneUser,
+  });
+  const sandboxes = whenPlanned(plan);
+  // Of the threads that the system has for it, some are left to the service itself.
+  const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
+
+  /** Nothing is taken before `ready` has settled. */
+  function startWorker(ready: Promise<unknown>): Worker {
+    const runAgent = createRunAgent({
+      database,
+      nodeId: nodeIdOf(dataDir),
+      loadInputs: createInputs({ settings, vault, searchUrl: config.searchUrl }),
+      folders,
+      profiles,
+      sandboxes,
+      controlGroups,
+      records,
+      gitHosts: config.gitHosts,
+      searchUrl: config.searchUrl,
+      images: config.sandboxImages,
+      disk: {
+        bytesMax: config.workspaceMb * mb,
+        filesMax: config.workspaceFiles,
+        freeBytesMin,
+        freeFilesMin,
+      },
+      allowPrivate,
+      // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
+      createEgress: () =>
+        createEgress({
+          allowPrivate: () => config.allowPrivateAddresses ?? false,
+          lookup: limitLookups(egressLookup, { atOnceMax: 2, waitingMax: 128 }),
+        }),
+      openGateway: async ({ conversation, inputs, bodies, onNotice, onLimit }) =>
+        createRunGateway({
+          database,
+          conversation,
+          model: { settings: inputs.settings, key: await inputs.modelKey() },
+          loadModel: inputs.loadModel,
+          modelHosts: config.modelHosts,
+          models,
+          allowPrivate,
+          bodies,
+          onNotice,
+          onLimit,
+          onBackgroundError,
+          ...(options.gatewayTimes && { times: options.gatewayTimes }),
+        }),
+      fetchImage: createImageFetch(
+        createOutgoingFetch({ allowPrivate, timeoutMs: imageTimeoutMs, responseBytesMax: imageBytesMax }),
+      ),
+      initializeMs,
+      onBackgroundError,
+    });
+    return createWorker({
+      database,
+      runAgent,
+      owner,
+      nextId,
+      slots: config.slots,
+      userRunsMax: config.runningMax,
+      ready,
+      onBackgroundError,
+      times: workerTimes,
+    });
+  }
+
+  /**
+   * A cell without network on the workspace of a conversation; undefined where there is none on this machine. Throws
+   * where nothing may confine it.
+   */
+  async function openWorkspace(
+    key: number,
+    name: ConversationName,
+    readable: readonly string[],
+  ): Promise<OpenCell | undefined> {
+    const found = await folders.find(key, name);
+    if (found === undefined) return undefined;
+    const choice = await sandboxes.choose();
+    if ('refusal' in choice) throw new AppError('no_sandbox', choice.refusal);
+    const { workspace, home } = found;
+    const cell = {
+      name: `look-${nextId()}`,
+      workspace,
+      home,
+      readable,
+      resourceFactor: 1,
+      image: null,
+    };
+    return openCell({ sandbox: choice.sandbox, cell, controlGroups, records });
+  }
+
+  return {
+    /** What `agent` in the settings can name. */
+    agentNames: [...Object.keys(aliases), ...profiles.map(({ id }) => id)],
+    /** What agents are confined by. */
+    describeSandbox: async () => {
+      const { kind, announcement, seccomp } = await plan;
+      const limits = kind === undefined ? controlGroups.holds : limitsHold(kind, controlGroups);
+      return { kind, announcement, seccomp, limits };
+    },
+    endOrphans: records.endOrphans,
+    startWorker,
+    startRetention: () =>
+      createRetention({
+        database,
+        folders,
+        days: config.workspaceDays,
+        everyMs: retentionMs,
+        owner,
+        nextId,
+        onBackgroundError,
+      }),
+    openWorkspace,
+  };
+}

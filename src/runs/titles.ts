@@ -1,0 +1,71 @@
+// Titles that agents find for conversations. One that a person has given stays.
+
+import type { SessionUpdate } from '../agents/acp/update.ts';
+import { titleOf } from '../conversations/create/request.ts';
+import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import { titleRun } from '../conversations/run/store.ts';
+import { userTopic } from '../db/topics.ts';
+import type { Database } from '../db/transaction.ts';
+import { wakeable } from '../process/repeat.ts';
+import type { UserEvent } from './prompts/inbox.ts';
+
+const titleCharsMax = 200;
+/** Of one run, which is many messages long: those that an agent finds after them are passed over. */
+const renamesMax = 20;
+
+interface TitlesOptions {
+  readonly database: Database;
+  readonly conversation: ClaimedConversation;
+  readonly runId: string;
+  readonly mask: (text: string) => string;
+  readonly onError: (error: Error) => void;
+}
+
+export interface Titles {
+  /** The first message that the agent gets in this run is that of which a title was made when it came. */
+  hear(message: UserEvent): void;
+  /** Takes what an agent tells of its session, and passes over all that is no title. */
+  take(update: SessionUpdate): void;
+}
+
+function tidy(title: string): string {
+  const line = title.toWellFormed().replaceAll(/[\s\p{Cc}]+/gu, ' ');
+  return Array.from(line.trim()).slice(0, titleCharsMax).join('').trim();
+}
+
+/** One is given at a time: of those that come meanwhile, the newest. */
+export function createTitles(options: TitlesOptions): Titles {
+  const { database, conversation, runId, mask, onError } = options;
+  const { key, user_id: userId, id } = conversation;
+  /** Those that nobody has chosen. */
+  const ours = [titleOf('', id)];
+  let hasHeard = false;
+  let found: string | undefined;
+  let renamesLeft = renamesMax;
+
+  const renames = wakeable(async () => {
+    const title = found;
+    found = undefined;
+    if (title === undefined || renamesLeft === 0) return;
+    renamesLeft -= 1;
+    const instead = [...ours];
+    ours.push(title);
+    const at = new Date().toISOString();
+    if (await database.run(titleRun, { key, runId, title, instead, at })) database.ring([userTopic(userId)]);
+  }, onError);
+
+  return {
+    hear: ({ args }) => {
+      if (hasHeard || typeof args['content'] !== 'string') return;
+      hasHeard = true;
+      ours.push(titleOf(args['content'], id));
+    },
+    take: ({ sessionUpdate, title: told }) => {
+      const title =
+        sessionUpdate === 'session_info_update' && typeof told === 'string' ? tidy(mask(told)) : '';
+      if (title === '' || title === (found ?? ours.at(-1))) return;
+      found = title;
+      renames.wake();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+// The talk with an agent: each message of the user is a turn, and what comes while it works waits for the next.
+import type { ContentBlock } from '@agentclientprotocol/sdk';
+import type { Agent, TurnEnd } from '../agents/acp/agent.ts';
+import { AgentError } from '../agents/acp/errors.ts';
+import type { EventMapper } from '../agents/acp/events.ts';
+import type { RunProgress } from '../conversations/run/store.ts';
+import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
+import type { UserEvent } from './prompts/inbox.ts';
+import type { Messages } from './prompts/messages.ts';
+import type { Recorder } from './recorder.ts';
+import { RunEnd } from './runEnd.ts';
+import type { RunFaults } from './runFaults.ts';
+
+/** What an agent says, and does not end, is shown after so long. */
+const flushMs = 3_000;
+
+const oddEnds: Readonly<Partial<Record<TurnEnd['stopReason'], NewEvent>>> = {
+  max_tokens: errorEvent('MAX_TOKENS', 'The agent stopped because its answer became too long.'),
+  max_turn_requests: errorEvent(
+    'MAX_TURN_REQUESTS',
+    'The agent stopped because it needed too many steps for one message.',
+  ),
+  refusal: errorEvent('REFUSAL', 'The agent refuses to go on with this.'),
+};
+
+interface TalkOptions {
+  readonly agent: Agent;
+  readonly messages: Messages;
+  readonly recorder: Recorder;
+  readonly mapper: EventMapper;
+  readonly signal: AbortSignal;
+  /** Takes what fails while nobody waits for it. */
+  readonly watch: RunFaults['watch'];
+  /** Where an earlier run was interrupted in the middle of a turn: what makes the agent go on. */
+  readonly goOn: readonly ContentBlock[] | undefined;
+  /** The first event that was not given to the agent yet. */
+  readonly heard: number;
+  /** The first event that it may not have: earlier than `heard` where the last turn did not end. */
+  readonly turnFrom: number;
+  toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
+  beginTurn(): Promise<void>;
+  /** Throws where the conversation must not go on. */
+  endTurn(): void;
+}
+
+/** The agent has answered: it has the messages of the turn, and whatever its session began with. */
+const turnEnded = { turn_from: null, session_from: null } as const;
+
+/** Why a dead agent stops its conversation. */
+export function agentEnd(error: AgentError): RunEnd {
+  // Some reasons are ours: the agent was ended for them.
+  return error.cause instanceof RunEnd
+    ? error.cause
+    : new RunEnd('agent_error', error.message, error.details);
+}
+
+/** Returns when the signal is aborted; throws RunEnd where the agent is gone. */
+export async function talk(options: TalkOptions): Promise<void> {
+  const { agent, messages, recorder, mapper, signal, watch, toBlocks } = options;
+  const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
+  gone.catch(() => {
+    // Whoever waits for something else hears of it there.
+  });
+  const aborted = new Promise<undefined>((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  );
+
+  /** Events that end a turn whose answer came, or did not. */
+  async function finish(turn: Promise<TurnEnd>): Promise<NewEvent[]> {
+    try {
+      const { stopReason } = await turn;
+      const odd = oddEnds[stopReason];
+      return [...mapper.end(), ...(odd === undefined ? [] : [odd])];
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error;
+      if (error.code === 'refused' || error.code === 'auth_needed')
+        return [...mapper.end(), errorEvent('AGENT_ERROR', error.message)];
+      await recorder.add(mapper.end());
+      throw agentEnd(error);
+    }
+  }
+
+  let { turnFrom } = options;
+  /** Of a turn that ended when nothing could be recorded any more, since the run was stopped. */
+  let unrecorded: RunProgress = {};
+
+  /**
+   * The turn is recorded right before the agent is given the messages. A run that is lost before the record has
+   * surely not given them; after it nobody can tell, so the next run marks them as a repetition.
+   */
+  async function take(blocks: readonly ContentBlock[], heard: number): Promise<void> {
+    await options.beginTurn();
+    const started = await recorder.step({
+      events: [agentStateChanged('running')],
+      progress: { turn_open: 1, turn_from: turnFrom, heard },
+    });
+    if (started === undefined) return;
+    const flushes = setInterval(() => watch(() => recorder.add(mapper.flush())), flushMs);
+    const events = await finish(agent.prompt(blocks, heard)).finally(() => clearInterval(flushes));
+    if ((await recorder.step({ events, progress: turnEnded })) === undefined) {
+      unrecorded = turnEnded;
+      await recorder.add(events);
+    }
+    turnFrom = heard;
+    options.endTurn();
+    await recorder.step({
+      events: [agentStateChanged('awaiting_user_input')],
+      progress: { turn_open: 0, claims: 0, question: null },
+    });
+  }
+
+  async function takeAll(): Promise<void> {
+    if (options.goOn !== undefined) await take(options.goOn, options.heard);
+    while (!signal.aborted) {
+      const said = await Promise.race([messages.take(), gone, aborted]);
+      if (said === undefined) return;
+      const blocks = await Promise.race([toBlocks(said), gone, aborted]);
+      if (blocks === undefined) return;
+      await take(blocks, (said.at(-1)?.id ?? 0) + 1);
+    }
+  }
+
+  /** What was in progress when it was stopped is told to its end. */
+  async function tellRest(): Promise<void> {
+    if (signal.aborted) await recorder.lastWords(mapper.end(), unrecorded);
+  }
+
+  await takeAll().finally(tellRest);
+}

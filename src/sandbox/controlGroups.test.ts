@@ -1,0 +1,132 @@
+// Where the kernel lets us, with real groups; what only other kernels do, on folders that look like theirs.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { controlGroups, longSleep, newCell, sleeps, temporaryFolder } from '../../test/support/cells.ts';
+import { until } from '../../test/support/until.ts';
+import { findGroupPlaces } from './controlGroupPlaces.ts';
+import { endGroup, limitsHold, openControlGroups } from './controlGroups.ts';
+import { enter } from './entered.ts';
+import { processSandbox } from './process.ts';
+
+const mountLine = (folder: string, type: string, options: string) =>
+  `30 25 0:26 / ${folder} rw,nosuid shared:9 - ${type} cgroup rw,${options}`;
+
+/** A hierarchy of the first version: a folder with the files that the kernel would put there. */
+function fakeHierarchy(t: TestContext, path: string): string {
+  const root = temporaryFolder(t);
+  mkdirSync(join(root, path), { recursive: true });
+  return root;
+}
+
+describe('the places for control groups', () => {
+  it('is the own group in each hierarchy of the first version, where that is the top', (t) => {
+    const [memory, pids] = [fakeHierarchy(t, 'a'), fakeHierarchy(t, '')];
+    const mounts = [mountLine(memory, 'cgroup', 'memory'), mountLine(pids, 'cgroup', 'pids')].join('\n');
+    assert.deepEqual(findGroupPlaces({ own: '8:pids:/\n4:memory:/\n', mounts, uid: 0 }), [
+      { version: 1, folder: memory, controllers: ['memory'] },
+      { version: 1, folder: pids, controllers: ['pids'] },
+    ]);
+  });
+
+  it('is no group of somebody else, although root could write there', (t) => {
+    const memory = fakeHierarchy(t, 'a/b');
+    const mounts = mountLine(memory, 'cgroup', 'memory');
+    const own = '4:memory:/a/b\n';
+    assert.deepEqual(findGroupPlaces({ own, mounts, uid: 0 }), []);
+    const uid = statSync(memory).uid;
+    const expected = uid === 0 ? [] : [{ version: 1, folder: join(memory, 'a/b'), controllers: ['memory'] }];
+    assert.deepEqual(findGroupPlaces({ own, mounts, uid }), expected);
+  });
+
+  it('is the group above the one that a unit names for the service, in the second version', (t) => {
+    const root = fakeHierarchy(t, 'system.slice/parley.service/parley-service');
+    const folder = join(root, 'system.slice/parley.service');
+    writeFileSync(join(folder, 'cgroup.controllers'), 'cpu io memory pids\n');
+    const mounts = mountLine(root, 'cgroup2', 'nsdelegate');
+    const own = '0::/system.slice/parley.service/parley-service\n';
+    assert.deepEqual(findGroupPlaces({ own, mounts, uid: 0 }), [
+      { version: 2, folder, controllers: ['memory', 'pids'] },
+    ]);
+    assert.equal(readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8'), '+memory +pids');
+  });
+
+  it('is nothing where the system tells nothing', () => {
+    assert.deepEqual(findGroupPlaces({ own: '', mounts: '', uid: 0 }), []);
+    const { holds } = openControlGroups({ own: '', mounts: '', uid: 0 });
+    assert.deepEqual(holds, { memory: false, processes: false });
+  });
+});
+
+describe('the limits of a control group', () => {
+  it('are written for the version of the hierarchy, and scaled', (t) => {
+    const root = fakeHierarchy(t, '');
+    writeFileSync(join(root, 'cgroup.controllers'), 'memory pids');
+    const mounts = mountLine(root, 'cgroup2', 'nsdelegate');
+    const places = findGroupPlaces({ own: '0::/\n', mounts, uid: 0 });
+    assert.equal(places.length, 1);
+    // A folder that is none of the kernel's keeps its files, so the trial cannot clean up and the place is not taken.
+    assert.equal(openControlGroups({ own: '0::/\n', mounts, uid: 0 }).holds.memory, false);
+    const trial = join(root, readdirSync(root).find((name) => name.startsWith('parley-trial')) ?? '');
+    const gib = 1_024 ** 3;
+    assert.equal(readFileSync(join(trial, 'memory.max'), 'utf8'), String(4 * gib));
+    assert.equal(readFileSync(join(trial, 'pids.max'), 'utf8'), '1024');
+  });
+
+  it('hold in containers whatever the machine can do, and on processes in bubblewrap unless root starts it', () => {
+    const none = openControlGroups({ own: '', mounts: '', uid: 0 });
+    assert.deepEqual(limitsHold('docker', none), { memory: true, processes: true });
+    assert.deepEqual(limitsHold('process', none), { memory: false, processes: false });
+    assert.equal(limitsHold('bubblewrap', none, 0).processes, false);
+    assert.equal(limitsHold('bubblewrap', none, 1_000).processes, true);
+  });
+});
+
+describe('the end of a control group', () => {
+  it('is given up where something stays, within one time for all of its groups, and says so', async (t) => {
+    // Folders that are none of the kernel's keep their files, as a group keeps what cannot be killed.
+    const folder = temporaryFolder(t);
+    const groups = [folder, join(folder, 'a'), join(folder, 'a/b'), join(folder, 'a/b/c')];
+    for (const group of groups) {
+      mkdirSync(group, { recursive: true });
+      writeFileSync(join(group, 'cgroup.procs'), '');
+    }
+    assert.equal(await endGroup(folder, 20), false);
+    assert.equal(await endGroup(join(folder, 'none'), 20), true);
+  });
+});
+
+describe('a control group', {
+  skip: !controlGroups.holds.processes && 'there are no control groups here',
+}, () => {
+  it('holds what is started in it, kills it, and is gone then', async (t) => {
+    const cell = newCell(t, { resourceFactor: 0.5 });
+    const group = controlGroups.create(cell);
+    t.after(() => group.end());
+    const sleep = longSleep();
+    const launch = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
+    const { entered } = enter({
+      wrapped: processSandbox.wrap(cell, launch, 'none'),
+      group: group.enter(),
+      records: undefined,
+      alone: null,
+      handover: undefined,
+    });
+    await until('both run', () => sleeps(sleep) === 2);
+    const folder = group.folders.find((path) => existsSync(join(path, 'pids.max'))) ?? '';
+    assert.equal(readFileSync(join(folder, 'pids.max'), 'utf8'), '512\n');
+    await group.end();
+    assert.equal(sleeps(sleep), 0);
+    assert.ok(group.folders.every((path) => !existsSync(path)));
+    await (await entered).ended;
+  });
+
+  it('is refused where one of that name is, and then stays as it was', async (t) => {
+    const cell = newCell(t);
+    const group = controlGroups.create(cell);
+    t.after(() => group.end());
+    assert.throws(() => controlGroups.create(cell), /EEXIST/);
+    assert.ok(group.folders.every((path) => existsSync(path)));
+  });
+});

@@ -1,0 +1,76 @@
+// The first steps inside of a sandbox, as a script of the shell in there: set the limits of a process, open the way to
+// the bridge, put the environment in place, become the program.
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { programFile } from '../process/program.ts';
+import { fileBytesMax, limitsOf, openFilesMax } from './limits.ts';
+import type { BridgeWay, Cell, Launch } from './sandbox.ts';
+
+/** Where programs inside find the bridge. */
+export const insidePort = 3_128;
+/** Where the bridge's socket is inside, for those who forward to it. */
+export const insideSocket = '/run/parley/bridge.sock';
+
+const folder = '/opt/parley';
+const insideNode = `${folder}/node`;
+const insideSource = fileURLToPath(programFile('bridge/inside.ts'));
+/** Named so that Node need not look for a package.json to know what it is. */
+const insideFile = `${folder}/${basename(insideSource).replace('.', '.m')}`;
+
+/** What of the host must be readable inside, for a way to the bridge: from, to. */
+export const entranceFiles: readonly (readonly [from: string, to: string])[] = [
+  [process.execPath, insideNode],
+  [insideSource, insideFile],
+];
+
+/**
+ * Variables wear this prefix until they are inside. Otherwise a name such as LD_PRELOAD, which a user may set, would
+ * act on the programs of the host that build the sandbox.
+ */
+const prefix = 'PARLEY_VAR_';
+const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The variables as they travel. Throws where the shell could not put one in place. */
+export function carried(env: Readonly<Record<string, string>>): Record<string, string> {
+  const travelling: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (!namePattern.test(name))
+      throw new Error('The name of an environment variable must be letters, digits and underscores.');
+    travelling[prefix + name] = value;
+  }
+  return travelling;
+}
+
+// A limit that cannot be set is lower already. Shells differ in the letter for processes. The way to the bridge is opened
+// before the variables of the launch are there: one such as LD_PRELOAD would act on the program that holds the channel.
+// That channel is descriptor 3, which the program must not get, nor anything else that was left open. The forwarder says
+// that it listens by closing its output, for which the substitution waits.
+const script = `
+ulimit -c 0
+ulimit -n ${openFilesMax} 2>/dev/null || :
+ulimit -f ${fileBytesMax / 512} 2>/dev/null || :
+ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null || :
+case $3 in
+handover) NODE_OPTIONS= ${insideNode} ${insideFile} ${insidePort} </dev/null >/dev/null || exit 127 ;;
+socket) : "$(NODE_OPTIONS= ${insideNode} ${insideFile} ${insidePort} ${insideSocket} </dev/null &)" ;;
+esac
+for parley_n in $1; do
+  eval "parley_v=\\$${prefix}$parley_n"
+  unset "${prefix}$parley_n"
+  command export "$parley_n=$parley_v" || :
+done
+unset parley_n parley_v NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
+shift 3
+command -v "$1" >/dev/null || { echo "There is no program $1 in the sandbox." >&2; exit 127; }
+exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+`;
+
+/** The argv inside that ends in the launch. The variables of `env` must be there as `carried` has them. */
+export function entranceArgv(
+  cell: Cell,
+  { argv }: Pick<Launch, 'argv'>,
+  { env, way }: { env: Readonly<Record<string, string>>; way: BridgeWay | 'none' },
+): string[] {
+  const { processesMax } = limitsOf(cell);
+  return ['/bin/sh', '-c', script, 'parley', Object.keys(env).join(' '), String(processesMax), way, ...argv];
+}

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import {
+  longSleep,
+  newCell,
+  noBubblewrap,
+  openTestCell,
+  sleeps,
+  temporaryFolder,
+} from '../../test/support/cells.ts';
+import { until } from '../../test/support/until.ts';
+import { openCell } from './openCell.ts';
+import { openLaunchRecords } from './orphans.ts';
+import { processSandbox } from './process.ts';
+import { knownProcess, processSpace } from './processes.ts';
+import type { SandboxKind } from './sandbox.ts';
+
+const program = join(import.meta.dirname, '../../test/support/orphaned.ts');
+
+/** A worker that is killed while its agent runs. */
+async function leaveOrphan(t: TestContext, kind: SandboxKind, folder: string) {
+  const sleep = longSleep();
+  const { workspace } = newCell(t);
+  const worker = spawn(process.execPath, [program, kind, folder, workspace, sleep], { stdio: 'inherit' });
+  const isNoted = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.json'));
+  await until('it runs, and is noted', () => sleeps(sleep) === 1 && isNoted());
+  worker.kill('SIGKILL');
+  await once(worker, 'exit');
+  return sleep;
+}
+
+async function startSleep(t: TestContext) {
+  const sleep = longSleep();
+  const child = spawn('sleep', [sleep], { detached: true, stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  await until('it runs', () => sleeps(sleep) === 1);
+  return { sleep, pid: child.pid ?? 0 };
+}
+
+const deadWorker = { pid: 2 ** 22, startedAt: '1' };
+
+describe('what a killed worker left', () => {
+  it('is ended by the next start, with its control groups', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const sleep = await leaveOrphan(t, 'process', folder);
+    assert.equal(sleeps(sleep), 1);
+    const [name = ''] = readdirSync(folder);
+    const { folders } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { folders: string[] };
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    await until('it is gone', () => sleeps(sleep) === 0);
+    assert.deepEqual(readdirSync(folder), []);
+    for (const path of folders) assert.ok(!existsSync(path), path);
+  });
+
+  it('is ended at once in bubblewrap', { skip: noBubblewrap }, async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const sleep = await leaveOrphan(t, 'bubblewrap', folder);
+    await until('it is gone', () => sleeps(sleep) === 0);
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+  });
+
+  it('is left alone while its worker lives, and forgotten when it ends', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const records = openLaunchRecords(folder);
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const sleep = longSleep();
+    const entered = await open.enter({ argv: ['sleep', sleep], env: { SECRET: 'canary' } });
+    await until('it runs', () => sleeps(sleep) === 1);
+    const [name = ''] = readdirSync(folder);
+    assert.doesNotMatch(readFileSync(join(folder, name), 'utf8'), /canary/);
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.equal(sleeps(sleep), 1);
+    await entered.kill();
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('cannot come of a launch that could not be noted: it is not made', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const records = openLaunchRecords(folder);
+    rmSync(folder, { recursive: true });
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const sleep = longSleep();
+    await assert.rejects(open.enter({ argv: ['sleep', sleep], env: {} }), /ENOENT/);
+    await until('it is gone', () => sleeps(sleep) === 0);
+  });
+
+  it('is ended with what is left of its group where its first process is gone', async (t) => {
+    const folder = temporaryFolder(t);
+    const sleep = longSleep();
+    const child = spawn('sh', ['-c', `sleep ${sleep} & sleep 0.2`], { detached: true, stdio: 'ignore' });
+    const leader = knownProcess(child.pid ?? 0);
+    await once(child, 'exit');
+    assert.equal(sleeps(sleep), 1);
+    const record = { space: processSpace(), worker: deadWorker, leader, folders: [], end: null, alone: null };
+    writeFileSync(join(folder, 'a.json'), JSON.stringify(record));
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    await until('it is gone', () => sleeps(sleep) === 0);
+  });
+
+  it('is ended by who gets its workspace for himself, even while its worker lives', async (t) => {
+    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const [before, shared] = [longSleep(), longSleep()];
+    const first = await openTestCell(t, processSandbox, { records, alone: true });
+    await first.open.enter({ argv: ['sleep', before], env: {} });
+    const { cell } = first;
+    const looking = await openCell({ sandbox: processSandbox, cell, records });
+    await looking.enter({ argv: ['sleep', shared], env: {} });
+    await until('both run', () => sleeps(before) + sleeps(shared) === 2);
+    await openCell({ sandbox: processSandbox, cell, records, alone: true });
+    assert.deepEqual([sleeps(before), sleeps(shared)], [0, 1]);
+    await looking.close();
+  });
+
+  it('is left alone by a run that has lost the workspace meanwhile, which starts nothing either', async (t) => {
+    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const sleep = longSleep();
+    const { cell, open } = await openTestCell(t, processSandbox, { records, alone: true });
+    await open.enter({ argv: ['sleep', sleep], env: {} });
+    await until('it runs', () => sleeps(sleep) === 1);
+    const late = { sandbox: processSandbox, cell, records, isHeld: () => false };
+    await assert.rejects(openCell({ ...late, alone: true }), /belongs to another run/);
+    const other = await openCell(late);
+    await assert.rejects(other.enter({ argv: ['true'], env: {} }), /closed/);
+    assert.equal(sleeps(sleep), 1);
+  });
+
+  it('is not a process that got its number later', async (t) => {
+    const folder = temporaryFolder(t);
+    const { sleep, pid } = await startSleep(t);
+    const leader = { ...knownProcess(pid), startedAt: '1' };
+    const record = { space: processSpace(), worker: deadWorker, leader, folders: [], end: null };
+    writeFileSync(join(folder, 'a.json'), JSON.stringify(record));
+    await openLaunchRecords(folder).endOrphans();
+    assert.equal(sleeps(sleep), 1);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it('is nothing that another space of numbers tells of; what was before this start of the machine is forgotten', async (t) => {
+    const folder = temporaryFolder(t);
+    const { sleep, pid } = await startSleep(t);
+    const [boot = ''] = processSpace().split(' ');
+    const record = { worker: deadWorker, leader: knownProcess(pid), folders: [], end: null };
+    writeFileSync(join(folder, 'here.json'), JSON.stringify({ ...record, space: `${boot} pid:[1]` }));
+    writeFileSync(join(folder, 'before.json'), JSON.stringify({ ...record, space: 'other pid:[1]' }));
+    writeFileSync(join(folder, 'half.json'), '{"space":');
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.equal(sleeps(sleep), 1);
+    assert.deepEqual(readdirSync(folder), ['here.json']);
+  });
+
+  it('is forgotten, and its container ended, once a record of another space of numbers is old', async (t) => {
+    const folder = temporaryFolder(t);
+    const ended = join(folder, 'ended');
+    const { sleep, pid } = await startSleep(t);
+    const [boot = ''] = processSpace().split(' ');
+    const record = { space: `${boot} pid:[1]`, worker: deadWorker, leader: knownProcess(pid), folders: [] };
+    const old = join(folder, 'old.json');
+    writeFileSync(old, JSON.stringify({ ...record, end: { command: 'touch', args: [ended] }, alone: null }));
+    const longAgo = new Date(Date.now() - 8 * 24 * 60 * 60_000);
+    utimesSync(old, longAgo, longAgo);
+    await openLaunchRecords(folder).endOrphans();
+    assert.deepEqual(readdirSync(folder), ['ended']);
+    assert.equal(sleeps(sleep), 1);
+  });
+
+  it('is not what another worker is about to note; what one never finished is forgotten', async (t) => {
+    const folder = temporaryFolder(t);
+    for (const name of ['a.new', 'b.new']) writeFileSync(join(folder, name), '{"space":');
+    const longAgo = new Date(Date.now() - 2 * 60 * 60_000);
+    utimesSync(join(folder, 'b.new'), longAgo, longAgo);
+    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.deepEqual(readdirSync(folder), ['a.new']);
+  });
+
+  it('appears in one piece', async (t) => {
+    const folder = temporaryFolder(t);
+    const names: string[] = [];
+    const watcher = watch(folder, (_, name) => names.push(name ?? ''));
+    t.after(() => watcher.close());
+    const { pid } = await startSleep(t);
+    openLaunchRecords(folder).add({ pid, folders: [], end: undefined, alone: null });
+    await until('it is there', () => names.some((name) => name.endsWith('.json')));
+    // Written under another name: the one that readers look for is only ever given to a whole one.
+    assert.match(names[0] ?? '', /\.new$/);
+  });
+
+  it('is told by the number of its worker alone where the system tells no more, and never killed by number', async (t) => {
+    const folder = temporaryFolder(t);
+    const { sleep, pid } = await startSleep(t);
+    const files = { live: process.pid, dead: deadWorker.pid };
+    for (const [name, worker] of Object.entries(files))
+      writeFileSync(
+        join(folder, `${name}.json`),
+        JSON.stringify({
+          space: 'unknown',
+          worker: { pid: worker, startedAt: null },
+          leader: { pid, startedAt: null },
+          folders: [],
+          end: { command: 'touch', args: [join(folder, `${name}-ended`)] },
+          alone: null,
+        }),
+      );
+    assert.equal(await openLaunchRecords(folder, { space: 'unknown' }).endOrphans(), 1);
+    assert.deepEqual(readdirSync(folder).sort(), ['dead-ended', 'live.json']);
+    assert.equal(sleeps(sleep), 1);
+  });
+
+  it('stays noted, and is told of, where it cannot be ended', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const faults: string[] = [];
+    const records = openLaunchRecords(folder, { onFault: ({ message }) => faults.push(message) });
+    const { pid } = await startSleep(t);
+    const note = records.add({ pid, folders: [], end: undefined, alone: null });
+    note.keep();
+    assert.equal(readdirSync(folder).length, 1);
+    assert.match(faults[0] ?? '', /could not be killed/);
+  });
+
+  it('is no fault of the launch where its note cannot be removed', async (t) => {
+    const folder = join(temporaryFolder(t), 'launches');
+    const faults: Error[] = [];
+    const records = openLaunchRecords(folder, { onFault: (error) => faults.push(error) });
+    const { open } = await openTestCell(t, processSandbox, { records });
+    const entered = await open.enter({ argv: ['cat'], env: {} });
+    const [name = ''] = readdirSync(folder);
+    rmSync(join(folder, name));
+    mkdirSync(join(folder, name));
+    entered.stdin.end();
+    assert.deepEqual(await entered.ended, { code: 0, signal: null });
+    assert.equal(faults.length, 1);
+  });
+
+  it('is ended by the command that its sandbox named', async (t) => {
+    const folder = temporaryFolder(t);
+    const ended = join(folder, 'ended');
+    const records = join(folder, 'launches');
+    const add = openLaunchRecords(records);
+    const { pid } = await startSleep(t);
+    add.add({
+      pid,
+      folders: [],
+      end: { command: 'touch', args: [ended], env: { SECRET: 'canary' } },
+      alone: null,
+    });
+    const [name = ''] = readdirSync(records);
+    const text = readFileSync(join(records, name), 'utf8');
+    assert.doesNotMatch(text, /canary/);
+    writeFileSync(join(records, name), JSON.stringify({ ...JSON.parse(text), worker: deadWorker }));
+    assert.equal(await add.endOrphans(), 1);
+    assert.ok(existsSync(ended));
+  });
+});

@@ -1,0 +1,106 @@
+// A program in a cell that is run to its end, with bounds on time and output.
+import type { Readable } from 'node:stream';
+import { keepTail } from '../text/tail.ts';
+import type { End, Entered, OpenCell } from './openCell.ts';
+import type { Launch } from './sandbox.ts';
+
+interface TimeBounds {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  readonly input?: string | Buffer;
+}
+
+interface RunBounds extends TimeBounds {
+  /** Of each of the two outputs; more ends the program. */
+  readonly outputBytesMax: number;
+  /** Called with each piece of the error output as it comes: progress. */
+  readonly onErrorOutput?: (text: string) => void;
+}
+
+interface Bounded extends End {
+  /** Which bound ended it, where one did. */
+  readonly bound: 'time' | 'output' | 'aborted' | undefined;
+}
+
+export interface RunOutcome extends Bounded {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+}
+
+/** After its end, for what it wrote to be read: somebody whom nothing could end may hold the pipe for ever. */
+const drainMsMax = 2_000;
+
+function collect(stream: Readable, max: number, onOver: () => void): () => Buffer {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (piece: Buffer) => {
+    size += piece.length;
+    if (size > max) onOver();
+    else pieces.push(piece);
+  });
+  return () => Buffer.concat(pieces);
+}
+
+type Ending = (why: NonNullable<Bounded['bound']>) => void;
+
+/** `read` takes the outputs before anything comes; what it returns is called when all has come. */
+async function runBounded<Read>(
+  cell: OpenCell,
+  launch: Launch,
+  { timeoutMs, signal, input }: TimeBounds,
+  read: (program: Entered, end: Ending) => () => Read,
+): Promise<Bounded & Read> {
+  const program = await cell.enter(launch);
+  let bound: Bounded['bound'];
+  const end: Ending = (why) => {
+    bound ??= why;
+    void program.kill();
+  };
+  const result = read(program, end);
+  const timer = setTimeout(() => end('time'), timeoutMs);
+  const abort = () => end('aborted');
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  program.stdin.end(input);
+  try {
+    const ended = await program.ended;
+    await drained([program.stdout, program.stderr]);
+    return { ...ended, bound, ...result() };
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+/** All that a program has written is read only when its pipes have closed. */
+async function drained(streams: readonly Readable[]): Promise<void> {
+  const timer = setTimeout(() => {
+    for (const stream of streams) stream.destroy();
+  }, drainMsMax);
+  const closed = (stream: Readable) => new Promise((resolve) => stream.once('close', resolve));
+  await Promise.all(streams.filter((stream) => !stream.closed).map(closed));
+  clearTimeout(timer);
+}
+
+export function runToEnd(cell: OpenCell, launch: Launch, bounds: RunBounds): Promise<RunOutcome> {
+  const { outputBytesMax, onErrorOutput } = bounds;
+  return runBounded(cell, launch, bounds, (program, end) => {
+    const stdout = collect(program.stdout, outputBytesMax, () => end('output'));
+    const stderr = collect(program.stderr, outputBytesMax, () => end('output'));
+    if (onErrorOutput !== undefined)
+      program.stderr.on('data', (piece: Buffer) => onErrorOutput(piece.toString()));
+    return () => ({ stdout: stdout(), stderr: stderr() });
+  });
+}
+
+/** However much it writes: only the end of both outputs together is kept. */
+export function runForTail(
+  cell: OpenCell,
+  launch: Launch,
+  bounds: TimeBounds & { readonly tailBytesMax: number },
+): Promise<Bounded & { readonly tail: string }> {
+  return runBounded(cell, launch, bounds, ({ stdout, stderr }) => {
+    const tail = keepTail([stdout, stderr], bounds.tailBytesMax);
+    return () => ({ tail: tail() });
+  });
+}

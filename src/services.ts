@@ -1,0 +1,187 @@
+// The services of the process, each given what it needs, in the order in which they depend on each other.
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { createConfirmations } from './conversations/confirm/service.ts';
+import { createConversations } from './conversations/create/service.ts';
+import { createWaitingBound } from './conversations/create/waiting.ts';
+import { createLifecycle } from './conversations/lifecycle/service.ts';
+import { createListing } from './conversations/list/service.ts';
+import { createSweep } from './conversations/sweep/service.ts';
+import { releaseAll, type SweepTimes } from './conversations/sweep/store.ts';
+import { createUsages } from './conversations/usage/service.ts';
+import type { Database } from './db/transaction.ts';
+import type { Vault } from './encryption/vault.ts';
+import { createChangePurge } from './events/changes/service.ts';
+import { createHub } from './events/hub.ts';
+import { createEvents } from './events/service.ts';
+import type { GatewayTimes } from './gateway/times.ts';
+import { createRateLimiter } from './http/rates.ts';
+import { createKeys } from './keys/service.ts';
+import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
+import { loadModels } from './models/catalogue.ts';
+import { createOutgoingFetch } from './outgoing/fetch.ts';
+import {
+  createPrivateAddressRule,
+  findPrivateAddressNote,
+  watchPrivateAddresses,
+} from './outgoing/privateAddresses.ts';
+import { createIds } from './process/ids.ts';
+import { createRuntime, type Runtime, type RuntimeTimes } from './runs/runtime.ts';
+import type { Worker } from './runs/worker.ts';
+import { createSecrets } from './secrets/service.ts';
+import { createSettings } from './settings/service.ts';
+import { hasOneUser, type User } from './users/store.ts';
+import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
+import { createWebhooks } from './webhooks/service.ts';
+import { lookReadable } from './workspaces/read/program.ts';
+import { createWorkspaces } from './workspaces/read/service.ts';
+
+const allBusy = 'All workers are busy: it starts as soon as one is free.';
+
+/** Shorter ones, for tests. */
+export interface AppTimes {
+  readonly worker?: Partial<RuntimeTimes>;
+  readonly sweep?: SweepTimes;
+  readonly gateway?: Partial<GatewayTimes>;
+}
+
+/** Called in reverse order. */
+export type Closers = (() => Promise<void> | void)[];
+
+interface ServicesOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly owner: User;
+  readonly closers: Closers;
+  readonly times: AppTimes;
+}
+
+export type Services = ReturnType<typeof createServices>;
+
+function createRates({ rateLimit, createLimit }: Config) {
+  const requests = createRateLimiter({
+    count: rateLimit,
+    perMs: 1_000,
+    limit: `This key may make ${rateLimit} requests a second`,
+  });
+  const creations = createRateLimiter({
+    count: createLimit,
+    perMs: 60_000,
+    limit: `This key may make ${createLimit} conversations a minute`,
+  });
+  return { requests, creations };
+}
+
+/** Runs conversations, and removes the workspaces that nobody needs any more. */
+function startWork(
+  database: Database,
+  runtime: Runtime,
+  closers: Closers,
+  onBackgroundError: (error: Error) => void,
+): Worker {
+  /** No run begins while what another has left may be alive. */
+  async function clearUp(): Promise<void> {
+    await runtime.endOrphans();
+    if (database.kind === 'sqlite') await database.run(releaseAll, { at: new Date().toISOString() });
+  }
+  closers.push(runtime.startRetention().close);
+  const worker = runtime.startWorker(clearUp().catch(onBackgroundError));
+  closers.push(worker.close);
+  return worker;
+}
+
+export function createServices({ config, logger, database, vault, owner, closers, times }: ServicesOptions) {
+  const onBackgroundError = (error: Error) => logger.warn({ err: error }, 'work in the background failed');
+  const isAlone = () => database.run(hasOneUser, null);
+  const privateAddresses = { config, hasOneUser: isAlone };
+  const allowPrivate = createPrivateAddressRule(privateAddresses);
+  closers.push(
+    watchPrivateAddresses({ ...privateAddresses, onOff: (note) => logger.warn(note), onBackgroundError }),
+  );
+  const deliveries = createDeliveries({
+    database,
+    vault,
+    fetch: createOutgoingFetch({
+      allowPrivate,
+      timeoutMs: deliveryTimeoutMs,
+      responseBytesMax: deliveryResponseBytesMax,
+    }),
+    onBackgroundError,
+  });
+  // Before all that can make something to send: it ends after that.
+  closers.push(deliveries.close);
+  const rates = createRates(config);
+  const { sessionApiKey, authToken, acceptBearer } = config;
+  const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
+  closers.push(keys.close);
+  const settings = createSettings({ database, vault });
+  const models = loadModels(config.pricesFile);
+  const runtime = createRuntime({
+    config,
+    database,
+    vault,
+    settings,
+    models,
+    hasOneUser: isAlone,
+    allowPrivate,
+    nextId: createIds(),
+    onBackgroundError,
+    times: times.worker,
+    gatewayTimes: times.gateway,
+  });
+  const worker = config.role === 'api' ? undefined : startWork(database, runtime, closers, onBackgroundError);
+  const conversations = createConversations({
+    database,
+    vault,
+    limits: rates.creations,
+    waiting: createWaitingBound({ database, max: config.waitingMax }),
+    note: () => (worker?.isFull() ? allBusy : null),
+    nextId: createIds(),
+    onBackgroundError,
+  });
+  closers.push(conversations.close);
+  closers.push(
+    createSweep({
+      database,
+      isFull: () => worker?.isFull() ?? false,
+      userRunsMax: config.runningMax,
+      onBackgroundError,
+      onClockSet: deliveries.onClockSet,
+      ...(times.sweep && { times: times.sweep }),
+    }).close,
+  );
+  closers.push(createChangePurge({ database, onBackgroundError }).close);
+  const hub = createHub({ onBackgroundError });
+  const checkFetch = createOutgoingFetch({
+    allowPrivate,
+    timeoutMs: checkTimeoutMs,
+    responseBytesMax: checkResponseBytesMax,
+  });
+  const confirmations = createConfirmations({ database });
+  const workspaces = createWorkspaces({
+    database,
+    openWorkspace: (key, name) => runtime.openWorkspace(key, name, lookReadable),
+  });
+  closers.push(workspaces.close);
+  return {
+    rates,
+    keys,
+    settings,
+    secrets: createSecrets({ settings }),
+    mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
+    models,
+    runtime,
+    /** A warning about private addresses for the operator, if there is one. */
+    findPrivateAddressNote: () => findPrivateAddressNote(privateAddresses),
+    conversations,
+    confirmations,
+    lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),
+    listing: createListing({ database, followers: hub.followers }),
+    events: createEvents({ database, hub, keys, onBackgroundError }),
+    usages: createUsages({ database }),
+    workspaces,
+    webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
+  };
+}

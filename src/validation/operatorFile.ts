@@ -1,0 +1,46 @@
+// Files of JSON that an operator writes: checked when the service starts, and refused with the name of the file and the
+// place of the fault, never with what is there.
+import { readFileSync, statSync } from 'node:fs';
+import type { Static, TSchema } from 'typebox';
+import { RefusalError } from '../errors.ts';
+import { mib } from './schema.ts';
+import { compileCheck } from './validation.ts';
+
+const fileBytesMax = mib;
+
+/** Undefined where there is none. Throws RefusalError, in which `what` names its content, where it cannot be read. */
+export function readOperatorFile(file: string, what: string): string | undefined {
+  try {
+    const found = statSync(file);
+    // A pipe would be waited for, and a large file held, before anybody could say so.
+    if (!found.isFile()) throw new RefusalError(`The ${what} in ${file} cannot be read: it is no file.`);
+    if (found.size > fileBytesMax) throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (error instanceof RefusalError) throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new RefusalError(`The ${what} in ${file} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function parse(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const [place = ''] = / \(line \d+ column \d+\)/.exec((error as Error).message) ?? [];
+    throw new RefusalError(`${file} is not JSON${place}.`);
+  }
+}
+
+/** What the text of the file holds, as the schema says. Throws RefusalError. */
+export function parseOperatorFile<Schema extends TSchema>(
+  text: string,
+  file: string,
+  schema: Schema,
+): Static<Schema> {
+  const json = parse(text, file);
+  const [detail] = compileCheck(schema)(json)?.details ?? [];
+  if (detail !== undefined)
+    throw new RefusalError(`${file}: ${detail.path === 'body' ? 'it' : detail.path} ${detail.message}.`);
+  return json as Static<Schema>;
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { crowdFault } from './tooManyValues.ts';
+
+const padding = ' '.repeat(40_000);
+const faultOf = (text: string, max = 100) => crowdFault(Buffer.from(text + padding), max);
+
+describe('crowdFault', () => {
+  it('counts values, and not the commas inside of strings', () => {
+    assert.equal(faultOf(`[${Array(100).fill(1).join()}]`), undefined);
+    assert.match(faultOf(`[${Array(101).fill(1).join()}]`) ?? '', /at most 100 values/);
+    assert.equal(
+      faultOf(JSON.stringify({ a: ','.repeat(500), b: '\\",,,'.repeat(100), c: '\\' })),
+      undefined,
+    );
+  });
+
+  it('measures depth, and not the brackets inside of strings', () => {
+    assert.match(faultOf('['.repeat(1_001)) ?? '', /1000 levels/);
+    assert.equal(faultOf(`["${'['.repeat(5_000)}"]`), undefined);
+    assert.equal(faultOf('[]'.repeat(2_000)), undefined);
+  });
+
+  it('leaves what is no JSON to the parser', () => {
+    for (const text of ['"open', '"\\', '}}}}', '"a\\\\\\"']) assert.equal(faultOf(text), undefined);
+  });
+
+  it('finds no fault in any JSON of few values, whatever its strings hold', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 50 }), (strings) => {
+        assert.equal(faultOf(JSON.stringify(strings)), undefined);
+      }),
+    );
+  });
+});

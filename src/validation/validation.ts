@@ -1,0 +1,137 @@
+// Compiles the TypeBox schemas, and tells a caller in plain words which place is wrong; never what was in it.
+import type { FastifySchemaCompiler } from 'fastify';
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
+import System from 'typebox/system';
+import { type AppError, type Detail, invalid } from '../errors.ts';
+import { patternRule } from './schema.ts';
+
+const detailsMax = 20;
+/** The faults of a union come as several errors, so that many more are collected than are told. */
+const errorsMax = 100;
+const segmentMax = 64;
+
+System.Settings.Set({ maxErrors: errorsMax });
+
+/** `/mcp_config/sse_servers/0/url` as people write it: `mcp_config.sse_servers[0].url`. */
+export function readablePath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, segmentMax))
+    .reduce((path, s) => (/^\d+$/.test(s) ? `${path}[${s}]` : path === '' ? s : `${path}.${s}`), '');
+}
+
+type ValidationError = TLocalizedValidationError;
+
+function unionPlace(error: ValidationError): string | undefined {
+  return /^(.*?\/anyOf)\/\d+/.exec(error.schemaPath)?.[1];
+}
+
+/**
+ * Of a union, only the branch that the caller meant is worth telling: the one whose type fits. Where none
+ * fits, the types that would.
+ */
+function withoutOtherBranches(errors: readonly ValidationError[]): ValidationError[] {
+  return errors.flatMap((error) => {
+    const union = unionPlace(error);
+    if (union === undefined) return error.keyword === 'anyOf' ? [] : [error];
+    const place = errors.find(
+      (e) => e.keyword === 'anyOf' && union === `${e.schemaPath}/anyOf` && inside(error, e),
+    );
+    if (place === undefined) return [error];
+    const siblings = errors.filter((e) => unionPlace(e) === union && inside(e, place));
+    const misfits = siblings.filter((e) => e.keyword === 'type' && e.instancePath === place.instancePath);
+    const branch = (e: ValidationError) => e.schemaPath.slice(union.length).split('/')[1];
+    const misfit = new Set(misfits.map(branch));
+    if (siblings.some((e) => !misfit.has(branch(e)))) return misfit.has(branch(error)) ? [] : [error];
+    if (error !== misfits[0]) return [];
+    const types = misfits.flatMap((e) => (e.params as { type: string | string[] }).type);
+    return [{ ...error, params: { type: types } } as ValidationError];
+  });
+}
+
+function inside(error: ValidationError, place: ValidationError): boolean {
+  return `${error.instancePath}/`.startsWith(`${place.instancePath}/`);
+}
+
+const words: Readonly<Record<string, string>> = {
+  string: 'a string',
+  object: 'an object',
+  array: 'a list',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
+};
+
+function sentence(error: ValidationError): string {
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'type':
+      return `must be ${[params['type']]
+        .flat()
+        .map((type) => words[String(type)] ?? String(type))
+        .join(' or ')}`;
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
+    case 'boolean':
+      return 'is not a known member';
+    case 'pattern':
+      return `must ${patternRule(String(params['pattern']))}`;
+    case 'maxLength':
+      return `must be at most ${params['limit']} characters`;
+    case 'minLength':
+      return params['limit'] === 1 ? 'must not be empty' : `must be at least ${params['limit']} characters`;
+    case 'maxItems':
+      return `must hold at most ${params['limit']} entries`;
+    case 'maxProperties':
+      return `must hold at most ${params['limit']} members`;
+    case 'minimum':
+      return `must be at least ${params['limit']}`;
+    case 'maximum':
+      return `must be at most ${params['limit']}`;
+    default:
+      return error.message;
+  }
+}
+
+function toDetails(error: ValidationError): Detail[] {
+  const path = readablePath(error.instancePath);
+  // Every unknown field and every invalid name is reported in an error of its own.
+  if (error.keyword === 'additionalProperties' || error.keyword === 'propertyNames') return [];
+  if (error.keyword === 'required') {
+    const missing = (error.params as { requiredProperties: string[] }).requiredProperties;
+    return missing.map((name) => ({ path: path === '' ? name : `${path}.${name}`, message: 'is required' }));
+  }
+  return [{ path: path === '' ? 'body' : path, message: sentence(error) }];
+}
+
+export function describeFaults(errors: readonly ValidationError[]): Detail[] {
+  return withoutOtherBranches(errors).flatMap(toDetails).slice(0, detailsMax);
+}
+
+type Check = (value: unknown) => AppError | undefined;
+
+const checks = new WeakMap<TSchema, Check>();
+
+/** A check that returns the faults of a value, or undefined when there are none. Made once for each schema. */
+export function compileCheck(schema: TSchema): Check {
+  const known = checks.get(schema);
+  if (known !== undefined) return known;
+  const compiled = Compile(schema);
+  const check: Check = (value) =>
+    compiled.Check(value) ? undefined : invalid(describeFaults(compiled.Errors(value)));
+  checks.set(schema, check);
+  return check;
+}
+
+/** Fastify's validator: nothing is coerced or removed. */
+export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema }) => {
+  const check = compileCheck(schema);
+  return (value: unknown) => {
+    const error = check(value);
+    return error === undefined ? { value } : { error };
+  };
+};

@@ -1,0 +1,90 @@
+// Git as the service itself uses it, inside a cell and under the strictest rules: clones, and looks at a workspace.
+
+import { type GitRemote, isBranchName } from '../../git/remote.ts';
+import type { OpenCell } from '../../sandbox/openCell.ts';
+import { runToEnd } from '../../sandbox/runToEnd.ts';
+import { mib } from '../../validation/schema.ts';
+import { cloneFailure } from './cloneFailure.ts';
+import { type GitIdentity, strictGitEnvironment } from './gitEnvironment.ts';
+import { createGitProgressReader } from './progress.ts';
+import { setupScript } from './setupScript.ts';
+
+export interface GitPlace {
+  readonly cell: OpenCell;
+  /** Undefined: the conversation has no repository. */
+  readonly remote: GitRemote | undefined;
+  readonly identity: GitIdentity;
+  readonly signal: AbortSignal;
+}
+
+interface CloneOptions extends GitPlace {
+  /** Null: the default branch of the repository. */
+  readonly branch: string | null;
+  /** Why the bridge could not reach the host: the `fault` of its git handler. */
+  readonly hostFault?: () => string | undefined;
+  readonly timeoutMs: number;
+  readonly report: (name: string, detail?: string) => void;
+}
+
+/** What a look into a workspace finds. */
+export interface Look {
+  readonly hasSetupScript: boolean;
+}
+
+/** A sentence for the user. */
+interface CloneFault {
+  readonly fault: string;
+}
+
+const lookMs = 30_000;
+const outputBytesMax = mib;
+/** Slower than this for so long, and git gives up. */
+const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
+
+const lookScript = `test ! -f ${setupScript} || echo setup`;
+/** All in one, for a program is quickly run and a cell slowly entered. */
+const cloneScript = `git "$@" || exit\n${lookScript}`;
+
+function run(
+  { cell, remote, identity, signal }: GitPlace,
+  args: readonly string[],
+  timeoutMs: number,
+  onErrorOutput: (text: string) => void,
+) {
+  const env = { ...strictGitEnvironment({ bridge: cell.bridge, remote, identity }), ...lowSpeed };
+  const bounds = { timeoutMs, outputBytesMax, signal, onErrorOutput };
+  const offline = remote === undefined;
+  return runToEnd(cell, { argv: ['sh', '-c', cloneScript, 'sh', ...args], env, offline }, bounds);
+}
+
+function readLook(stdout: Buffer): Look {
+  return { hasSetupScript: /^setup$/m.test(stdout.toString()) };
+}
+
+/** Looks at a workspace that is there. What is in it by now may be anything. */
+export async function lookAtWorkspace({ cell, signal }: GitPlace): Promise<Look | CloneFault> {
+  const launch = { argv: ['sh', '-c', lookScript], env: {}, offline: true } as const;
+  const bounds = { timeoutMs: lookMs, outputBytesMax, signal };
+  const { code, bound, stdout } = await runToEnd(cell, launch, bounds);
+  if (code === 0 && bound === undefined) return readLook(stdout);
+  return { fault: 'The workspace cannot be looked at.' };
+}
+
+/** The contents of files are fetched only when they are needed, where the server can do that. */
+function argsOf(remote: GitRemote | undefined, branch: string | null): string[] {
+  if (remote === undefined) return ['init', '--quiet'];
+  const flags = ['--origin=origin', '--filter=blob:none', '--no-recurse-submodules', '--progress'];
+  return ['clone', ...flags, ...(branch === null ? [] : [`--branch=${branch}`]), '--', remote.url, '.'];
+}
+
+/** Fills an empty workspace: a clone, or a repository without anything. */
+export async function fillWorkspace(options: CloneOptions): Promise<Look | CloneFault> {
+  const { remote, branch, timeoutMs, hostFault, report } = options;
+  if (branch !== null && !isBranchName(branch))
+    return { fault: 'The name of the branch is not one that git allows.' };
+  if (remote !== undefined) report('Cloning the repository');
+  const outcome = await run(options, argsOf(remote, branch), timeoutMs, createGitProgressReader(report));
+  if (outcome.code === 0 && outcome.bound === undefined) return readLook(outcome.stdout);
+  const path = remote?.path ?? 'the workspace';
+  return { fault: cloneFailure(outcome, { path, branch, timeoutMs, fault: hostFault?.() }) };
+}

@@ -1,0 +1,50 @@
+// Why a clone failed, as one sentence for the user. The words of git are looked at only where the bridge knows nothing.
+import { couldNotStart } from '../../sandbox/entered.ts';
+import type { RunOutcome } from '../../sandbox/runToEnd.ts';
+
+interface Clone {
+  readonly path: string;
+  readonly branch: string | null;
+  readonly timeoutMs: number;
+  /** What the bridge says of the last request to the host. */
+  readonly fault: string | undefined;
+}
+
+const shownCharsMax = 300;
+
+function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, string])[] {
+  return [
+    [
+      /No space left on device|Disk quota exceeded|File too large/,
+      `There is no space left for ${path} on this machine.`,
+    ],
+    [/Remote branch .* not found/, `There is no branch "${branch}" in ${path}.`],
+    [
+      /fsckObjects|fsck error|invalid path|index-pack (failed|died)|inflate:|bad object|early EOF/,
+      `${path} holds something that git refuses to take, because it is damaged or dangerous.`,
+    ],
+    [/execvp git: No such file/, 'git is not installed where agents run.'],
+  ];
+}
+
+/** The last thing that git calls fatal; its text may come from the other side, so it is cut and freed of controls. */
+function lastWord(stderr: string): string | undefined {
+  const fatal = stderr.split(/[\r\n]/).findLast((line) => /^(fatal|error): /.test(line));
+  return fatal
+    ?.replace(/^\w+: /, '')
+    .replace(/\p{Cc}/gu, ' ')
+    .slice(0, shownCharsMax);
+}
+
+export function cloneFailure(outcome: RunOutcome, clone: Clone): string {
+  const { path, timeoutMs, fault } = clone;
+  if (outcome.bound === 'aborted') return 'It was stopped while its workspace was made.';
+  if (outcome.bound === 'time') return `Cloning ${path} took longer than ${timeoutMs / 1_000} s.`;
+  if (outcome.code === couldNotStart) return 'git is not installed where agents run.';
+  if (fault !== undefined) return fault;
+  const stderr = outcome.stderr.toString();
+  const known = knownFaults(clone).find(([pattern]) => pattern.test(stderr));
+  if (known !== undefined) return known[1];
+  const word = lastWord(stderr);
+  return `Cloning ${path} failed${word === undefined ? '' : `: ${word}`}.`.replace(/\.+$/, '.');
+}

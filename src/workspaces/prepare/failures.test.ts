@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { describe, it, type TestContext } from 'node:test';
+import { commit, startGitServer } from '../../../test/support/gitServer.ts';
+import { listenOnLoopback } from '../../../test/support/mcpServer.ts';
+import { createWorkspaceBench, remoteAt, workspaceSandboxes } from '../../../test/support/workspaceBench.ts';
+import type { GitRemote } from '../../git/remote.ts';
+import { cloneFailure } from './cloneFailure.ts';
+import type { PrepareOptions } from './prepare.ts';
+
+const token = 'ghp_hunter2hunter2';
+const credential = `x-access-token:${token}`;
+
+for (const sandbox of workspaceSandboxes) {
+  describe(`a workspace that cannot be made in the ${sandbox.kind} sandbox`, () => {
+    async function failureOf(
+      t: TestContext,
+      remote: GitRemote,
+      { sent = token as string | null, ...more }: Partial<PrepareOptions> & { sent?: string | null } = {},
+    ): Promise<string> {
+      const bench = await createWorkspaceBench(t, { sandbox, remote, token: sent });
+      const prepared = await bench.prepare(more);
+      assert.equal(prepared.outcome, 'failed');
+      assert.ok(!existsSync(bench.folders.readyMark));
+      const sentence = prepared.outcome === 'failed' ? prepared.sentence : '';
+      assert.ok(!sentence.includes('hunter2'));
+      return sentence.replaceAll(new URL(remote.origin).host, 'HOST');
+    }
+
+    async function serve(t: TestContext): Promise<string> {
+      const server = await startGitServer(t, { credential });
+      commit(server.repository('ada/app'), 'main', { a: 'main' });
+      return server.url;
+    }
+
+    it('says that the token is not accepted', async (t) => {
+      const remote = remoteAt(await serve(t), 'ada/app');
+      const sentence = 'HOST does not let the token in your settings read ada/app.';
+      assert.equal(await failureOf(t, remote, { sent: 'ghp_wrong' }), sentence);
+      assert.equal(
+        await failureOf(t, remote, { sent: null }),
+        'HOST wants a token for ada/app, and no github token is set in your settings.',
+      );
+    });
+
+    it('says that there is no such repository, or none to be seen', async (t) => {
+      const sentence = 'HOST has no repository ada/nothing that the token in your settings may see.';
+      assert.equal(await failureOf(t, remoteAt(await serve(t), 'ada/nothing')), sentence);
+    });
+
+    it('says that there is no such branch', async (t) => {
+      const remote = remoteAt(await serve(t), 'ada/app');
+      assert.equal(await failureOf(t, remote, { branch: 'gone' }), 'There is no branch "gone" in ada/app.');
+    });
+
+    it('takes no branch for an option or for something else', async (t) => {
+      const remote = remoteAt(await serve(t), 'ada/app');
+      for (const branch of ['--upload-pack=touch /tmp/x', '-b', 'a..b', 'a b', 'x.lock', 'a\nb', '', '@{-1}'])
+        assert.equal(
+          await failureOf(t, remote, { branch }),
+          'The name of the branch is not one that git allows.',
+        );
+    });
+
+    it('says that the host cannot be reached', async (t) => {
+      const closed = await listenOnLoopback({ after: (close) => void closing.push(close) }, () => {});
+      for (const close of closing) await close();
+      assert.equal(
+        await failureOf(t, remoteAt(closed.url, 'ada/app')),
+        'HOST cannot be reached. It does not accept connections.',
+      );
+    });
+    const closing: (() => Promise<void>)[] = [];
+
+    it('says that the address is not allowed', async (t) => {
+      const url = await serve(t);
+      const sentence = await failureOf(t, remoteAt(url, 'ada/app', { namedByOperator: false }));
+      assert.match(sentence, /^HOST cannot be reached\. Its address is /);
+    });
+
+    it('follows no redirect', async (t) => {
+      const target = await serve(t);
+      const redirecting = await listenOnLoopback(t, (request, response) => {
+        response.writeHead(301, { location: `${target}${request.url}` }).end();
+      });
+      const sentence = await failureOf(t, remoteAt(redirecting.url, 'ada/app'));
+      assert.match(sentence, /^HOST answers with a redirect, which is not followed\./);
+    });
+
+    it('says that the host fails', async (t) => {
+      const failing = await listenOnLoopback(t, (_, response) => {
+        response.writeHead(500).end('secret details');
+      });
+      assert.equal(await failureOf(t, remoteAt(failing.url, 'ada/app')), 'HOST failed (500).');
+    });
+
+    it('ends past its deadline', async (t) => {
+      const hung = await listenOnLoopback(t, () => {});
+      const sentence = await failureOf(t, remoteAt(hung.url, 'ada/app'), { times: { cloneMs: 300 } });
+      assert.equal(sentence, 'Cloning ada/app took longer than 0.3 s.');
+    });
+
+    it('takes no page for a repository', async (t) => {
+      const odd = await listenOnLoopback(t, (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Sign in</p>');
+      });
+      assert.equal(
+        await failureOf(t, remoteAt(odd.url, 'ada/app')),
+        'HOST does not answer as a git host does.',
+      );
+    });
+
+    it('says what git says where nothing else is known', async (t) => {
+      const odd = await listenOnLoopback(t, (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' }).end('x');
+      });
+      assert.match(await failureOf(t, remoteAt(odd.url, 'ada/app')), /^Cloning ada\/app failed: .*\.$/);
+    });
+  });
+}
+
+describe('the reason of a failed clone', () => {
+  const clone = { path: 'ada/app', branch: 'main', timeoutMs: 1_000, fault: undefined };
+  const ended = { code: 128, signal: null, bound: undefined, stdout: Buffer.alloc(0) };
+
+  it('names a full disk', () => {
+    const stderr = Buffer.from('fatal: write error: No space left on device\nfatal: index-pack failed\n');
+    assert.equal(
+      cloneFailure({ ...ended, stderr }, clone),
+      'There is no space left for ada/app on this machine.',
+    );
+  });
+
+  it('says that git is missing', () => {
+    const stderr = Buffer.alloc(0);
+    assert.equal(
+      cloneFailure({ ...ended, code: 127, stderr }, clone),
+      'git is not installed where agents run.',
+    );
+  });
+
+  it('shows the last words of git, cut and without controls', () => {
+    const stderr = Buffer.from(`fatal: \u001b[31m${'x'.repeat(1_000)}\n`);
+    const sentence = cloneFailure({ ...ended, stderr }, clone);
+    assert.match(sentence, /^Cloning ada\/app failed: {2}\[31mx+\.$/);
+    assert.ok(sentence.length < 400);
+  });
+});

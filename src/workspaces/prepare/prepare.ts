@@ -1,0 +1,89 @@
+// Makes the workspace of a conversation ready: a clone at the branch that was asked for, or an empty repository, and
+// what its setup script makes of it. A workspace that an earlier run completed is kept as it is.
+import { existsSync } from 'node:fs';
+import { replaceFile } from '../../process/privateFiles.ts';
+import { fillWorkspace, type GitPlace, type Look, lookAtWorkspace } from './clone.ts';
+import { type ConversationFolders, emptyFolder } from './folders.ts';
+import { createProgress, type Tell } from './progress.ts';
+import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
+
+/** Together less than a start may take in all. */
+interface PrepareTimes {
+  readonly cloneMs: number;
+  readonly setupMs: number;
+}
+
+const usualTimes: PrepareTimes = { cloneMs: 8 * 60_000, setupMs: 5 * 60_000 };
+
+export interface PrepareOptions extends GitPlace {
+  /** Those of the cell. */
+  readonly folders: ConversationFolders;
+  /** Null: the default branch of the repository. */
+  readonly branch: string | null;
+  /** Of the setup script. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Why what the repository brings along must not run, to follow "because"; undefined: it may. */
+  readonly setupRefusal: string | undefined;
+  /** Why the bridge could not reach the host: the `fault` of its git handler. */
+  readonly hostFault?: () => string | undefined;
+  readonly onProgress: Tell;
+  readonly times?: Partial<PrepareTimes>;
+}
+
+type Prepared =
+  | {
+      readonly outcome: 'ready';
+      /** Something for the log; the conversation goes on. */
+      readonly setupFailure: SetupFailure | undefined;
+    }
+  | { readonly outcome: 'failed'; readonly sentence: string };
+
+type Report = ReturnType<typeof createProgress>['report'];
+
+async function make(options: PrepareOptions, timeoutMs: number, report: Report) {
+  const { workspace, readyMark } = options.folders;
+  await emptyFolder(workspace);
+  const made = await fillWorkspace({ ...options, timeoutMs, report });
+  if (!('fault' in made)) replaceFile(readyMark, '');
+  return made;
+}
+
+/** Once in each workspace; one that was interrupted begins anew. */
+async function setUp(
+  options: PrepareOptions,
+  { hasSetupScript }: Look,
+  timeoutMs: number,
+  report: Report,
+): Promise<SetupFailure | undefined> {
+  const { cell, environment, signal, folders, setupRefusal } = options;
+  if (hasSetupScript && setupRefusal !== undefined)
+    return { sentence: `${setupScript} was not run, because ${setupRefusal}.`, output: '' };
+  let failure: SetupFailure | undefined;
+  if (hasSetupScript) {
+    report(`Running ${setupScript}`);
+    failure = await runSetupScript({ cell, env: environment, signal, timeoutMs });
+  }
+  if (!signal.aborted) replaceFile(folders.setupMark, '');
+  return failure;
+}
+
+/** Whatever can be the matter with the repository or its host is an outcome; only faults of this machine throw. */
+export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
+  const { signal, folders, remote, cell } = options;
+  if (remote !== undefined && cell.bridge === undefined) throw new Error('a clone needs the bridge');
+  const fresh = !existsSync(folders.readyMark);
+  if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
+
+  const { cloneMs, setupMs } = { ...usualTimes, ...options.times };
+  const { report, end } = createProgress(options.onProgress);
+  try {
+    const found = fresh ? await make(options, cloneMs, report) : await lookAtWorkspace(options);
+    if ('fault' in found) return { outcome: 'failed', sentence: found.fault };
+    const setupFailure = await setUp(options, found, setupMs, report);
+    if (signal.aborted)
+      return { outcome: 'failed', sentence: 'It was stopped while its workspace was made.' };
+    return { outcome: 'ready', setupFailure };
+  } finally {
+    end();
+  }
+}

@@ -1,0 +1,37 @@
+// The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
+// cell. That it fails is told, and the conversation goes on.
+import type { OpenCell } from '../../sandbox/openCell.ts';
+import { runForTail } from '../../sandbox/runToEnd.ts';
+
+export const setupScript = '.openhands/setup.sh';
+
+const tailBytesMax = 2_048;
+
+/** What went wrong, as a sentence and the end of the output, which may hold whatever the script can see. */
+export interface SetupFailure {
+  readonly sentence: string;
+  readonly output: string;
+}
+
+interface SetupOptions {
+  readonly cell: OpenCell;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+/** Undefined where it went well. */
+export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
+  const { cell, env, signal, timeoutMs } = options;
+  const launch = { argv: ['bash', setupScript], env } as const;
+  const outcome = await runForTail(cell, launch, { timeoutMs, signal, tailBytesMax });
+  const { code, bound, tail } = outcome;
+  if (code === 0) return undefined;
+  const how =
+    bound === 'time'
+      ? `was ended after ${timeoutMs / 1_000} s`
+      : code === null
+        ? `was ended by ${outcome.signal}`
+        : `failed with code ${code}`;
+  return { sentence: `${setupScript} ${how}.`, output: tail };
+}

@@ -1,0 +1,104 @@
+// Whose workspaces may go. A conversation whose workspace is being removed is held as by a run, so that none can start
+// in it meanwhile.
+import { sql } from 'kysely';
+import { type Held, heldColumns, noRun, tellEvents } from '../../conversations/row.ts';
+import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
+import { boundId, placeOf } from '../../events/place.ts';
+import type { EventText } from '../../events/store.ts';
+
+interface Look {
+  readonly keys: readonly number[];
+  /** Stopped, and untouched, for so long; null: for ever. */
+  readonly stoppedMs: number | null;
+}
+
+interface Removable {
+  /** Conversations that are no more. */
+  readonly deleted: readonly number[];
+  readonly stopped: readonly number[];
+}
+
+function longStopped(q: Queries, stoppedMs: number) {
+  return sql<boolean>`status = 'STOPPED' and run_id is null and updated_at < ${q.now} - ${stoppedMs}`;
+}
+
+/** Which of these conversations need no workspace any more. */
+export const findRemovable = read('workspace.removable', function* (q, look: Look): Steps<Removable> {
+  const { keys, stoppedMs } = look;
+  const known = yield* rows(
+    q.build
+      .selectFrom('conversations')
+      .select(['key', stoppedMs === null ? sql<number>`0`.as('due') : dueColumn(q, stoppedMs)])
+      .where('key', 'in', [...keys]),
+  );
+  const living = new Set(known.map(({ key }) => key));
+  return {
+    deleted: keys.filter((key) => !living.has(key)),
+    stopped: known.filter(({ due }) => Number(due) === 1).map(({ key }) => key),
+  };
+});
+
+function dueColumn(q: Queries, stoppedMs: number) {
+  return sql<number>`case when ${longStopped(q, stoppedMs)} then 1 else 0 end`.as('due');
+}
+
+interface Hold {
+  readonly key: number;
+  readonly runId: string;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly stoppedMs: number;
+}
+
+/** Takes a conversation as a run would. False: it was started, or touched, meanwhile. */
+export const holdForRemoval = write('workspace.hold', function* (q, hold: Hold): Steps<boolean> {
+  const { key, runId, owner, leaseMs, stoppedMs } = hold;
+  const held = yield* one(
+    q.build
+      .updateTable('conversations')
+      .set({ run_id: runId, owner, lease_until: sql<number>`${q.now} + ${leaseMs}` })
+      .where('key', '=', key)
+      .where(longStopped(q, stoppedMs))
+      .returning('key'),
+  );
+  return held !== undefined;
+});
+
+interface Finish {
+  readonly key: number;
+  /** Null: the process that removed it has died, and what it held has been given free. */
+  readonly runId: string | null;
+  readonly event: EventText;
+}
+
+/** Two machines may have a workspace of the same conversation, and one process may die and be followed by another. */
+function* isTold(q: Queries, { key, next_event }: Held): Steps<boolean> {
+  const last = yield* one(
+    q.build
+      .selectFrom('events')
+      .select('json')
+      .where('place', '=', placeOf(key, boundId(next_event - 1))),
+  );
+  return last !== undefined && JSON.parse(last.json).observation === removedObservation;
+}
+
+export const removedObservation = 'workspace_removed';
+
+/** Notes in the log that the workspace is gone, once, and gives the conversation free. True where it was noted. */
+export const finishRemoval = write('workspace.finish', function* (q, finish: Finish): Steps<boolean> {
+  const { key, runId, event } = finish;
+  const update = q.build
+    .updateTable('conversations')
+    .set(runId === null ? { next_event: sql<number>`next_event` } : noRun)
+    .where('key', '=', key);
+  const held = (yield* one(
+    (runId === null ? update.where('status', '=', 'STOPPED') : update.where('run_id', '=', runId)).returning([
+      ...heldColumns,
+    ]),
+  )) as Held | undefined;
+  if (held === undefined || (yield* isTold(q, held))) return false;
+  yield* tellEvents(q, held, [event]);
+  return true;
+});
+
+export const workspaceTransactions = [findRemovable, holdForRemoval, finishRemoval];

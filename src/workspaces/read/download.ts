@@ -1,0 +1,45 @@
+// An archive of a workspace, passed on as it is written in the cell, and its end when nobody reads it any more.
+import { Readable } from 'node:stream';
+import type { Entered, OpenCell } from '../../sandbox/openCell.ts';
+import { downloadMs } from './bounds.ts';
+import { gaveUp } from './gate.ts';
+import type { LookBounds } from './inside/request.ts';
+import { failed, readReply } from './look.ts';
+import { lookInput, lookLaunch } from './program.ts';
+
+const brace = '{'.charCodeAt(0);
+
+/** Fails where the program did, so that half an archive is never taken for a whole one. */
+async function* piecesOf({ ended }: Entered, first: Buffer, rest: AsyncIterator<Buffer>) {
+  yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  const end = await ended;
+  if (end.code !== 0) throw failed(end);
+}
+
+/** Settles when the first bytes are there. Throws what was refused. The stream ends the program when it closes. */
+export async function download(
+  cell: OpenCell,
+  bounds: LookBounds,
+  signal: AbortSignal,
+  onEnd: () => void,
+): Promise<Readable> {
+  const program = await cell.enter(lookLaunch);
+  const kill = () => void program.kill();
+  const timer = setTimeout(kill, downloadMs);
+  signal.addEventListener('abort', kill, { once: true });
+  void program.ended.then(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', kill);
+  });
+  if (signal.aborted) kill();
+  program.stderr.resume();
+  program.stdin.end(lookInput({ command: 'zip' }, bounds));
+
+  const rest: AsyncIterator<Buffer> = program.stdout[Symbol.asyncIterator]();
+  const first = await rest.next();
+  if (first.done) throw signal.aborted ? gaveUp() : failed(await program.ended);
+  if (first.value[0] === brace) readReply(first.value.toString());
+  const archive = Readable.from(piecesOf(program, first.value, rest), { objectMode: false });
+  return archive.once('close', onEnd);
+}

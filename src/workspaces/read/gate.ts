@@ -1,0 +1,76 @@
+// How many may be inside at once, of all users and of each; a bounded number of others waits.
+import { AppError } from '../../errors.ts';
+
+export interface GateBounds {
+  readonly atOnceMax: number;
+  readonly userAtOnceMax: number;
+  readonly waitingMax: number;
+  readonly userWaitingMax: number;
+}
+
+interface Waiting {
+  readonly userId: number;
+  readonly letIn: () => void;
+}
+
+/** Who closed the connection does not read it. */
+export function gaveUp(): AppError {
+  return new AppError('malformed_request', 'The connection was closed before the answer.');
+}
+
+export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMax }: GateBounds) {
+  const inside: number[] = [];
+  const waiting: Waiting[] = [];
+  const countOf = (userIds: readonly number[], userId: number) =>
+    userIds.filter((id) => id === userId).length;
+  const hasRoom = (userId: number) => inside.length < atOnceMax && countOf(inside, userId) < userAtOnceMax;
+
+  function letNextIn(): void {
+    const next = waiting.findIndex(({ userId }) => hasRoom(userId));
+    if (next >= 0) waiting.splice(next, 1)[0]?.letIn();
+  }
+
+  /** Returns how to leave, which counts once. */
+  function take(userId: number): () => void {
+    inside.push(userId);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      inside.splice(inside.indexOf(userId), 1);
+      letNextIn();
+    };
+  }
+
+  function wait(userId: number, signal: AbortSignal): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        waiting.splice(waiting.indexOf(entry), 1);
+        reject(gaveUp());
+      };
+      const entry: Waiting = {
+        userId,
+        letIn: () => {
+          signal.removeEventListener('abort', giveUp);
+          resolve(take(userId));
+        },
+      };
+      waiting.push(entry);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+
+  /** Waits for room. Throws where too many wait already, or the caller gives up. */
+  async function enter(userId: number, signal: AbortSignal): Promise<() => void> {
+    if (signal.aborted) throw gaveUp();
+    if (hasRoom(userId)) return take(userId);
+    const userIds = waiting.map((entry) => entry.userId);
+    if (waiting.length >= waitingMax || countOf(userIds, userId) >= userWaitingMax)
+      throw new AppError('overloaded', 'Too many look at workspaces right now; try again.', {
+        retryAfterS: 1,
+      });
+    return wait(userId, signal);
+  }
+
+  return { enter };
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../../test/support/workspace.ts';
+import type { GitChange, GitDiff } from './schema.ts';
+
+async function changesOf(workspace: string): Promise<string[]> {
+  const changes = (await look(workspace, { command: 'changes' })) as GitChange[];
+  return changes.map(({ status, path }) => `${status} ${path}`);
+}
+
+const diffOf = async (workspace: string, path: string) =>
+  (await look(workspace, { command: 'diff', path })) as GitDiff;
+
+/** An empty place for a workspace, with more beside it. */
+function makePlace(t: TestContext): { workspace: string; outside: string } {
+  const folder = makeFolder(t);
+  const outside = join(folder, 'outside');
+  mkdirSync(outside);
+  return { workspace: join(folder, 'workspace'), outside };
+}
+
+describe('the changes of a workspace', () => {
+  it('are told against where the branch left origin, committed or not', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
+    git(workspace, 'checkout', '--quiet', '-b', 'fix/deep');
+    commitFiles(workspace, { 'a.txt': '2', 'c.txt': '2' });
+    commitFiles(`${workspace}-origin`, { 'b.txt': 'origin went on' });
+    git(workspace, 'fetch', '--quiet');
+    putFiles(workspace, { 'd.txt': '3' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A c.txt', 'A d.txt']);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+  });
+
+  it('are told against where the work began, also after a push, a pull and in another clone', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
+    git(`${workspace}-origin`, 'config', 'receive.denyCurrentBranch', 'ignore');
+    commitFiles(workspace, { 'a.txt': '2', 'c.txt': '2' });
+    git(workspace, 'push', '--quiet', 'origin', 'main');
+    const changed = ['M a.txt', 'A c.txt'];
+    assert.deepEqual(await changesOf(workspace), changed);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+    git(workspace, 'checkout', '--quiet', '-b', 'feature');
+    commitFiles(workspace, { 'd.txt': '3' });
+    git(workspace, 'push', '--quiet', '--set-upstream', 'origin', 'feature');
+    git(workspace, 'fetch', '--quiet', '--prune');
+    assert.deepEqual(await changesOf(workspace), [...changed, 'A d.txt']);
+    putFiles(workspace, { 'a.txt': '1' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A c.txt', 'A d.txt']);
+    git(outside, 'clone', '--quiet', `${workspace}-origin`, join(workspace, 'nested'));
+    commitFiles(join(workspace, 'nested'), { 'e.txt': '4' });
+    git(join(workspace, 'nested'), 'push', '--quiet', 'origin', 'main');
+    assert.ok((await changesOf(workspace)).includes('A nested/e.txt'));
+  });
+
+  it('are all that there is where the work began with nothing, also after a push', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    mkdirSync(workspace);
+    git(workspace, 'init', '--quiet');
+    commitFiles(workspace, { 'a.txt': '1' });
+    git(outside, 'init', '--quiet', '--bare');
+    git(workspace, 'remote', 'add', 'origin', outside);
+    git(workspace, 'push', '--quiet', 'origin', 'main');
+    assert.deepEqual(await changesOf(workspace), ['A a.txt']);
+  });
+
+  it('know the one branch that was cloned, and a clone without history', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    git(outside, 'init', '--quiet');
+    commitFiles(outside, { 'a.txt': '1' });
+    git(outside, 'checkout', '--quiet', '-b', 'side');
+    commitFiles(outside, { 'b.txt': '1' });
+    git(outside, 'checkout', '--quiet', 'main');
+    git(outside, 'clone', '--quiet', '--depth=1', '--branch=side', `file://${outside}`, workspace);
+    git(workspace, 'checkout', '--quiet', '-b', 'work');
+    commitFiles(workspace, { 'c.txt': '1' });
+    assert.deepEqual(await changesOf(workspace), ['A c.txt']);
+  });
+
+  it('need no content of files that was never fetched', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    git(outside, 'init', '--quiet');
+    git(outside, 'config', 'uploadpack.allowFilter', 'true');
+    commitFiles(outside, { 'a.txt': 'old' });
+    commitFiles(outside, { 'a.txt': '1', 'b.txt': '1' });
+    git(outside, 'clone', '--quiet', '--filter=blob:none', `file://${outside}`, workspace);
+    putFiles(workspace, { 'a.txt': '2' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt']);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+    // Where nobody knows the start any more, origin counts.
+    rmSync(join(workspace, '.git/logs'), { recursive: true });
+    git(workspace, 'update-ref', 'refs/remotes/origin/main', 'HEAD~');
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A b.txt']);
+    await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'not_found', message: /never fetched/ });
+  });
+
+  it('tell what is only in the index, or no longer in it', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1', 'c.txt': '1' });
+    putFiles(workspace, { 'a.txt': '2', 'fleeting.txt': '', 'meant.txt': '' });
+    git(workspace, 'add', 'a.txt', 'fleeting.txt');
+    git(workspace, 'add', '--intent-to-add', 'meant.txt');
+    rmSync(join(workspace, 'a.txt'));
+    rmSync(join(workspace, 'fleeting.txt'));
+    git(workspace, 'rm', '--quiet', '--cached', 'b.txt');
+    git(workspace, 'rm', '--quiet', 'c.txt');
+    assert.deepEqual(await changesOf(workspace), ['D a.txt', 'M b.txt', 'D c.txt', 'A meant.txt']);
+  });
+
+  it('tell a renamed file as deleted and added, and a new kind of file as modified', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'old.txt': 'the same', 'kind.txt': 'x' });
+    renameSync(join(workspace, 'old.txt'), join(workspace, 'new.txt'));
+    rmSync(join(workspace, 'kind.txt'));
+    symlinkSync('new.txt', join(workspace, 'kind.txt'));
+    git(workspace, 'add', '--all');
+    assert.deepEqual(await changesOf(workspace), ['M kind.txt', 'A new.txt', 'D old.txt']);
+    assert.deepEqual(await diffOf(workspace, 'kind.txt'), { modified: 'new.txt', original: 'x' });
+  });
+
+  it('tell conflicts once, and leave ignored files out', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1\n', '.gitignore': '*.log\n' });
+    git(workspace, 'checkout', '--quiet', '-b', 'side');
+    commitFiles(workspace, { 'a.txt': '2\n' });
+    git(workspace, 'checkout', '--quiet', 'main');
+    commitFiles(workspace, { 'a.txt': '3\n' });
+    assert.throws(() => git(workspace, 'merge', 'side'));
+    putFiles(workspace, { 'x.log': '', 'x.tmp': '', '.git/info/exclude': '*.tmp\n' });
+    assert.deepEqual(await changesOf(workspace), ['M a.txt']);
+  });
+
+  it('tell names of any kind', async (t) => {
+    const { workspace } = makePlace(t);
+    const names = ['with space', 'quo"te', "it's", 'new\nline', 'tab\tbed', 'ünïcode', '-n', ':(top)x', '*'];
+    cloneInto(workspace, Object.fromEntries(names.map((name) => [name, '1'])));
+    for (const name of names) putFiles(workspace, { [name]: '2' });
+    writeFileSync(Buffer.concat([Buffer.from(`${workspace}/`), Buffer.from([0x66, 0xff])]), '');
+    const expected = [...names.map((name) => `M ${name}`), 'A f\ufffd'];
+    assert.deepEqual((await changesOf(workspace)).toSorted(), expected.toSorted());
+    for (const name of names)
+      assert.deepEqual(await diffOf(workspace, name), { modified: '2', original: '1' }, name);
+  });
+
+  it('are all files in a repository without commits, and without origin', async (t) => {
+    const { workspace } = makePlace(t);
+    mkdirSync(workspace);
+    git(workspace, 'init', '--quiet');
+    putFiles(workspace, { 'a.txt': '1', 'b.txt': '1' });
+    assert.deepEqual(await changesOf(workspace), ['A a.txt', 'A b.txt']);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '1', original: '' });
+    git(workspace, 'add', 'a.txt');
+    git(workspace, 'commit', '--quiet', '--message', 'first');
+    assert.deepEqual(await changesOf(workspace), ['A a.txt', 'A b.txt']);
+  });
+
+  it('hold those of repositories in folders of the workspace', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(join(workspace, 'shop'), { 'a.txt': '1' });
+    putFiles(workspace, { 'shop/a.txt': '2', 'shop/b/c.txt': '1', 'loose.txt': '' });
+    rmSync(join(workspace, 'shop-origin'), { recursive: true });
+    assert.deepEqual(await changesOf(workspace), ['M shop/a.txt', 'A shop/b/c.txt']);
+    assert.deepEqual(await diffOf(workspace, 'shop/a.txt'), { modified: '2', original: '1' });
+    git(workspace, 'init', '--quiet');
+    assert.deepEqual(await changesOf(workspace), ['A loose.txt', 'M shop/a.txt', 'A shop/b/c.txt']);
+  });
+
+  it('are refused past the bound on entries', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1' });
+    putFiles(workspace, { b: '', c: '', d: '' });
+    assert.equal(((await look(workspace, { command: 'changes' }, { entriesMax: 3 })) as unknown[]).length, 3);
+    await assert.rejects(look(workspace, { command: 'changes' }, { entriesMax: 2 }), {
+      code: 'answer_too_large',
+    });
+  });
+});
+
+/** A clone whose configuration runs a program, which leaves a mark, wherever git lets one run. */
+function plantedClone(t: TestContext) {
+  const { workspace, outside } = makePlace(t);
+  const mark = join(outside, 'mark');
+  const program = join(outside, 'program');
+  writeFileSync(program, `#!/bin/sh\ntouch '${mark}'\ncat "$1" 2>/dev/null\n`);
+  chmodSync(program, 0o755);
+  cloneInto(workspace, { 'a.txt': '1\n', '.gitattributes': '* filter=evil diff=evil\n' });
+  const plant = (folder: string, names: readonly string[]) => {
+    for (const name of names) git(folder, 'config', name, program);
+  };
+  const marked = () => existsSync(mark);
+  const clean = () => rmSync(mark, { force: true });
+  return { workspace, outside, plant, marked, clean };
+}
+
+describe('the configuration of a repository', () => {
+  const programs = [
+    'core.fsmonitor',
+    'filter.evil.clean',
+    'diff.evil.textconv',
+    'diff.evil.command',
+    'diff.external',
+  ];
+  for (const name of programs)
+    it(`runs no program with ${name}`, async (t) => {
+      const { workspace, plant, marked, clean } = plantedClone(t);
+      plant(workspace, [name]);
+      putFiles(workspace, { 'a.txt': '2\n' });
+      git(workspace, 'diff', 'HEAD');
+      assert.ok(marked(), 'git itself would have run it');
+      clean();
+      putFiles(workspace, { 'a.txt': '3\n' });
+      assert.deepEqual(await changesOf(workspace), ['M a.txt']);
+      assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '3\n', original: '1\n' });
+      assert.equal(marked(), false);
+    });
+
+  it('runs no program of a repository inside of it', async (t) => {
+    const { workspace, plant, marked, clean } = plantedClone(t);
+    const inner = join(workspace, 'deep/inner');
+    mkdirSync(inner, { recursive: true });
+    git(inner, 'init', '--quiet');
+    commitFiles(inner, { 'x.txt': '1' });
+    commitFiles(workspace, {});
+    plant(inner, ['core.fsmonitor']);
+    git(workspace, 'diff', 'HEAD');
+    assert.ok(marked(), 'git itself would have run it');
+    clean();
+    await changesOf(workspace);
+    assert.equal(marked(), false);
+  });
+
+  it('leads to no files elsewhere', async (t) => {
+    const { workspace, outside } = plantedClone(t);
+    putFiles(outside, { 'private.txt': 'private' });
+    git(workspace, 'config', 'core.worktree', outside);
+    assert.deepEqual(await changesOf(workspace), []);
+  });
+});
+
+describe('a repository with parts elsewhere', () => {
+  it('is none where .git is a link or a file that leads out', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    cloneInto(join(outside, 'theirs'), { 'a.txt': 'private' });
+    const gitDir = join(outside, 'theirs/.git');
+    mkdirSync(workspace);
+    symlinkSync(gitDir, join(workspace, '.git'));
+    await assert.rejects(changesOf(workspace), { code: 'no_repository' });
+    rmSync(join(workspace, '.git'));
+    putFiles(workspace, { '.git': `gitdir: ${gitDir}\n` });
+    await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'no_repository' });
+  });
+
+  it('is refused where its objects are, or an unknown format', async (t) => {
+    const { workspace, outside } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1' });
+    const objects = join(workspace, '.git/objects');
+    putFiles(objects, { 'info/alternates': `${outside}\n` });
+    await assert.rejects(changesOf(workspace), { code: 'no_repository' });
+    rmSync(join(objects, 'info/alternates'));
+    assert.deepEqual(await changesOf(workspace), []);
+    renameSync(objects, join(outside, 'objects'));
+    symlinkSync(join(outside, 'objects'), objects);
+    await assert.rejects(changesOf(workspace), { code: 'no_repository' });
+    rmSync(join(workspace, '.git'), { recursive: true });
+    git(workspace, 'init', '--quiet', '--object-format=sha256');
+    commitFiles(workspace, { 'b.txt': '1' });
+    await assert.rejects(changesOf(workspace), { code: 'no_repository' });
+  });
+});

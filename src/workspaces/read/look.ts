@@ -1,0 +1,42 @@
+// One look at a workspace: a program that is run in a cell, to its end, and what it said.
+import type { OpenCell } from '../../sandbox/openCell.ts';
+import { type RunOutcome, runToEnd } from '../../sandbox/runToEnd.ts';
+import { answerBytesMax, lookMs } from './bounds.ts';
+import { gaveUp } from './gate.ts';
+import type { Look, LookBounds, LookReply } from './inside/request.ts';
+import { lookInput, lookLaunch } from './program.ts';
+import { refuse, tooSlow } from './refusals.ts';
+
+const bounded: Readonly<Record<NonNullable<RunOutcome['bound']>, () => Error>> = {
+  time: tooSlow,
+  output: () => refuse('too_large'),
+  aborted: gaveUp,
+};
+
+/** What its errors say may hold anything of the workspace: only how it ended is told. */
+export function failed(what: { readonly code: number | null; readonly signal: string | null }): Error {
+  return new Error(`the program that looks at workspaces ended with ${what.code ?? what.signal}`);
+}
+
+export function readReply(text: string): unknown {
+  const reply = JSON.parse(text) as LookReply;
+  if ('refused' in reply) throw refuse(reply.refused);
+  return reply.answer;
+}
+
+export async function lookAt(
+  cell: OpenCell,
+  look: Look,
+  bounds: LookBounds,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const outcome = await runToEnd(cell, lookLaunch, {
+    timeoutMs: lookMs,
+    outputBytesMax: answerBytesMax,
+    input: lookInput(look, bounds),
+    signal,
+  });
+  if (outcome.bound !== undefined) throw bounded[outcome.bound]();
+  if (outcome.code !== 0) throw failed(outcome);
+  return readReply(outcome.stdout.toString());
+}

@@ -1,0 +1,160 @@
+// GET …/git/changes, …/git/diff, …/list-files, …/select-file and …/zip-directory of a conversation's workspace.
+
+import type { FastifyRequest, preValidationHookHandler } from 'fastify';
+import Type from 'typebox';
+import { ConversationParams } from '../../conversations/id.ts';
+import { type ErrorCode, invalid } from '../../errors.ts';
+import { needs } from '../../http/access.ts';
+import type { Server } from '../../http/routeTable.ts';
+import { changesExample, diffExample, fileExample, filesExample } from './examples.ts';
+import {
+  FileList,
+  GitChanges,
+  GitDiff,
+  GitDiffQuery,
+  ListFilesQuery,
+  SelectedFile,
+  SelectFileQuery,
+} from './schema.ts';
+import type { Asking, Workspaces } from './service.ts';
+
+const access = needs('conversations:read');
+const tags = ['Workspaces'];
+const errors: readonly ErrorCode[] = ['no_workspace', 'answer_too_large', 'overloaded', 'no_sandbox'];
+const gitErrors: readonly ErrorCode[] = [...errors, 'no_repository'];
+
+/** A parameter that came twice is a list, of which the schema could only say that it is no string. */
+const once: preValidationHookHandler = ({ query }, _reply, done) => {
+  const repeated = Object.entries(query as object).filter(([, value]) => Array.isArray(value));
+  const details = repeated.map(([path]) => ({ path, message: 'must be given only once' }));
+  done(details.length === 0 ? undefined : invalid(details));
+};
+
+function askingOf({ principal, params, response }: FastifyRequest<{ Params: { id: string } }>): Asking {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return { principal, id: params.id, signal: gone.signal };
+}
+
+function gitRoutes(app: Server, workspaces: Workspaces): void {
+  app.get(
+    '/api/conversations/:id/git/changes',
+    {
+      config: { access, document: { errors: gitErrors, responseExamples: { changes: changesExample } } },
+      schema: {
+        tags,
+        operationId: 'getGitChanges',
+        summary: 'List what has changed',
+        description:
+          'All files that differ from where the branch left its origin, committed or not, and those that git does not know. Repositories in folders of the workspace are looked at, too.',
+        params: ConversationParams,
+        response: { 200: GitChanges },
+      },
+    },
+    async (request) => workspaces.changes(askingOf(request)),
+  );
+
+  app.get(
+    '/api/conversations/:id/git/diff',
+    {
+      preValidation: once,
+      config: {
+        access,
+        document: { errors: [...gitErrors, 'binary_file'], responseExamples: { diff: diffExample } },
+      },
+      schema: {
+        tags,
+        operationId: 'getGitDiff',
+        summary: 'Read a file before and after',
+        params: ConversationParams,
+        querystring: GitDiffQuery,
+        response: { 200: GitDiff },
+      },
+    },
+    async (request) => workspaces.diff(askingOf(request), request.query.path),
+  );
+}
+
+function fileRoutes(app: Server, workspaces: Workspaces): void {
+  app.get(
+    '/api/conversations/:id/list-files',
+    {
+      preValidation: once,
+      config: { access, document: { errors, responseExamples: { files: filesExample } } },
+      schema: {
+        tags,
+        operationId: 'listFiles',
+        summary: 'List a folder',
+        description:
+          'Paths relative to the workspace, folders first and with a slash at the end. Left out: .git, .DS_Store, node_modules, .venv, lost+found and .vscode.',
+        params: ConversationParams,
+        querystring: ListFilesQuery,
+        response: { 200: FileList },
+      },
+    },
+    async (request) => workspaces.list(askingOf(request), request.query.path ?? ''),
+  );
+
+  app.get(
+    '/api/conversations/:id/select-file',
+    {
+      preValidation: once,
+      config: {
+        access,
+        document: { errors: [...errors, 'binary_file'], responseExamples: { file: fileExample } },
+      },
+      schema: {
+        tags,
+        operationId: 'selectFile',
+        summary: 'Read a file',
+        description: 'Text in UTF-8 of at most 1 MiB.',
+        params: ConversationParams,
+        querystring: SelectFileQuery,
+        response: { 200: SelectedFile },
+      },
+    },
+    async (request) => workspaces.read(askingOf(request), request.query.file),
+  );
+}
+
+function archiveRoute(app: Server, workspaces: Workspaces): void {
+  app.get(
+    '/api/conversations/:id/zip-directory',
+    {
+      config: {
+        access,
+        document: {
+          errors,
+          responses: {
+            200: {
+              description: 'A zip archive.',
+              mediaType: 'application/zip',
+              anyOf: [Type.Unsafe<string>({ type: 'string', format: 'binary' })],
+            },
+          },
+        },
+      },
+      schema: {
+        tags,
+        operationId: 'zipDirectory',
+        summary: 'Download the workspace',
+        description:
+          'As a zip archive, without .git and without links; what cannot be read is left out. At most 50,000 files and folders of 1 GiB in all. A transfer that breaks off is no whole archive.',
+        params: ConversationParams,
+      },
+    },
+    async (request, reply) => {
+      const archive = await workspaces.archive(askingOf(request));
+      reply.type('application/zip').header('content-disposition', 'attachment; filename="workspace.zip"');
+      if (request.method !== 'HEAD') return reply.send(archive);
+      archive.destroy();
+      return reply.send();
+    },
+  );
+}
+
+export function workspaceRoutes(app: Server, workspaces: Workspaces): void {
+  gitRoutes(app, workspaces);
+  fileRoutes(app, workspaces);
+  archiveRoute(app, workspaces);
+}

@@ -1,0 +1,59 @@
+// What a caller asks of a workspace, and what comes back.
+import Type from 'typebox';
+import { checked, kib, oneOf, text } from '../../validation/schema.ts';
+
+const pathBytesMax = 4 * kib;
+
+function pathFault(path: string): string | undefined {
+  if (path.startsWith('/')) return 'must be relative to the workspace, without a slash at its start';
+  if (path.split('/').includes('..')) return 'must not lead upwards ("..")';
+  return undefined;
+}
+
+function path(description: string, lengthMin: number) {
+  return checked(text({ bytesMax: pathBytesMax, lengthMin, description }), pathFault);
+}
+
+export const ListFilesQuery = Type.Object(
+  { path: Type.Optional(path('A folder in the workspace. Default: the workspace itself.', 0)) },
+  { additionalProperties: false },
+);
+
+export const SelectFileQuery = Type.Object(
+  { file: path('A file in the workspace.', 1) },
+  { additionalProperties: false },
+);
+
+export const GitDiffQuery = Type.Object(
+  { path: path('A file in the workspace, which may be gone.', 1) },
+  { additionalProperties: false },
+);
+
+export const GitChange = Type.Object(
+  {
+    status: oneOf(['M', 'A', 'D'], {
+      description: 'Modified or in conflict, added or untracked, deleted. A renamed file is D and A.',
+    }),
+    path: Type.String(),
+  },
+  { $id: 'GitChange', additionalProperties: false },
+);
+export type GitChange = Type.Static<typeof GitChange>;
+export const GitChanges = Type.Array(GitChange);
+
+export const GitDiff = Type.Object(
+  {
+    modified: Type.String({ description: 'As it is now; empty where it is gone.' }),
+    original: Type.String({ description: 'As it was at origin; empty where it is new.' }),
+  },
+  { $id: 'GitDiff', additionalProperties: false },
+);
+export type GitDiff = Type.Static<typeof GitDiff>;
+
+export const FileList = Type.Array(Type.String());
+
+export const SelectedFile = Type.Object(
+  { code: Type.String() },
+  { $id: 'SelectedFile', additionalProperties: false },
+);
+export type SelectedFile = Type.Static<typeof SelectedFile>;

@@ -1,0 +1,102 @@
+// What a conversation's workspace holds. None of it is read by the service itself: a program in a cell does, without
+// network, and what it says is passed on.
+import type { Readable } from 'node:stream';
+import { type ConversationName, conversationName, noConversation } from '../../conversations/id.ts';
+import { findConversation } from '../../conversations/list/store.ts';
+import type { Database } from '../../db/transaction.ts';
+import type { Principal } from '../../keys/principal.ts';
+import type { OpenCell } from '../../sandbox/openCell.ts';
+import { downloadGate, lookBounds, lookGate } from './bounds.ts';
+import { download } from './download.ts';
+import { createGate } from './gate.ts';
+import type { Look, LookBounds } from './inside/request.ts';
+import { lookAt } from './look.ts';
+import { noWorkspace } from './refusals.ts';
+import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
+
+/** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
+type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenCell | undefined>;
+
+interface WorkspacesOptions {
+  readonly database: Database;
+  readonly openWorkspace: OpenWorkspace;
+  readonly bounds?: Partial<LookBounds>;
+}
+
+/** Who asks about what, until the signal says that nobody waits for the answer. */
+export interface Asking {
+  readonly principal: Principal;
+  readonly id: string;
+  readonly signal: AbortSignal;
+}
+
+export type Workspaces = ReturnType<typeof createWorkspaces>;
+
+/** `src/` and `./src` are the folder `src`, and nothing at all is the workspace. */
+function normalised(path: string): string {
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  return parts.length === 0 ? '.' : parts.join('/');
+}
+
+export function createWorkspaces({ database, openWorkspace, bounds: given }: WorkspacesOptions) {
+  const bounds = { ...lookBounds, ...given };
+  const looks = createGate(lookGate);
+  const downloads = createGate(downloadGate);
+  const open = new Set<OpenCell>();
+
+  async function enter({ principal, id }: Asking): Promise<OpenCell> {
+    const name = conversationName(principal, id);
+    const found = await database.run(findConversation, name);
+    if (found === undefined) throw noConversation();
+    const cell = await openWorkspace(found.key, name);
+    if (cell === undefined) throw noWorkspace();
+    open.add(cell);
+    return cell;
+  }
+
+  async function leave(cell: OpenCell): Promise<void> {
+    await cell.close().finally(() => open.delete(cell));
+  }
+
+  async function look(asking: Asking, what: Look): Promise<unknown> {
+    const goOut = await looks.enter(asking.principal.userId, asking.signal);
+    try {
+      const cell = await enter(asking);
+      return await lookAt(cell, what, bounds, asking.signal).finally(() => leave(cell));
+    } finally {
+      goOut();
+    }
+  }
+
+  async function archive(asking: Asking): Promise<Readable> {
+    const goOut = await downloads.enter(asking.principal.userId, asking.signal);
+    let cell: OpenCell | undefined;
+    const end = () => {
+      const left = cell === undefined ? Promise.resolve() : leave(cell);
+      // Nobody waits for it: what is left of a cell is told where cells are ended.
+      left.then(goOut, goOut);
+    };
+    try {
+      cell = await enter(asking);
+      return await download(cell, bounds, asking.signal, end);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  return {
+    changes: async (asking: Asking) => (await look(asking, { command: 'changes' })) as GitChange[],
+    diff: async (asking: Asking, path: string) =>
+      (await look(asking, { command: 'diff', path: normalised(path) })) as GitDiff,
+    list: async (asking: Asking, path: string) =>
+      (await look(asking, { command: 'list', path: normalised(path) })) as string[],
+    read: async (asking: Asking, path: string) =>
+      (await look(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
+    archive,
+    /** Ends whatever still looks. */
+    close: async () => {
+      await Promise.all([...open].map(leave));
+    },
+  };
+}
