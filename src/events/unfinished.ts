@@ -1,5 +1,5 @@
 // Builds the observation for an action whose run ended before the result was recorded.
-import { isObject } from '../foreignText.ts';
+import { isObject } from '../text/foreignText.ts';
 import type { NewEvent } from './shapes.ts';
 
 /** The content of an observation if the call was cut off before it had any output. */

@@ -1,8 +1,8 @@
 // Checks the `secrets_store` that clients send back with the rest of the settings. It is read-only, and values in it
 // are rejected because ignoring them would look like success.
 import type { Detail } from '../errors.ts';
-import { isObject } from '../foreignText.ts';
 import { mask } from '../mcp/secrets.ts';
+import { isObject } from '../text/foreignText.ts';
 
 /** Fields of an entry that are not secret. Clients of the previous server also send `user_id`. */
 const shownFields = new Set(['host', 'description', 'user_id']);

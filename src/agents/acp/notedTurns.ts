@@ -1,6 +1,6 @@
 // An ACP extension that tells whether an interrupted prompt has reached the agent. Agents with a journal announce it in
 // their capabilities, get the turn number with each prompt, and return the last one they recorded on resume.
-import { isObject } from './foreignText.ts';
+import { isObject } from '../../text/foreignText.ts';
 
 /**
  * The field in `_meta`. It is `true` in capabilities; elsewhere it is a turn number, or null if no turn was recorded
