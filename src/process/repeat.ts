@@ -1,4 +1,5 @@
-// Work that is tried again and again: one at a time, and a failure is told once, and again only after it went well.
+// Work that is repeated: one at a time. A failure is reported once, and again only after a success in between.
+import { type Clock, systemClock } from './clock.ts';
 
 type Tell = (error: Error) => void;
 
@@ -28,14 +29,18 @@ export function repeatable(work: () => Promise<void>, tell: Tell) {
 }
 
 /** The same on a timer, until told to stop. */
-export function repeat(work: () => Promise<void>, everyMs: number, tell: Tell) {
+export function repeat(
+  work: () => Promise<void>,
+  everyMs: number,
+  tell: Tell,
+  clock: Pick<Clock, 'every'> = systemClock,
+) {
   const { run, ended } = repeatable(work, tell);
-  const timer = setInterval(() => void run(), everyMs);
-  timer.unref();
+  const timer = clock.every(everyMs, () => void run());
   return {
     run,
     stop: (): Promise<void> => {
-      clearInterval(timer);
+      timer.stop();
       return ended();
     },
   };

@@ -3,6 +3,7 @@
 
 import { type Run, renewRun } from '../conversations/run/store.ts';
 import type { Database } from '../db/transaction.ts';
+import type { Clock } from '../process/clock.ts';
 import { repeatable } from '../process/repeat.ts';
 
 /**
@@ -22,7 +23,8 @@ interface LeaseOptions {
   readonly database: Database;
   readonly run: Run;
   readonly times: LeaseTimes;
-  /** When the claim was sent. */
+  readonly clock: Clock;
+  /** When the claim was sent, on the steady clock. */
   readonly since: number;
   readonly onEnd: (cause: EndCause) => void;
   readonly onBackgroundError: (error: Error) => void;
@@ -35,29 +37,30 @@ export interface Lease {
 }
 
 /** Renews until it is stopped. */
-export function keepLease({ database, run, times, since, onEnd, onBackgroundError }: LeaseOptions): Lease {
+export function keepLease(options: LeaseOptions): Lease {
+  const { database, run, times, clock, since, onEnd, onBackgroundError } = options;
   const { leaseMs, renewMs, giveUpMs } = times;
   let renewedAt = since;
   async function renew(): Promise<void> {
-    const sentAt = performance.now();
+    const sentAt = clock.steady();
     const outcome = await database.run(renewRun, { ...run, leaseMs });
     if (outcome === 'kept') renewedAt = sentAt;
     else onEnd(outcome);
   }
   // One at a time: a database that is slow is not helped by more of them.
   const { run: renewOnce } = repeatable(renew, onBackgroundError);
-  const renewals = setInterval(() => void renewOnce(), renewMs);
+  const renewals = clock.every(renewMs, () => void renewOnce());
   function isHeld(): boolean {
-    if (performance.now() - renewedAt <= giveUpMs) return true;
+    if (clock.steady() - renewedAt <= giveUpMs) return true;
     onEnd('lost');
     return false;
   }
-  const watch = setInterval(isHeld, renewMs / 4);
+  const watch = clock.every(renewMs / 4, isHeld);
   return {
     isHeld,
     stop: () => {
-      clearInterval(renewals);
-      clearInterval(watch);
+      renewals.stop();
+      watch.stop();
     },
   };
 }

@@ -1,6 +1,5 @@
 // One run as its worker has it: its lease, what it records, what it hears, and its end.
 
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import { crashRun, recordRun, releaseRun } from '../conversations/run/store.ts';
 import { stopReason } from '../conversations/states.ts';
@@ -8,6 +7,7 @@ import { conversationTopic, userTopic, workTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
 import { eventText, notice } from '../events/shapes.ts';
+import { type Clock, timestamp } from '../process/clock.ts';
 import type { RunAgent, RunStep } from './claimedRun.ts';
 import { asRun } from './currentRun.ts';
 import { type EndCause, keepLease, type LeaseTimes } from './lease.ts';
@@ -43,6 +43,7 @@ interface LiveRunOptions {
   /** When the claim was sent. */
   readonly since: number;
   readonly times: LeaseTimes;
+  readonly clock: Clock;
   /** The run before, of the same conversation in this process: it must be dead first. */
   readonly after: Promise<unknown>;
   /** Called when it begins to listen: something may have come meanwhile. */
@@ -57,7 +58,7 @@ function isOfDatabase(error: unknown): boolean {
 }
 
 export function startRun(options: LiveRunOptions): LiveRun {
-  const { database, runAgent, conversation, runId, since, times, onBackgroundError } = options;
+  const { database, runAgent, conversation, runId, since, times, clock, onBackgroundError } = options;
   const { key, user_id: userId } = conversation;
   const run = { key, runId };
   const controller = new AbortController();
@@ -74,14 +75,14 @@ export function startRun(options: LiveRunOptions): LiveRun {
         return await database.run(recordRun, record);
       } catch (error) {
         onBackgroundError(error as Error);
-        await pause(recordAgainMs, undefined, { signal }).catch(() => {});
+        await clock.pause(recordAgainMs, signal);
       }
     }
     return undefined;
   }
 
   async function record({ events = [], ...more }: RunStep): Promise<number | undefined> {
-    const at = new Date().toISOString();
+    const at = timestamp(clock);
     const first = await send({ ...run, ...more, events, step: ++step, at });
     if (first === undefined) return undefined;
     inbox?.passOver(first, events.length);
@@ -97,7 +98,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
 
   /** An error of the run that nobody caught. Another run goes on, unless the same happened before. */
   async function recordCrash(): Promise<void> {
-    const at = new Date().toISOString();
+    const at = timestamp(clock);
     const goesOn = eventText(notice(crashedOnce), at);
     const reason = stopReason('agent_error', crashedAgain);
     const stopped = endEvents(reason).map((event) => eventText(event, at));
@@ -109,8 +110,8 @@ export function startRun(options: LiveRunOptions): LiveRun {
     crashing ??= recordCrash().catch(onBackgroundError);
     end('crash');
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error('the run did not end in time')), crashEndMs);
-    await Promise.race([done, late.promise]).finally(() => clearTimeout(timer));
+    const timer = clock.after(crashEndMs, () => late.reject(new Error('the run did not end in time')));
+    await Promise.race([done, late.promise]).finally(timer.stop);
   }
 
   /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
@@ -118,13 +119,13 @@ export function startRun(options: LiveRunOptions): LiveRun {
     onBackgroundError(error);
     if (isOfDatabase(error)) return;
     const reason = stopReason('agent_error');
-    const at = new Date().toISOString();
+    const at = timestamp(clock);
     const events = endEvents(reason).map((event) => eventText(event, at));
     await record({ to: 'STOPPED', reason, events });
   }
 
   async function drive(): Promise<void> {
-    const lease = keepLease({ database, run, times, since, onEnd: end, onBackgroundError });
+    const lease = keepLease({ database, run, times, clock, since, onEnd: end, onBackgroundError });
     try {
       await options.after;
       if (!signal.aborted)
@@ -132,7 +133,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
     } finally {
       lease.stop();
       await crashing;
-      const at = new Date().toISOString();
+      const at = timestamp(clock);
       await database.run(releaseRun, { ...run, crashed: crashing !== undefined, at });
       database.ring([conversationTopic(key), userTopic(userId), workTopic]);
     }

@@ -3,6 +3,7 @@
 
 import type { RunProgress } from '../conversations/run/store.ts';
 import { eventText, type NewEvent } from '../events/shapes.ts';
+import { type Clock, systemClock, type Timer, timestamp } from '../process/clock.ts';
 import type { ClaimedRun, RunStep } from './claimedRun.ts';
 import type { Masking } from './masking.ts';
 import type { RunFaults } from './runFaults.ts';
@@ -30,6 +31,7 @@ export interface Recorder {
 interface RecorderOptions {
   readonly record: ClaimedRun['record'];
   readonly masking: Masking;
+  readonly clock?: Clock;
   /** Takes what fails while nobody waits for it. */
   readonly watch: RunFaults['watch'];
 }
@@ -46,14 +48,14 @@ function inPieces(texts: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, i) => texts.slice(i * stepEventsMax, (i + 1) * stepEventsMax));
 }
 
-export function createRecorder({ record, masking, watch }: RecorderOptions): Recorder {
+export function createRecorder({ record, masking, clock = systemClock, watch }: RecorderOptions): Recorder {
   let batch: Batch = { texts: [] };
   const unrecorded: string[] = [];
   let last: Promise<unknown> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
 
   function toTexts(events: readonly NewEvent[]): string[] {
-    const at = new Date().toISOString();
+    const at = timestamp(clock);
     return events.map((event) => eventText(masking.event(event), at));
   }
 
@@ -65,7 +67,7 @@ export function createRecorder({ record, masking, watch }: RecorderOptions): Rec
 
   /** Events that are added later make a batch of their own. */
   function closeBatch(): void {
-    clearTimeout(timer);
+    timer?.stop();
     timer = undefined;
     batch = { texts: [] };
   }
@@ -90,7 +92,7 @@ export function createRecorder({ record, masking, watch }: RecorderOptions): Rec
     add: async (events) => {
       batch.texts.push(...toTexts(events));
       if (batch.texts.length > batchEventsMax) await drain();
-      else if (batch.texts.length > 0) timer ??= setTimeout(() => watch(drain), gatherMs);
+      else if (batch.texts.length > 0) timer ??= clock.after(gatherMs, () => watch(drain));
     },
     step: ({ events = [], reason, ...step }) => {
       const texts = toTexts(events);

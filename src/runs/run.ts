@@ -210,12 +210,12 @@ async function recordEnd(recorder: RunContext['recorder'], error: unknown): Prom
 
 /** Ends what runs in the environment when the run must end: at once, or after a moment where its user stopped it. */
 function closeOnAbort(
+  { clock, onBackgroundError }: AgentDependencies,
   environment: RunEnvironment,
   signal: AbortSignal,
-  onBackgroundError: (error: Error) => void,
 ): void {
-  const closeNow = () => environment.close().catch(onBackgroundError);
-  const close = () => setTimeout(closeNow, signal.reason === 'stop' ? cancelGraceMs : 0);
+  const closeNow = () => void environment.close().catch(onBackgroundError);
+  const close = () => clock.after(signal.reason === 'stop' ? cancelGraceMs : 0, closeNow);
   if (signal.aborted) close();
   else signal.addEventListener('abort', close, { once: true });
 }
@@ -227,7 +227,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     const modelKey = await inputs.modelKey();
     if (modelKey !== undefined) masking.hide(modelKey);
     const faults = createRunFaults();
-    const recorder = createRecorder({ record, masking, watch: faults.watch });
+    const recorder = createRecorder({ record, masking, clock: dependencies.clock, watch: faults.watch });
     const context: RunContext = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
     let environment: RunEnvironment | undefined;
     try {
@@ -242,7 +242,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         progress: { question: null },
       });
       environment = await openRunEnvironment(dependencies, context);
-      closeOnAbort(environment, signal, dependencies.onBackgroundError);
+      closeOnAbort(dependencies, environment, signal);
       await Promise.race([
         converse(dependencies, context, environment, listen),
         environment.full,

@@ -7,6 +7,7 @@ import type { RunGateway } from '../gateway/runGateway.ts';
 import type { ModelLimit } from '../gateway/usage/meter.ts';
 import type { GitHosts } from '../git/hosts.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
+import type { Clock } from '../process/clock.ts';
 import type { SandboxPlan } from '../sandbox/choose.ts';
 import type { ControlGroups } from '../sandbox/controlGroups.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
@@ -19,6 +20,7 @@ import type { RunFaults } from './runFaults.ts';
 
 /** What the runs of a process share. */
 export interface RunDependencies {
+  readonly clock: Clock;
   readonly folders: Folders;
   readonly profiles: readonly Profile[];
   readonly sandboxes: Pick<SandboxPlan, 'choose'>;

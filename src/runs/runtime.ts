@@ -17,6 +17,7 @@ import { createOutgoingFetch } from '../outgoing/fetch.ts';
 import { limitLookups } from '../outgoing/lookupGate.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { lookUp } from '../outgoing/resolve.ts';
+import { type Clock, systemClock } from '../process/clock.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
 import { limitsHold, openControlGroups } from '../sandbox/controlGroups.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
@@ -53,6 +54,7 @@ interface RuntimeOptions {
   readonly allowPrivate: AllowPrivate;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
+  readonly clock?: Clock | undefined;
   readonly times?: Partial<RuntimeTimes> | undefined;
   readonly gatewayTimes?: Partial<GatewayTimes> | undefined;
 }
@@ -69,6 +71,7 @@ export function createRuntime(options: RuntimeOptions) {
   const { dataDir } = config;
   const { nextId } = options;
   const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
+  const { clock = systemClock } = options;
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
@@ -91,6 +94,7 @@ export function createRuntime(options: RuntimeOptions) {
   function startWorker(ready: Promise<unknown>): Worker {
     const runAgent = createRunAgent({
       database,
+      clock,
       nodeId: nodeIdOf(dataDir),
       loadInputs: createInputs({ settings, vault, searchUrl: config.searchUrl }),
       folders,
@@ -145,6 +149,7 @@ export function createRuntime(options: RuntimeOptions) {
       ready,
       onBackgroundError,
       times: workerTimes,
+      clock,
     });
   }
 

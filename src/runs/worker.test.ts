@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
+import { createManualClock } from '../../test/support/manualClock.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
 import { stopReason } from '../conversations/states.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
+import type { Clock } from '../process/clock.ts';
 import { createIds } from '../process/ids.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import { createWorker, type WorkerTimes } from './worker.ts';
@@ -17,6 +19,7 @@ const quick: WorkerTimes = { leaseMs: 60_000, renewMs: 20, giveUpMs: 30_000, pol
 interface WorkMore {
   readonly slots?: number;
   readonly times?: WorkerTimes;
+  readonly clock?: Clock;
   /** Puts something between the worker and its database. */
   readonly wrap?: (database: Database) => Database;
 }
@@ -184,6 +187,7 @@ for (const kind of databaseKinds) {
 
     it('ends a run by itself when it cannot renew, before the lease is over', async (t) => {
       const { work, create, infoOf } = await setUp(kind, t);
+      const clock = createManualClock();
       await create('a1');
       let cause: unknown;
       const broken = (database: Database): Database => ({
@@ -199,8 +203,16 @@ for (const kind of databaseKinds) {
           await ended(context);
           cause = context.signal.reason;
         },
-        { times: { ...quick, giveUpMs: 500 }, wrap: broken },
+        {
+          times: { leaseMs: 60_000, renewMs: 20_000, giveUpMs: 30_000, pollMs: 60_000 },
+          wrap: broken,
+          clock,
+        },
       );
+      await until('it runs', async () => (await infoOf('a1')).status === 'RUNNING');
+      clock.advance(30_000);
+      assert.equal(cause, undefined);
+      clock.advance(5_000);
       await until('it has ended itself', () => cause !== undefined);
       assert.equal(cause, 'lost');
       assert.equal((await infoOf('a1')).status, 'RUNNING');

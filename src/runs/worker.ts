@@ -4,6 +4,7 @@ import { type ClaimedConversation, claimConversation } from '../conversations/ru
 import { lookAtRuns, type RunLook } from '../conversations/run/store.ts';
 import { conversationOf, workTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
+import { type Clock, systemClock } from '../process/clock.ts';
 import { wakeable } from '../process/repeat.ts';
 import type { RunAgent } from './claimedRun.ts';
 import type { LeaseTimes } from './lease.ts';
@@ -28,12 +29,14 @@ export interface WorkerOptions {
   readonly ready?: Promise<unknown>;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<WorkerTimes>;
+  readonly clock?: Clock;
 }
 
 export type Worker = ReturnType<typeof createWorker>;
 
 export function createWorker(options: WorkerOptions) {
   const { database, runAgent, owner, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
+  const { clock = systemClock } = options;
   const times = { ...usualTimes, ...options.times };
   /** By run id: one that was lost may still be ending when its conversation comes back. */
   const runs = new Map<string, LiveRun>();
@@ -70,6 +73,7 @@ export function createWorker(options: WorkerOptions) {
       runId,
       since,
       times,
+      clock,
       after: Promise.all(before),
       onListen: watching.wake,
       onBackgroundError,
@@ -85,7 +89,7 @@ export function createWorker(options: WorkerOptions) {
     await ready;
     while (runs.size < slots && !closed) {
       const runId = nextId();
-      const since = performance.now();
+      const since = clock.steady();
       const claim = { runId, owner, leaseMs: times.leaseMs, userRunsMax };
       const claimed = await database.run(claimConversation, claim);
       if (claimed === undefined) return;
@@ -101,11 +105,10 @@ export function createWorker(options: WorkerOptions) {
   });
   database.onForeignChange(watching.wake);
   // Whatever was rung for and not heard.
-  const poll = setInterval(() => {
+  const poll = clock.every(times.pollMs, () => {
     looking.wake();
     watching.wake();
-  }, times.pollMs);
-  poll.unref();
+  });
   looking.wake();
 
   return {
@@ -115,7 +118,7 @@ export function createWorker(options: WorkerOptions) {
     /** Ends every run and leaves the conversations to others. */
     close: async () => {
       closed = true;
-      clearInterval(poll);
+      poll.stop();
       await looking.ended();
       for (const run of runs.values()) run.end('shutdown');
       await Promise.all([...runs.values()].map(({ done }) => done));

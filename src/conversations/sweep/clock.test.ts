@@ -4,6 +4,7 @@ import { newConversation } from '../../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../../test/support/databases.ts';
 import { inspect } from '../../../test/support/inspect.ts';
 import type { DatabaseKind } from '../../db/transaction.ts';
+import { systemClock } from '../../process/clock.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createConversation } from '../create/store.ts';
 import { createClockWatch } from './clock.ts';
@@ -72,7 +73,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
       told += 1;
     },
     readWall: async () => offset + steady,
-    steady: () => steady,
+    clock: { ...systemClock, steady: () => steady },
     times: { ...defaultTimes, crowdedIdleMs: hourMs },
   });
   // It looks only when the test says so.

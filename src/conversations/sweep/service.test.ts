@@ -3,6 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { newConversation } from '../../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../../test/support/databases.ts';
 import { inspect, type Row } from '../../../test/support/inspect.ts';
+import { createManualClock } from '../../../test/support/manualClock.ts';
+import { until } from '../../../test/support/until.ts';
 import { workTopic } from '../../db/topics.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createConversation } from '../create/store.ts';
@@ -243,6 +245,26 @@ for (const kind of databaseKinds) {
       assert.equal((await statuses())['idle'], 'RUNNING');
       await sweep({ crowdedIdleMs: 0 });
       assert.equal((await statuses())['idle'], 'idle');
+    });
+
+    it('looks on its own once a second, by the clock it is given', async () => {
+      const { database, put, statuses } = await clear(opened);
+      await put('ada', 'idle', running({ active_at: Date.now() - 2 * hourMs }));
+      const clock = createManualClock();
+      const sweep = createSweep({
+        database,
+        isFull: () => false,
+        userRunsMax: 0,
+        onBackgroundError: assert.ifError,
+        times: { ...patient, idleMs: hourMs },
+        clock,
+      });
+      clock.advance(999);
+      assert.equal((await statuses())['idle'], 'RUNNING');
+      clock.advance(1);
+      await until('it was stopped', async () => (await statuses())['idle'] === 'idle');
+      await sweep.close();
+      assert.equal(clock.timers(), 0);
     });
 
     it('stops none while the worker has a free slot and the user may have more runs', async () => {

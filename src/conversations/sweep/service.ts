@@ -3,6 +3,7 @@
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { agentStateChanged, eventText, questionExpired } from '../../events/shapes.ts';
+import { type Clock, systemClock, timestamp } from '../../process/clock.ts';
 import { repeat } from '../../process/repeat.ts';
 import { type StopReason, stopReason } from '../states.ts';
 import { createClockWatch } from './clock.ts';
@@ -46,27 +47,26 @@ interface SweepOptions {
   readonly userRunsMax: number;
   /** Called after the clock of the database has jumped. */
   readonly onClockSet?: () => void;
-  /** Replaces the database's clock in tests, as `steady` replaces the monotonic one. */
+  /** Reads the clock of the database; tests replace it. */
   readonly readWall?: () => Promise<number>;
-  readonly steady?: () => number;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: SweepTimes;
-  readonly now?: () => number;
+  readonly clock?: Clock;
 }
 
 export function createSweep(options: SweepOptions) {
-  const { database, isFull, userRunsMax, onBackgroundError, times = defaultTimes, now = Date.now } = options;
-  const { onClockSet, steady = () => performance.now() } = options;
+  const { database, isFull, userRunsMax, onBackgroundError, times = defaultTimes } = options;
+  const { onClockSet, clock = systemClock } = options;
   const { readWall = () => database.run(readClock, null) } = options;
-  const clock = createClockWatch(steady);
+  const databaseClock = createClockWatch(clock.steady);
   let begun = false;
   let wasSet = false;
 
   /** Repairs stored times after a clock change, also after one that no process observed. */
   async function watchClock(): Promise<void> {
-    const before = steady();
+    const before = clock.steady();
     const wall = await readWall();
-    const isSet = clock.see({ wall, before, after: steady() });
+    const isSet = databaseClock.see({ wall, before, after: clock.steady() });
     wasSet ||= isSet;
     if (begun && !isSet) return;
     await database.run(adjustRuns, { all: isSet });
@@ -75,18 +75,18 @@ export function createSweep(options: SweepOptions) {
   }
 
   async function releaseDead(): Promise<void> {
-    const clockIsSteady = clock.steadyForMs() >= leasesRenewedMs;
+    const clockIsSteady = databaseClock.steadyForMs() >= leasesRenewedMs;
     if (wasSet && !clockIsSteady) return;
     const judged = { ...times, clockIsSteady };
     for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
-      const at = new Date(now()).toISOString();
+      const at = timestamp(clock);
       const userId = await database.run(releaseExpired, { key, times: judged, at });
       if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
     }
   }
 
   async function stop(key: number, kind: StoppedKind, reason: StopReason): Promise<void> {
-    const at = new Date(now()).toISOString();
+    const at = timestamp(clock);
     const events = [eventText(agentStateChanged('stopped', reason.message), at)];
     const expired = eventText(questionExpired, at);
     const userId = await database.run(stopOverdue, { key, kind, times, reason, events, expired, at });
@@ -111,8 +111,8 @@ export function createSweep(options: SweepOptions) {
       await stop(key, 'room', stopReason('idle', madeRoom));
   }
 
-  const deadlines = repeat(sweepOnce, everyMs, onBackgroundError);
-  const room = repeat(makeRoom, roomEveryMs, onBackgroundError);
+  const deadlines = repeat(sweepOnce, everyMs, onBackgroundError, clock);
+  const room = repeat(makeRoom, roomEveryMs, onBackgroundError, clock);
   return {
     sweep: async () => {
       await deadlines.run();
