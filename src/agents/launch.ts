@@ -33,7 +33,7 @@ export function sessionOf(
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
-/** Files for its home by their path; those of the other mode have no text, and must not be there. */
+/** Files for its home by path. Those that only the other mode uses have an empty text and must be removed. */
 export function homeFilesOf({ program }: Found, mode: AskMode): ReadonlyMap<string, string> {
   const { ask = {}, auto = {} } = program.modes ?? {};
   const names = [ask, auto].flatMap(({ files = {} }) => Object.keys(files));

@@ -15,7 +15,7 @@ const envMax = 100;
 const textMax = 10_000;
 const filesMax = 20;
 const only = { additionalProperties: false };
-/** Relative, and not out of it again. */
+/** Matches relative paths without `..`. */
 const homePath = '^(?!/)(?!.*(^|/)\\.\\.(/|$)).+$';
 
 const Text = Type.String({ minLength: 1, maxLength: textMax });
@@ -36,7 +36,7 @@ const Mode = Type.Object(
     /** Added to those of the program. */
     args: Type.Optional(Args),
     env: Type.Optional(Env),
-    /** Files that must lie in its home, with their text. In the other mode they are removed. */
+    /** Files to create in its home, with their text. They are removed in the other mode. */
     files: Type.Optional(
       Type.Record(Type.String({ pattern: homePath, maxLength: 200 }), Type.String({ maxLength: textMax }), {
         maxProperties: filesMax,
@@ -84,7 +84,7 @@ const Profile = Type.Object(
     programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
     /** A file under its home that it reads as standing instructions. Absent: they go before the first prompt. */
     instructions: Type.Optional(Type.String({ pattern: homePath, maxLength: textMax })),
-    /** What it asks approval for in the mode `ask`, whatever a repository says. Absent: nobody knows. */
+    /** What it asks approval for in the mode `ask`, whatever a repository configures. Absent if unknown. */
     asks: Type.Optional(Type.Enum(['all', 'commands', 'nothing'])),
     /** What it must be able to read beside its own program. */
     readable: Type.Optional(
@@ -144,11 +144,11 @@ export function readProfiles(text: string, file: string): Profile[] {
 
 export interface LoadedProfiles {
   readonly profiles: readonly Profile[];
-  /** What is wrong with others, a sentence each. */
+  /** One sentence for each invalid profile. */
   readonly faults: readonly string[];
 }
 
-/** The good profiles of a file's text: one that is bad does not keep people from the others. */
+/** Reads the valid profiles of a file, so that an invalid one does not disable the others. */
 function readGoodProfiles(text: string, file: string): LoadedProfiles {
   const { agents } = parseOperatorFile(text, file, AnyProfiles);
   const profiles: Profile[] = [];
@@ -164,7 +164,7 @@ function readGoodProfiles(text: string, file: string): LoadedProfiles {
   return { profiles, faults };
 }
 
-/** As `loadProfiles`, but leaves out profiles that are bad. */
+/** Like `loadProfiles`, but leaves out invalid profiles. */
 export function loadGoodProfiles(operatorFile: string): LoadedProfiles {
   const text = readOperatorFile(operatorFile, 'agents');
   const shipped = loadProfiles();

@@ -14,7 +14,7 @@ export interface RunStep {
   readonly progress?: RunProgress;
   /** The place in `events` of a question that waits for the user's answer. */
   readonly asks?: number;
-  /** What an agent had said when it was stopped: sent once, and recorded although the conversation is STOPPED. */
+  /** The last events of a stopped agent. They are sent once and recorded although the conversation is STOPPED. */
   readonly lastWords?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ClaimedRun {
   readonly conversation: ClaimedConversation;
   /** Aborted with an `EndCause`: whatever the run started must die now. */
   readonly signal: AbortSignal;
-  /** Asked right before anything is done that only the holder of the conversation may do. */
+  /** Must be checked right before anything that only the owner of the conversation may do. */
   isHeld(): boolean;
   /**
    * Records a step, once: where the database does not answer it tries again until the run must end. Steps must not

@@ -1,21 +1,17 @@
-// Which run the code that executes now belongs to, so that an error that nobody caught can be attributed. Node keeps
-// the store of an AsyncLocalStorage through timers, streams and promises, and while it reports an uncaught exception.
+// Knows which run the executing code belongs to, so that an uncaught error can be attributed to it. Node keeps the
+// store of an AsyncLocalStorage across timers, streams and promises, and while it reports an uncaught exception.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Database } from '../db/transaction.ts';
 
 export interface CurrentRun {
-  /** The id of its conversation. */
   readonly conversationId: string;
-  /**
-   * Ends the run after an error that nobody caught, and counts it. Settles when nothing of the run is alive; rejects
-   * where that takes too long.
-   */
+  /** Ends the run after an uncaught error and counts it. Rejects if its processes do not end in time. */
   crash(): Promise<void>;
 }
 
 const storage = new AsyncLocalStorage<CurrentRun | undefined>();
 
-/** Whatever the work starts belongs to the run. */
+/** Attributes everything that `work` starts to the run. */
 export function asRun<Out>(run: CurrentRun, work: () => Out): Out {
   return storage.run(run, work);
 }
@@ -28,7 +24,7 @@ function asNoRun<Out>(work: () => Out): Out {
   return storage.getStore() === undefined ? work() : storage.run(undefined, work);
 }
 
-/** The same database. What it opens or wakes is shared by all, and belongs to no run, whichever uses it first. */
+/** Wraps the database so that the connections it opens belong to no run, because all runs share them. */
 export function sharedByRuns(database: Database): Database {
   return {
     ...database,

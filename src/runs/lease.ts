@@ -1,21 +1,19 @@
-// Keeps the lease of a run, and says when it may no longer go on: timed on a clock that nobody sets, from before a
-// renewal was sent.
-
+// Renews the lease of a run and tells when the run must end. It uses a monotonic clock and counts from the moment
+// before a renewal was sent.
 import { type Run, renewRun } from '../conversations/run/store.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Clock } from '../process/clock.ts';
 import { repeatable } from '../process/repeat.ts';
 
 /**
- * Why a run must end: its user stopped it, it lost its lease, the process stops and leaves it to another, or nobody
- * caught an error of it.
+ * Why a run must end: its user stopped it, it lost its lease, the process shuts down, or it caused an uncaught error.
  */
 export type EndCause = 'stop' | 'lost' | 'shutdown' | 'crash';
 
 export interface LeaseTimes {
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** Without a renewal for so long a run ends itself. Shorter than a lease by what killing an agent takes. */
+  /** A run ends itself after this time without a renewal. The rest of the lease is left for killing the agent. */
   readonly giveUpMs: number;
 }
 
@@ -31,12 +29,12 @@ interface LeaseOptions {
 }
 
 export interface Lease {
-  /** False where it may have ended, and then the run is told so: also before a timer could notice after a sleep. */
+  /** Returns false and ends the run if the lease may be over, even if no timer has fired yet after a sleep. */
   isHeld(): boolean;
   stop(): void;
 }
 
-/** Renews until it is stopped. */
+/** Renews the lease until `stop` is called. */
 export function keepLease(options: LeaseOptions): Lease {
   const { database, run, times, clock, since, onEnd, onBackgroundError } = options;
   const { leaseMs, renewMs, giveUpMs } = times;

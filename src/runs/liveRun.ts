@@ -16,15 +16,15 @@ import { endEvents } from './runEnd.ts';
 
 const recordAgainMs = 200;
 /**
- * Errors that nobody caught, in the runs of one conversation, before it is stopped. A finished turn resets the count.
+ * How many uncaught errors the runs of a conversation may cause before it is stopped. A finished turn resets the count.
  */
 const crashesMax = 2;
-/** For so long a run may take to end after one of them. Killing its processes takes a few seconds at worst. */
+/** How long a run may take to end after an uncaught error. Killing its processes takes a few seconds at worst. */
 const crashEndMs = 20_000;
 
-const crashedOnce = 'The service met an internal error in this run, and starts it again.';
+const crashedOnce = 'An internal error ended this run. A new run continues the conversation.';
 const crashedAgain =
-  'The service met an internal error in this run again, so it was stopped. The log of the service has the details. A message starts it again.';
+  'An internal error ended this run again, so the conversation was stopped. The log of the service has the details. Send a message to resume it.';
 
 export interface LiveRun {
   readonly key: number;
@@ -96,7 +96,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
     options.onListen();
   }
 
-  /** An error of the run that nobody caught. Another run goes on, unless the same happened before. */
+  /** Records an uncaught error of the run. Another run continues, unless this happened before. */
   async function recordCrash(): Promise<void> {
     const at = timestamp(clock);
     const goesOn = eventText(notice(crashedOnce), at);

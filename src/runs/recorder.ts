@@ -24,7 +24,7 @@ export interface Recorder {
   add(events: readonly NewEvent[]): Promise<void>;
   /** Records what waits, then this. Undefined: the run no longer counts. */
   step(step: NewStep): Promise<number | undefined>;
-  /** Records what could not be recorded since the run was stopped, then these events and this progress. */
+  /** Records the events that were left when the run was stopped, then these events and this progress. */
   lastWords(events: readonly NewEvent[], progress?: RunProgress): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ interface RecorderOptions {
   readonly record: ClaimedRun['record'];
   readonly masking: Masking;
   readonly clock?: Clock;
-  /** Takes what fails while nobody waits for it. */
+  /** Handles errors of work that nobody awaits. */
   readonly watch: RunFaults['watch'];
 }
 

@@ -72,7 +72,7 @@ function alwaysAllowedOf({ always_allowed: stored }: ClaimedConversation): strin
   return stored === null ? [] : (JSON.parse(stored) as string[]);
 }
 
-/** What it throws ends the agent. */
+/** Throws if the agent has acted without approval, which ends it. */
 function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
   const { sessionUpdate: kind } = update;
   if (kind !== 'tool_call' && kind !== 'tool_call_update') return;
@@ -80,7 +80,7 @@ function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
   if (end !== undefined) throw end;
 }
 
-/** Whether the agent has the messages of the turn that was cut off; undefined where it keeps no notes of that. */
+/** Whether the agent has the messages of the interrupted turn; undefined if it does not record turns. */
 function hasTurn(noted: NotedTurn, { heard }: ClaimedConversation): boolean | undefined {
   return noted === undefined ? undefined : noted === heard;
 }
@@ -146,7 +146,7 @@ async function converse(
     titles.hear(event);
     messages.add(event);
   });
-  // A turn whose end was recorded in part has ended.
+  // A turn counts as ended even if only the first part of its end was recorded.
   const isOpen = conversation.turn_open === 1 && conversation.turn_from !== null;
   const idle = !isOpen && messages.isEmpty();
   await recorder.step({

@@ -59,18 +59,18 @@ async function chooseSandbox({ sandboxes }: RunDependencies, { id, name }: Profi
   return choice;
 }
 
-/** Throws where the user wants to be asked, and the agent is not known to ask. */
+/** Throws if the user has to approve actions and the agent is not known to ask for approval. */
 function refuseSilentAgent({ id, name, asks }: Profile, policy: Policy): void {
   const needed = (['medium', 'high'] as const).filter((risk) => decide(policy, risk) === 'ask');
   if (needed.length === 0 || asks === 'all' || (asks === 'commands' && !needed.includes('medium'))) return;
   const why = {
     nothing: `${name} does not ask before it acts`,
     commands: `${name} asks before it runs commands, but not before it changes files`,
-    unknown: `Nobody has said whether ${name} asks before it acts`,
+    unknown: `It is not known whether ${name} asks before it acts`,
   }[asks ?? 'unknown'];
   const remedy =
     asks === undefined
-      ? `Try it with "parley agents test ${id} --confirm"; the operator can then write "asks" into its profile. `
+      ? `Try it with "parley agents test ${id} --confirm"; the operator can then set "asks" in its profile. `
       : '';
   throw new RunEnd(
     'unconfirmed_action',
@@ -132,7 +132,7 @@ async function prepare(
   }
 }
 
-/** Nothing is begun where the disk is nearly full: it would be stopped in the middle. */
+/** Refuses to start if the disk is nearly full, because the run would be stopped soon. */
 async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void> {
   const fault = await findDiskFault(await folders.ensureTop(), disk);
   if (fault !== undefined) throw new RunEnd('workspace_error', fault);

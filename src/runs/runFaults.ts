@@ -1,17 +1,17 @@
-// Errors in the timers, listeners and promises of a run that nobody awaits: the first one ends the run, and none of
-// them ends the process.
+// Catches errors in timers, listeners and unawaited promises of a run. The first one ends the run; none ends the
+// process.
 
 export interface RunFaults {
-  /** Does the work now. What it throws, or what its promise rejects with, ends the run. */
+  /** Runs the work at once. If it throws or rejects, the run ends. */
   watch(work: () => unknown): void;
-  /** Rejects with the first of them. */
+  /** Rejects with the first error. */
   readonly first: Promise<never>;
 }
 
 export function createRunFaults(): RunFaults {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {
-    // The run hears of it where it waits.
+    // The run awaits `first` later, so the rejection is not unhandled.
   });
   return {
     watch: (work) => {

@@ -71,7 +71,7 @@ describe('a run that fills its disk', () => {
     const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
-    assert.match(message, /^Its workspace and home hold more than 1 MiB\. Begin a new conversation/);
+    assert.match(message, /^Its workspace and home hold more than 1 MiB\. Start a new conversation/);
     assert.deepEqual(told(events), [message]);
   });
 

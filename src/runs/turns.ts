@@ -29,13 +29,13 @@ interface TalkOptions {
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
   readonly signal: AbortSignal;
-  /** Takes what fails while nobody waits for it. */
+  /** Handles errors of work that nobody awaits. */
   readonly watch: RunFaults['watch'];
-  /** Where an earlier run was interrupted in the middle of a turn: what makes the agent go on. */
+  /** The prompt that continues a turn which an earlier run left unfinished. */
   readonly goOn: readonly ContentBlock[] | undefined;
-  /** The first event that was not given to the agent yet. */
+  /** The first event that the agent was not given yet. */
   readonly heard: number;
-  /** The first event that it may not have: earlier than `heard` where the last turn did not end. */
+  /** The first event that the agent may lack; it is before `heard` if the last turn did not end. */
   readonly turnFrom: number;
   toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
   beginTurn(): Promise<void>;
@@ -43,12 +43,12 @@ interface TalkOptions {
   endTurn(): void;
 }
 
-/** The agent has answered: it has the messages of the turn, and whatever its session began with. */
+/** After its answer, the agent certainly has the messages of the turn and the start of its session. */
 const turnEnded = { turn_from: null, session_from: null } as const;
 
 /** Why a dead agent stops its conversation. */
 export function agentEnd(error: AgentError): RunEnd {
-  // Some reasons are ours: the agent was ended for them.
+  // The cause is a RunEnd if the service itself has ended the agent.
   return error.cause instanceof RunEnd
     ? error.cause
     : new RunEnd('agent_error', error.message, error.details);
@@ -81,12 +81,12 @@ export async function talk(options: TalkOptions): Promise<void> {
   }
 
   let { turnFrom } = options;
-  /** Of a turn that ended when nothing could be recorded any more, since the run was stopped. */
+  /** The progress of a turn that ended after the run was stopped, when it could not be recorded. */
   let unrecorded: RunProgress = {};
 
   /**
-   * The turn is recorded right before the agent is given the messages. A run that is lost before the record has
-   * surely not given them; after it nobody can tell, so the next run marks them as a repetition.
+   * Records the turn right before it gives the messages to the agent. If the run is lost before that, the agent does
+   * not have them; after it that is unknown, and the next run marks them as a repetition.
    */
   async function take(blocks: readonly ContentBlock[], heard: number): Promise<void> {
     await options.beginTurn();
@@ -120,7 +120,7 @@ export async function talk(options: TalkOptions): Promise<void> {
     }
   }
 
-  /** What was in progress when it was stopped is told to its end. */
+  /** Completes the log for what was in progress when the run was stopped. */
   async function tellRest(): Promise<void> {
     if (signal.aborted) await recorder.lastWords(mapper.end(), unrecorded);
   }

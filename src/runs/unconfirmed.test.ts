@@ -108,7 +108,7 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
   });
 
   const asks = [
-    [undefined, null, /Nobody has said whether fake asks.*agents test fake --confirm/],
+    [undefined, null, /It is not known whether fake asks.*agents test fake --confirm/],
     ['nothing', null, /fake does not ask before it acts.*Turn confirmation_mode off/],
     ['commands', null, /but not before it changes files/],
     ['commands', 'some', undefined],

@@ -47,7 +47,7 @@ interface BubblewrapOptions {
   readonly hidden: readonly string[];
   /** Whether this bubblewrap can forbid namespaces inside, which older ones cannot. */
   readonly forbidNamespaces: boolean;
-  /** The seccomp filter for programs inside; undefined where the operator wants none. */
+  /** The seccomp filter for programs inside; undefined if the operator has turned it off. */
   readonly filter: Buffer | undefined;
 }
 

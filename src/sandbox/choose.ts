@@ -36,7 +36,7 @@ export type Choice = Chosen | { readonly refusal: string };
 export interface SandboxPlan {
   /** Undefined: there is none. */
   readonly kind: SandboxKind | undefined;
-  /** Whether the seccomp filter of this service holds in it. */
+  /** Whether this service's seccomp filter applies in it. */
   readonly seccomp: boolean;
   /** For the log at the start and /server_info: what agents run in. */
   readonly announcement: string;
@@ -56,7 +56,7 @@ function settled(sandbox: Sandbox, options: ChooseOptions): SandboxPlan {
   return {
     kind,
     seccomp: options.seccomp && kind === 'bubblewrap',
-    // An engine for containers brings a filter of its own.
+    // Container engines have a seccomp filter of their own.
     announcement: `Agents run in ${kind}${kind === 'bubblewrap' ? filterNote : ''}.`,
     choose: async () => ({ sandbox, builtInOnly: false, confirmAlways: false }),
   };

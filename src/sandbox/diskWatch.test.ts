@@ -57,7 +57,7 @@ describe('the watch over the disk', () => {
     await until('it says so', () => said.length > 0);
     await turn();
     assert.deepEqual(said, [
-      'Its workspace and home hold more than 2 MiB. Begin a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
+      'Its workspace and home hold more than 2 MiB. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
     ]);
   });
 

@@ -1,5 +1,5 @@
-// Keeps a run from filling the disk: looks now and then how many bytes and files its folders hold, and how many are
-// free.
+// Keeps a run from filling the disk. It checks regularly how much its folders hold and how much is free, in bytes and
+// in files.
 import { spawn } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
 import { kib, mib } from '../validation/schema.ts';
@@ -10,11 +10,11 @@ type OnDiskFull = (sentence: string) => void;
 /** What must stay free on a file system. */
 export interface FreeMin {
   readonly freeBytesMin: number;
-  /** Inodes: each file, folder and link takes one. */
+  /** Counted in inodes; each file, folder and link takes one. */
   readonly freeFilesMin: number;
 }
 
-/** What one run may take, of all its folders together. */
+/** What all folders of one run together may hold. */
 export interface DiskLimits extends FreeMin {
   readonly bytesMax: number;
   /** Files, folders and links; a file with several names counts once. */
@@ -25,22 +25,22 @@ export interface DiskWatchOptions extends DiskLimits {
   /** The workspace and the home of the run. The free space is that of the file system of the first. */
   readonly folders: readonly string[];
   readonly everyMs?: number;
-  /** In which they must be counted. */
+  /** How long one count may take. */
   readonly countMs?: number;
   /** Called once. */
   readonly onFull: OnDiskFull;
 }
 
 const everyMsUsual = 2_000;
-/** However little has changed, as others may have freed what the run took. */
+/** Counts at least this often, because free space that others release can hide growth. */
 const countAtLeastEveryMs = 60_000;
 const countMsUsual = 30_000;
-/** So many counts that take too long in a row are as good as one that is too high. */
+/** This many timeouts in a row count as too many files. */
 const lateMax = 3;
-/** A count waits so many times as long as the last one took. */
+/** The pause between counts, as a multiple of how long the last one took. */
 const restFactor = 10;
 
-/** By what of a disk runs out: how `du` counts it. The second option is unknown to the `du` of BusyBox. */
+/** How `du` counts bytes and files. The `du` of BusyBox does not know `--inodes`. */
 const counting = {
   bytes: { flags: ['-skx'], unit: kib },
   files: { flags: ['-sx', '--inodes'], unit: 1 },
@@ -85,13 +85,13 @@ function count({ what, folders, countMs, signal }: CountOptions): Promise<number
 const inMib = (bytes: number) => `${Math.round(bytes / mib)} MiB`;
 const inNumbers = (value: number) => value.toLocaleString('en');
 
-/** What is free on the file system of a folder. Some, such as btrfs, have no fixed number of inodes. */
+/** Free bytes and inodes on a folder's file system. Some, such as btrfs, have no fixed number of inodes. */
 async function findFree(folder: string): Promise<Record<Counted, number>> {
   const { bavail, bsize, files, ffree } = await statfs(folder);
   return { bytes: bavail * bsize, files: files === 0 ? Number.MAX_SAFE_INTEGER : ffree };
 }
 
-const makeRoom = 'Delete conversations that are no longer needed, or ask the operator for room.';
+const makeRoom = 'Delete conversations that you no longer need, or ask the operator to free disk space.';
 
 function freeFault(free: Record<Counted, number>, { freeBytesMin, freeFilesMin }: FreeMin) {
   if (free.bytes < freeBytesMin) return `The disk has less than ${inMib(freeBytesMin)} left. ${makeRoom}`;
@@ -100,18 +100,18 @@ function freeFault(free: Record<Counted, number>, { freeBytesMin, freeFilesMin }
   return undefined;
 }
 
-/** Why no run can begin in a folder, as a sentence for its user. Rejects where there is no such folder. */
+/** Returns a message for the user if a run cannot start in the folder. Rejects if the folder does not exist. */
 export async function findDiskFault(folder: string, freeMin: FreeMin): Promise<string | undefined> {
   return freeFault(await findFree(folder), freeMin);
 }
 
-/** How much of one thing the folders hold, as it was last counted. */
+/** Remembers how many bytes or files the folders hold. */
 function createTally(what: Counted, max: number, options: Omit<CountOptions, 'what'>) {
   let last = { value: 0, freeThen: 0, at: Number.NEGATIVE_INFINITY, tookMs: 0, late: false };
   return {
     isOver: () => last.value > max,
     isLate: () => last.late,
-    /** Counting can wait while the file system has not lost half of what the folders may still grow by. */
+    /** Skips a count until the free space has shrunk by half of what the folders may still grow. */
     isDue: (free: number): boolean => {
       const sinceMs = performance.now() - last.at;
       if (sinceMs < last.tookMs * restFactor) return false;
@@ -150,9 +150,9 @@ export function watchDisk(options: DiskWatchOptions): () => void {
     if (due.length === 0) return undefined;
     await Promise.all(due.map((what) => tallies[what].renew(free[what])));
     if (tallies.bytes.isOver())
-      return `Its workspace and home hold more than ${inMib(bytesMax)}. Begin a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
+      return `Its workspace and home hold more than ${inMib(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
     if (tallies.files.isOver())
-      return `Its workspace and home hold more than ${inNumbers(filesMax)} files. Begin a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
+      return `Its workspace and home hold more than ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
     lateInARow = due.some((what) => tallies[what].isLate()) ? lateInARow + 1 : 0;
     return lateInARow < lateMax
       ? undefined

@@ -95,7 +95,7 @@ function endOf(child: ChildProcess): Promise<End> {
 
 function start({ wrapped, group, handover }: Entering): ChildProcess {
   const stdio = ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))] as const;
-  // A group of its own, which dies as one.
+  // It gets a process group of its own, which can be killed as a whole.
   return startWrapped(group === undefined ? wrapped : group.wrap(wrapped), [...stdio], { detached: true });
 }
 

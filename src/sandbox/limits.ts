@@ -15,7 +15,7 @@ export const fileBytesMax = 4 * gib;
 export const temporaryBytesMax = gib;
 export const sharedMemoryBytesMax = 256 * mib;
 
-/** What a run must leave free on the disk: bytes, and inodes for files. */
+/** How many bytes and inodes a run must leave free on the disk. */
 export const freeBytesMin = 500_000_000;
 export const freeFilesMin = 10_000;
 

@@ -34,7 +34,7 @@ interface OpenCellOptions {
   readonly records?: LaunchRecords | undefined;
   /** No other cell that says so may live on its workspace: what a worker has left there is ended first. */
   readonly alone?: boolean;
-  /** Whether the cell may still be used. Asked right before anything is ended or started. */
+  /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
   readonly isHeld?: () => boolean;
 }
 

@@ -53,8 +53,8 @@ export interface LaunchRecords {
   /** Ends what workers left that are gone. Returns how many launches that were. */
   endOrphans(): Promise<number>;
   /**
-   * Ends what has this workspace to itself, whether its worker is gone or not. Returns how many launches that were.
-   * Throws before it ends something that it may no longer end.
+   * Ends processes that use this workspace exclusively, even if their worker is alive. Returns how many there were.
+   * Throws as soon as `mayEnd` returns false.
    */
   endAlone(workspace: string, mayEnd: () => boolean): Promise<number>;
 }
@@ -194,7 +194,7 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
       for (const path of paths()) {
         const record = readRecord(path);
         if (record === undefined || record.space !== space || record.alone !== workspace) continue;
-        // Whoever slept past its lease must not end the agent of the run that has the conversation now.
+        // A process that slept past its lease must not kill the agent of the current run.
         if (!mayEnd()) throw new Error('the workspace belongs to another run');
         await endNoted(path, record);
         count++;

@@ -42,7 +42,7 @@ function tryCommand(wrapped: Wrapped): Promise<string | undefined> {
 
 export type Probed = { readonly sandbox: Sandbox } | { readonly fault: string };
 
-/** What a run of `true` in the sandbox said against it, in `folder`. */
+/** Runs `true` in the sandbox and returns the error message if that fails. */
 function tryInside(sandbox: Sandbox, folder: string): Promise<string | undefined> {
   const folders = { workspace: folder, home: folder };
   const cell = { ...folders, name: 'trial', readable: [], resourceFactor: 1, image: null };
@@ -54,13 +54,13 @@ export interface BubblewrapProbe {
   readonly hidden: readonly string[];
   /** A folder in which a launch can be tried. */
   readonly folder: string;
-  /** Whether programs inside run under the seccomp filter. Without one that works, bubblewrap is not taken. */
+  /** Whether to use the seccomp filter. If it does not work, bubblewrap is not used either. */
   readonly seccomp: boolean;
 }
 
 const leaveOut = 'PARLEY_SECCOMP=off runs agents without one';
 
-/** Bubblewrap, tried with a launch. Older ones cannot forbid namespaces; they are taken without it. */
+/** Tests bubblewrap by starting a process. Versions that cannot forbid namespaces are used without that. */
 export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapProbe): Promise<Probed> {
   const command = findProgram('bwrap');
   if (command === undefined) return { fault: 'bubblewrap (bwrap) is not installed' };

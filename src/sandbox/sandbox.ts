@@ -49,13 +49,11 @@ export interface Wrapped extends Command {
   readonly end?: Command;
   /** Nothing holds together what it starts: that has to be looked for. */
   readonly loose?: true;
-  /** What the command reads from `filterDescriptor`: a seccomp filter for the program inside. */
+  /** A seccomp filter for the program inside, which the command reads from `filterDescriptor`. */
   readonly filter?: Buffer;
 }
 
-/**
- * Descriptor 3 is the channel to the service, where there is one. The entrance closes both before the program starts.
- */
+/** Descriptor 3 is the channel to the service. The entry program closes both before the agent starts. */
 export const filterDescriptor = 4;
 
 /**

@@ -1,4 +1,4 @@
-// Starts a command of the host that builds a sandbox, and hands it the seccomp filter where there is one.
+// Starts a command that builds a sandbox and passes it the seccomp filter, if there is one.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
 import { filterDescriptor, type Wrapped } from './sandbox.ts';
@@ -15,7 +15,7 @@ export function startWrapped(
   const unused = Array.from({ length: filterDescriptor - stdio.length }, () => 'ignore' as const);
   const child = spawn(command, args, { ...options, env, cwd, stdio: [...stdio, ...unused, 'pipe'] });
   const pipe = child.stdio[filterDescriptor];
-  // A command that ends before it has read the filter says why in another way.
+  // If the command ends before it has read the filter, its exit reports the cause.
   if (pipe instanceof Duplex)
     pipe
       .on('error', () => {})

@@ -105,7 +105,7 @@ describe('parley agents', () => {
   it('test fails, exit code 1, where an agent acts without asking', () => {
     const { status, stdout } = parley(['test', 'careless', '--confirm']);
     assert.equal(status, 1);
-    assert.match(stdout, /✗ asks before a command\n {4}it did it without asking\n/);
+    assert.match(stdout, /✗ asks before a command\n {4}it acted without asking\n/);
     assert.match(stdout, /✗ asks before a command that only reads\n/);
     assert.match(stdout, /✗ asks before it edits a file\n/);
     assert.match(stdout, /It does not ask before it acts/);
@@ -115,7 +115,7 @@ describe('parley agents', () => {
     const { status, stdout } = parley(['test', 'half', '--confirm']);
     assert.equal(status, 1);
     assert.match(stdout, /✓ asks before a command\n/);
-    assert.match(stdout, /✗ asks before it writes a file\n {4}it did it without asking\n/);
+    assert.match(stdout, /✗ asks before it writes a file\n {4}it acted without asking\n/);
   });
 
   it('test fails, exit code 1, where an agent asks and does not keep to the answer', () => {

@@ -46,11 +46,11 @@ for (const kind of databaseKinds)
       const bad = await service.create('poison-the-run\nhang');
       const { stop_reason: reason } = await service.reaches(bad, 'STOPPED');
       assert.equal(reason?.code, 'agent_error');
-      assert.match(reason?.message ?? '', /internal error in this run again/);
+      assert.match(reason?.message ?? '', /internal error ended this run again/);
       const log = told(await service.events(bad));
       assert.deepEqual(
-        log.flatMap((text) => /internal error in this run(,| again)/.exec(text)?.[1] ?? []),
-        [',', ' again'],
+        log.flatMap((text) => /internal error ended this run(\.| again)/.exec(text)?.[1] ?? []),
+        ['.', ' again'],
       );
       assert.equal(service.stderr().match(/uncaught error in a run/g)?.length, 2);
 

@@ -19,7 +19,9 @@ export interface AgentOptions {
   readonly initializeMs: number;
   /** Awaited before the next one is read. What it throws ends the agent. */
   onUpdate(update: SessionUpdate): void | Promise<void>;
-  /** An update of a session that we did not open: of an agent within the agent, say. What it throws ends the agent. */
+  /**
+   * Receives updates of sessions that we did not open, such as those of subagents. If it throws, the agent is ended.
+   */
   onOtherUpdate?(update: SessionUpdate): void;
   /** What it throws ends the agent. */
   readonly onPermission: AnswerPermission;
@@ -47,13 +49,13 @@ export interface Agent {
   readonly capabilities: AgentCapabilities;
   openSession(options: SessionOptions): Promise<OpenedSession>;
   /**
-   * Settles when the turn is over and every update of it was taken. One at a time. An agent that notes turns is told
-   * the number of this one.
+   * Settles when the turn is over and all its updates were handled. Only one turn may run at a time. `turn` is sent to
+   * agents that record turn numbers.
    */
   prompt(blocks: readonly ContentBlock[], turn?: number): Promise<TurnEnd>;
   /** Asks it to end its turn, and answers what it has asked. `prompt` then settles, if the agent heeds it. */
   cancel(): Promise<void>;
-  /** Ends its program. What waits for it is rejected with an AgentError that has this as its cause. */
+  /** Ends the agent's process. Pending calls reject with an AgentError whose cause is `reason`. */
   end(reason: Error): void;
   /** Settles when it has ended, with the reason. Never rejects. */
   readonly closed: Promise<AgentError>;

@@ -98,9 +98,9 @@ describe('what an approval request shows', () => {
     'a command that its agent has shortened': [{ ...call, title: 'rm a && …' }, /shortened/],
     'an edit without its change': [{ kind: 'edit', title: 'Edit a' }, /does not say what it would change/],
     'an unknown member that is too large': [{ ...call, title: 'rm a', more: large }, /too large/],
-    'too many places': [
+    'too many files': [
       { kind: 'delete', locations: Array.from({ length: 200 }, (_, i) => ({ path: `/${i}` })) },
-      /too many places/,
+      /too many files/,
     ],
   };
   for (const [name, [request, fault]] of Object.entries(faults))

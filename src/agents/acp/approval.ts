@@ -1,5 +1,5 @@
-// What a person sees who is asked to approve a call: all that the agent told of it, from whichever member it used. What
-// cannot be shown in full is not asked for.
+// Collects everything that an agent said about a call for which it needs approval, whichever field it used. A call that
+// cannot be shown in full is rejected instead of asked for.
 import { isDeepStrictEqual } from 'node:util';
 import { cutValue, fits, type Mask } from './bounds.ts';
 import { tell } from './callEvents.ts';
@@ -10,12 +10,12 @@ import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts'
 const otherBytesMax = 4_096;
 
 export type Approval =
-  /** `request`: what the agent told beside that which the action shows anyway. */
+  /** `request` holds the details that the action itself does not show. */
   | { readonly call: ToolCall; readonly request: Params }
-  /** Why it cannot be shown, as the end of a sentence. */
+  /** The reason why it cannot be shown; it completes a sentence. */
   | { readonly fault: string };
 
-/** Members of a call that have a meaning in the protocol. Others may mean anything to the agent, and are shown. */
+/** Fields that ACP defines. Any others are shown, because they may matter to the agent. */
 const knownMembers: readonly string[] = [
   '_meta',
   'content',
@@ -32,12 +32,12 @@ const knownMembers: readonly string[] = [
 const partialFaults: Readonly<Record<PartialMember, string>> = {
   title: 'its title is too long',
   input: 'its input is too large',
-  content: 'its content is too large, or is not text',
-  diff: 'its change is too large',
-  locations: 'it names too many places',
+  content: 'its content is too large or is not text',
+  diff: 'its diff is too large',
+  locations: 'it names too many files',
 };
 
-/** Some agents tell the input of a tool as text. */
+/** Parses the input of a tool from text, which is how some agents send it. */
 function inputInText(text: string): Params | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
@@ -48,7 +48,7 @@ function inputInText(text: string): Params | undefined {
   }
 }
 
-/** Nothing but the name of a tool, which says nothing of what it would run. */
+/** Matches a title that is only a tool name and does not say what the tool would run. */
 const toolName = /^(bash|shell|sh|zsh|terminal|command|(run|exec|execute)([ _-]?(shell|bash|command))*)$/i;
 
 function faultOf(call: ToolCall, content: readonly string[]): string | undefined {
@@ -60,16 +60,16 @@ function faultOf(call: ToolCall, content: readonly string[]): string | undefined
   const last = told.at(-1) ?? title;
   if (told.length === 0 && (title === '' || toolName.test(title.trim())))
     return 'it does not say what it would run';
-  return last.trimEnd().endsWith('…') ? 'its agent has shortened it' : undefined;
+  return last.trimEnd().endsWith('…') ? 'the agent has shortened it' : undefined;
 }
 
-/** Whether each line of it can be seen in the diff that is shown. */
+/** Whether the diff shows every line of the text. */
 function isInDiff(text: string, diff: string): boolean {
   const shown = diff.split('\n').map((line) => line.slice(1));
   return text.split('\n').every((line) => line === '' || shown.some((one) => one.includes(line)));
 }
 
-/** Words that are joined by blanks can be told apart, or the last of them is a script for a shell. */
+/** Whether joining the words by spaces is unambiguous, or the last word is a script for a shell. */
 function isPlain(command: unknown): boolean {
   if (!Array.isArray(command)) return true;
   const [shell, flag, script] = command;
@@ -78,7 +78,7 @@ function isPlain(command: unknown): boolean {
   return command.every((word) => typeof word === 'string' && /^\S+$/.test(word));
 }
 
-/** The members of an input that the action does not show. */
+/** The fields of an input that the action does not show. */
 function rest(input: unknown, call: ToolCall): unknown {
   const { name, about } = tell(call);
   if (name === 'call_tool' || name === 'call_tool_mcp') return input === call.input ? undefined : input;
@@ -94,7 +94,7 @@ function rest(input: unknown, call: ToolCall): unknown {
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
-/** What was announced of the input, and is not in the request. */
+/** The parts of the announced input that the request does not repeat. */
 function announcedInput({ input }: ToolCall, asked: unknown): unknown {
   if (!isObject(input) || !isObject(asked)) return isDeepStrictEqual(input, asked) ? undefined : input;
   const left = Object.entries(input).filter(([name, value]) => !isDeepStrictEqual(value, asked[name]));
@@ -102,8 +102,7 @@ function announcedInput({ input }: ToolCall, asked: unknown): unknown {
 }
 
 /**
- * `known` is the call as it was announced, where it was; `merged` the same with what the request adds; `asked` the call
- * as the request has it.
+ * `known` is the announced call, if there is one; `asked` is the call in the request, and `merged` combines both.
  */
 export function approvalOf(
   known: ToolCall | undefined,
@@ -121,7 +120,7 @@ export function approvalOf(
   const fault = faultOf(call, content);
   if (fault !== undefined) return { fault };
   const others = Object.fromEntries(Object.entries(asked).filter(([name]) => !knownMembers.includes(name)));
-  if (!fits(others, otherBytesMax)) return { fault: 'it has members that are too large' };
+  if (!fits(others, otherBytesMax)) return { fault: 'it has fields that are too large' };
   const { about } = tell(call);
   const shown = Object.values(about);
   const announced = known === undefined ? undefined : announcedInput(known, call.input);

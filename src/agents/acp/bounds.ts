@@ -67,7 +67,7 @@ export function cutValue(value: unknown, bytesMax: number, mask: Mask): unknown 
   return left <= bytesMax ? shorter : { cut: `${left} bytes` };
 }
 
-/** Whether `textOfBlock` tells all of it. */
+/** Whether `textOfBlock` returns the whole content of the block. */
 export function isTextBlock(block: unknown): boolean {
   if (!isObject(block)) return false;
   const { type, text, uri, resource } = block;

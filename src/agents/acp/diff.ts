@@ -1,15 +1,17 @@
-// What an edit changed, as people read it.
+// Describes the file changes of an edit as a diff for people.
 import { diffLines, hunksText } from '../../text/lineDiff.ts';
 import { kib } from '../../validation/schema.ts';
 import { cutText } from './bounds.ts';
 
-/** The service does nothing else meanwhile. */
+/** Bounds the work of one comparison, because it blocks the event loop. */
 const editsMax = 200;
-/** Of all files in one message, which are compared. The others are shown as they were and as they are. */
+/** How many lines are compared in one message. Further files are shown as whole old and new texts. */
 const comparedLinesMax = 50_000;
-/** Of a file that is not compared: no less than is shown of all, so that nobody takes it for whole. */
+/**
+ * How much is shown of a file that is not compared. It equals the limit of the whole diff, so that a cut is noticed.
+ */
 const shownBytesMax = 64 * kib;
-/** What each file counts at least. */
+/** Each file counts at least this much. */
 const fileLines = 50;
 
 export interface Change {
@@ -24,7 +26,7 @@ function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** Cut before it gets its signs: they are put at the start of each line, and there may be millions. */
+/** Cuts the text before adding a sign to each line, because there may be millions of lines. */
 function signed(sign: string, text: string): string {
   const lines = ended(cutText(text, shownBytesMax)).slice(0, -1);
   return text === '' ? '' : `${sign}${lines.replaceAll('\n', `\n${sign}`)}\n`;
@@ -35,7 +37,7 @@ function uncompared({ path, oldText, newText }: Change): string {
   return `--- ${oldText === null ? '/dev/null' : path}\n+++ ${path}\n${lines}`.replace(/\n$/, '');
 }
 
-/** As far as that number. */
+/** Stops counting at `max`. */
 function countLines(text: string, max: number): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at >= 0 && count <= max; at = text.indexOf('\n', at + 1)) count++;
@@ -49,7 +51,7 @@ function describeChange({ path, oldText, newText }: Change): string {
   return `--- ${oldText === null ? '/dev/null' : path}\n+++ ${path}\n${hunksText(hunks)}`.replace(/\n$/, '');
 }
 
-/** One text for each file that differs. Comparing takes far longer than reading, so that there is a bound on it. */
+/** Describes every file that differs. Only a limited number of lines is compared, because that is slow. */
 export function describeChanges(changes: readonly Change[]): string {
   let room = comparedLinesMax;
   return changes

@@ -25,7 +25,7 @@ function describe({ code, signal }: End): string {
   return code === 0 ? 'The agent ended by itself.' : `The agent ended with exit code ${code}.`;
 }
 
-/** Waits for the end, and makes it one where only half of it came. */
+/** Waits until the agent has ended. Kills the process if only its connection has closed. */
 async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
   const tail = keepTail([program.stderr], stderrBytesMax);
   program.stderr.on('error', () => {
@@ -43,11 +43,11 @@ async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
   return fault ?? new AgentError('exited', describe(await gone), tail().trim());
 }
 
-/** Settles with the reason of the end, which closes the peer. Never rejects. */
+/** Resolves with the reason for the end and closes the peer with it. Never rejects. */
 export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
   const reason = await findEnd(program, peer).catch(
     (error: unknown) =>
-      new AgentError('exited', 'The agent could not be ended in order.', '', { cause: error }),
+      new AgentError('exited', 'The agent could not be stopped cleanly.', '', { cause: error }),
   );
   peer.close(reason);
   return reason;

@@ -1,5 +1,5 @@
-// From what an agent tells of a session to the events of a log: pieces are put together, noise is left out, and however
-// much it says, a turn has an end in the log.
+// Turns the ACP updates of a session into events of the log. It joins chunks, leaves out noise and limits the number of
+// events of a turn.
 import type { NewEvent } from '../../events/shapes.ts';
 import { textOf } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
@@ -23,7 +23,7 @@ interface MapperOptions {
   readonly mask?: Mask;
   /** Names of the MCP servers that the agent was given, to know calls of their tools by. */
   readonly mcpServers?: readonly string[];
-  /** Whether somebody has to approve: a call is then told when it is asked for, and not twice. */
+  /** Whether calls need approval. If so, a call is logged with its approval request and not before. */
   readonly isAsking?: () => boolean;
   /** More are left out, and the log says so; the last words of a turn are kept. */
   readonly eventsPerTurnMax?: number;
@@ -35,11 +35,11 @@ export interface EventMapper {
   flush(): NewEvent[];
   /** The kind of tool of a call that is under way, as it was announced. */
   kindOf(toolCallId: string): string | undefined;
-  /** Whether an input, a content or a change was told of a call. */
+  /** Whether the agent has sent an input, content or diff for a call. */
   isDescribed(toolCall: Params): boolean;
-  /** Changes when the agent tells something else of what a call would do; undefined where none is under way. */
+  /** A text that changes when the agent describes the call differently; undefined if the call is not in progress. */
   descriptionOf(toolCallId: string): string | undefined;
-  /** What a person would be shown who is asked for this call. */
+  /** What the user would see in an approval request for this call. */
   approval(toolCall: Params): Approval;
   /** Announces a call that somebody has to allow, or was allowed. */
   ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
@@ -217,12 +217,12 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       const { call, request } =
         'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
       const wasTold = calls.get(call.id)?.told === true;
-      // What it said in its request is no output of the call.
+      // The content of the approval request is not output of the call.
       const output = asked.known?.output ?? '';
       calls.set(call.id, { call: { ...call, output }, told: true });
       const action = toAction(call, confirmation, request);
       const before = [...speech.end(), ...closeOldest()];
-      // Some call it in progress before they ask: what is in the log already is not told again.
+      // Some agents report a call as in progress before they ask; it is not logged twice then.
       if (confirmation.state === 'confirmed') return within([...before, ...(wasTold ? [] : [action])]);
       // Nobody is asked for something that the log does not show.
       return [...within(before), action];

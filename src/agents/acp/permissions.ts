@@ -17,7 +17,7 @@ export function riskOf(kind: unknown): Risk {
   return (typeof kind === 'string' && Object.hasOwn(risks, kind) ? risks[kind] : undefined) ?? 'high';
 }
 
-/** `high` where nothing is known. */
+/** Returns `high` for an empty list. */
 export function highestRisk(known: readonly Risk[]): Risk {
   return (
     (['low', 'medium'] as const).find(

@@ -26,7 +26,7 @@ interface PromptOptions {
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 
-/** Also for what is no URL: the log has named it to the user. */
+/** Also stands for strings that are not URLs, which a notice in the log has named. */
 const unreadable = text('[The user sent an image that cannot be read, or is too large.]');
 
 /** What a data URL holds, where it is an image in base64. */

@@ -13,7 +13,7 @@ export interface OpenedSession {
   readonly sessionId: string;
   /** `new` where an old one was wanted: the agent no longer knows what was said. */
   readonly how: 'new' | 'loaded' | 'resumed';
-  /** The last turn that the agent noted in this session; undefined where it does not tell. */
+  /** The last turn that the agent recorded in this session; undefined if it does not record turns. */
   readonly notedTurn: NotedTurn;
 }
 
@@ -57,7 +57,7 @@ async function goOn(options: OpenOptions, sessionId: string, params: Params): Pr
   }
 }
 
-/** It is stored, and PostgreSQL takes no NUL in a text. */
+/** The id must be storable: PostgreSQL rejects NUL characters in text. */
 function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= sessionIdLengthMax && !/\p{Cc}|\p{Cs}/u.test(value);
 }

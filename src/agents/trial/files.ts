@@ -1,18 +1,19 @@
-// Files of a trial, and how they are read: what is there was made by the agent, a link could lead to any file of the
-// host, and a file be of any size.
+// The files that a trial creates and checks. They are read with care, because the agent may have replaced them by links
+// or made them huge.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 
 const written = 'written by the agent';
-/** With whatever blanks an agent adds. */
+/** Leaves room for whitespace that an agent may add. */
 const fileBytesMax = 1_024;
 
-/** What the agent writes, and what `seed.txt` holds from the start. */
+/** The text that the agent writes, which is also the initial content of `seed.txt`. */
 export const writtenText = written;
 export const editedText = 'changed by the agent';
 
 /**
- * What each act leaves behind. The file that is edited is one that the agent has written: some insist on knowing it.
+ * The effect of each action. The edited file is one that the agent wrote, because some agents only edit files they
+ * know.
  */
 const effects = {
   copied: { file: 'copied.txt', texts: [writtenText] },
@@ -21,7 +22,7 @@ const effects = {
 } as const satisfies Record<string, { file: string; texts: readonly string[] }>;
 export type Effect = keyof typeof effects;
 
-/** The acts whose effect can be seen. */
+/** Returns the effects that are visible in the workspace. */
 export function seenEffects(workspace: string): Effect[] {
   return (Object.keys(effects) as Effect[]).filter((name) => {
     const { file, texts } = effects[name];
@@ -29,10 +30,10 @@ export function seenEffects(workspace: string): Effect[] {
     return texts.some((text) => text === found);
   });
 }
-/** What the turn would make in which everything is rejected. */
+/** The file that the turn with rejected requests would create. */
 export const rejectedFile = 'rejected.txt';
 
-/** Undefined where there is no such file, or none of ours. */
+/** Returns undefined if there is no such regular file. */
 export function readTrialFile(workspace: string, name: string): string | undefined {
   let file: number | undefined;
   try {

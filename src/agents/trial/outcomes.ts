@@ -8,7 +8,7 @@ export const trialInstruction = 'Standing instruction of the trial: keep to the 
 
 const answer = 'The scripted work is done.';
 const quotedMax = 500;
-/** What the model wants. `workspace` as seen from inside. The acts of the mode `ask` are those of trialAsking.ts. */
+/** The script of the model. `workspace` is the path inside the sandbox; trialAsking.ts judges the mode `ask`. */
 export function trialScript(workspace: string, mode: AskMode): readonly Step[] {
   const write = { write: { path: `${workspace}/written.txt`, text: writtenText } };
   const copy = (from: string, to: string) => ({ run: `cp '${workspace}/${from}' '${workspace}/${to}'` });
@@ -17,7 +17,7 @@ export function trialScript(workspace: string, mode: AskMode): readonly Step[] {
   return [{ run: 'pwd' }, copy('seed.txt', 'copied.txt'), write, { edit }, { say: answer }];
 }
 
-/** What the model wants of an agent that is allowed nothing. */
+/** The script for the turn in which every request is rejected. */
 export function rejectedScript(workspace: string): readonly Step[] {
   return [{ run: `touch '${workspace}/${rejectedFile}'` }, { say: answer }];
 }
@@ -33,7 +33,7 @@ interface Trial {
   readonly instructions: string | undefined;
 }
 
-/** Without a fault it is as it should be; `unjudged` says why nobody can tell. */
+/** A check passed if it has neither a fault nor `unjudged`, which says why it could not be made. */
 export interface Outcome {
   readonly name: string;
   readonly fault?: string | undefined;

@@ -26,7 +26,7 @@ export interface TrialStep extends Outcome {
   readonly ms?: number;
 }
 
-/** `unjudged`: it could not be found out, which is no good news either. */
+/** `unjudged` means that the trial could not tell; it does not count as a success. */
 export type TrialVerdict = 'good' | 'bad' | 'unjudged';
 
 interface TrialOptions {
@@ -95,11 +95,11 @@ interface Turn {
   readonly program: Entered;
   readonly cwd: string;
   readonly timed: Timed;
-  /** Called with each request, and why it could not be shown in full. */
+  /** Called with each approval request, and with the reason if it cannot be shown in full. */
   onPermission(request: PermissionRequest, fault: string | undefined): PermissionAnswer;
 }
 
-/** One turn. Rejects where the agent does not come to its end. Returns what it said. */
+/** Runs one turn and returns what the agent said. Rejects if the agent does not finish it. */
 async function driveTurn(turn: Turn, { found, mode }: TrialOptions): Promise<string> {
   const { program, cwd, timed, onPermission } = turn;
   let said = '';
@@ -126,20 +126,20 @@ async function driveTurn(turn: Turn, { found, mode }: TrialOptions): Promise<str
   return said;
 }
 
-/** The step that the model has given last, by the number in the id of its call. */
+/** The script step that the model is at, read from the id of its last tool call. */
 function stepOf(exchanges: readonly Exchange[]): number {
   const calls = exchanges.flatMap(({ answer }) => answer.call?.id ?? []);
   return Number(calls.at(-1)?.replace('call_', '') ?? -1);
 }
 
 interface Outcomes {
-  /** Whether it works. */
+  /** The checks that it works. */
   readonly working: readonly Outcome[];
-  /** Whether it asks; empty where it need not. */
+  /** The checks that it asks for approval; empty in the mode `auto`. */
   readonly asking: readonly Outcome[];
 }
 
-/** That it acts without asking counts most, and what could not be seen is never good. */
+/** Acting without approval outweighs everything else, and a check that could not be made is never a success. */
 function verdictOf({ working, asking }: Outcomes): TrialVerdict {
   if (asking.some(({ fault }) => fault !== undefined)) return 'bad';
   if (asking.some(({ unjudged }) => unjudged !== undefined)) return 'unjudged';
@@ -152,12 +152,12 @@ interface Stage {
   /** The workspace as seen from inside. */
   readonly inside: string;
   enter(): Promise<Entered>;
-  /** From now on this is what the model wants. */
+  /** Makes the model follow this script from now on. */
   play(script: readonly Step[]): readonly Exchange[];
   readonly timed: Timed;
 }
 
-/** A turn in which nothing is allowed. How it ends does not matter, but what it leaves. */
+/** Runs a turn in which everything is rejected. Only its effects matter, not how it ends. */
 async function tryRejecting({ options, cell, inside, enter, play }: Stage) {
   play(rejectedScript(inside));
   let wasAsked = false;
@@ -193,7 +193,7 @@ async function tryTurns(stage: Stage): Promise<Outcomes> {
   return { working, asking: askingOutcomes({ workspace, requests, results, rejected }) };
 }
 
-/** Nothing that it started is alive afterwards. */
+/** Tries the agent and ends every process that it started. */
 export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
   const { profile, found, sandbox, mode, model, signal, onStep } = options;
   const cell = prepareCell(options);

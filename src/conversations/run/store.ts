@@ -1,5 +1,5 @@
-// Runs: which process has which conversation, and until when. Whatever a run writes carries its id, so that one that
-// lost its conversation, and does not know it yet, changes nothing.
+// Stores the leases and the progress of runs. Every write carries the id of its run, so that a run that has lost its
+// conversation cannot change anything.
 import { sql } from 'kysely';
 import {
   one,
@@ -16,7 +16,7 @@ import { type Released, releasedColumns, settleLog } from '../release.ts';
 import { type Held, heldColumns, moveTo, noRun, retitle, tellAgentState, tellEvents } from '../row.ts';
 import type { StopReason } from '../states.ts';
 
-/** A conversation with the id of the run that has it. */
+/** A conversation and the id of the run that owns it. */
 export interface Run {
   readonly key: number;
   readonly runId: string;
@@ -62,7 +62,7 @@ interface RunRecord extends Run {
   readonly events: readonly EventText[];
   /** The place in `events` of a question that waits for the user's answer. */
   readonly asks?: number | undefined;
-  /** Recorded also where its user has stopped it meanwhile. */
+  /** Record this even if the user has stopped the conversation meanwhile. */
   readonly lastWords?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
   /** Where it goes to another state. */
@@ -174,17 +174,17 @@ export const lookAtRuns = read('runtime.look', function* (q, keys: readonly numb
 });
 
 interface RunCrash extends Run {
-  /** So many stop the conversation. */
+  /** The conversation is stopped at this number of crashes. */
   readonly crashesMax: number;
-  /** Added to the log where another run goes on. */
+  /** Added to the log if another run continues. */
   readonly goesOn: EventText;
   readonly reason: StopReason;
-  /** Added to the log where it stops. */
+  /** Added to the log if the conversation is stopped. */
   readonly stopped: readonly EventText[];
   readonly at: string;
 }
 
-/** Counts an error of the run that nobody caught, and stops a conversation that meets one again. */
+/** Counts an uncaught error of the run and stops the conversation if there were too many. */
 export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): Steps<boolean> {
   const { key, runId, crashesMax, goesOn, reason, stopped, at } = crash;
   const row = yield* one(
@@ -204,12 +204,12 @@ export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): S
 });
 
 interface Release extends Run {
-  /** It did not end in good order, so that it still counts as one that did not get on. */
+  /** The run crashed, so its claim still counts as one without progress. */
   readonly crashed?: boolean;
   readonly at: string;
 }
 
-/** Gives the conversation free, once nothing of the run is alive. An end in good order is no failure. */
+/** Releases the conversation after all processes of the run have ended. A normal end resets the failure count. */
 export const releaseRun = repeatableWrite(
   'runtime.release',
   function* (q, { key, runId, crashed = false, at }: Release): Steps<boolean> {

@@ -1,5 +1,5 @@
-// Watches what an agent reports while its user has to approve: an edit, deletion, move or command that nobody allowed
-// ends the run. What an agent does without reporting it cannot be seen here.
+// Ends the run of an agent that reports an edit, deletion, move or command without approval while the user has to
+// approve actions. It cannot see what an agent does without reporting it.
 
 import type { Risk } from '../../agents/acp/callEvents.ts';
 import { callIdOf, commandIn, exitCodeOf, textMember } from '../../agents/acp/callFields.ts';
@@ -8,7 +8,7 @@ import { isObject, type Params } from '../../agents/acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
 import { RunEnd } from '../runEnd.ts';
 
-/** Some agents call a tool in progress and ask then. One that has not asked after so long does not. */
+/** Some agents report a call as in progress before they ask. After this time the call counts as not asked for. */
 const askWithinMs = 10_000;
 const callsMax = 1_000;
 
@@ -25,13 +25,13 @@ interface WatchedCall {
   title: string;
   command: string | undefined;
   path: string | undefined;
-  /** A request for it waits for its answer. */
+  /** An approval request for the call is open. */
   isAsked: boolean;
-  /** The highest risk that was allowed for it. */
+  /** The highest risk that the user has allowed for the call. */
   allowed: Risk | undefined;
-  /** The command that was allowed. */
+  /** The command that the user has allowed. */
   allowedCommand: string | undefined;
-  /** It has begun, or another call has taken its permission. */
+  /** The call has begun, or its approval was used for another call. */
   isUsed: boolean;
   timer: NodeJS.Timeout | undefined;
 }
@@ -39,22 +39,22 @@ interface WatchedCall {
 export type AskedOutcome = 'allowed' | 'allowed_always' | 'refused';
 
 export interface ActionGuard {
-  /** Returns why the run must end, where it must. */
+  /** Checks an update. Returns the reason if the run must end. */
   take(update: Params): RunEnd | undefined;
-  /** A request for approval has come. */
+  /** Must be called when an approval request arrives. */
   ask(toolCall: Params): void;
-  /** It was answered; `risk` is what it was taken for. */
+  /** Must be called when the request is answered, with the risk that it was shown with. */
   answer(toolCall: Params, outcome: AskedOutcome, risk: Risk): void;
-  /** Kinds of tools of which the user said that they are always allowed. */
+  /** The tool kinds that the user has always allowed. */
   alwaysAllowed(): string[];
   close(): void;
 }
 
 interface GuardOptions {
   readonly policy: () => Policy;
-  /** Kinds that were always allowed in earlier runs. */
+  /** The tool kinds that the user has always allowed in earlier runs. */
   readonly always: readonly string[];
-  /** Called where an agent goes on with something that it has not asked for. */
+  /** Called if an agent continues a call without asking for approval. */
   readonly onUnasked: (end: RunEnd) => void;
   readonly withinMs?: number;
 }
@@ -63,11 +63,11 @@ function unconfirmed({ kind, command, path, title }: WatchedCall): RunEnd {
   const what = quote(command ?? path ?? title) || 'something that it did not name';
   return new RunEnd(
     'unconfirmed_action',
-    `The agent ${actingKinds.get(kind)} something that nobody had approved, although confirmation_mode is on: ${what}. It was stopped. Look at what it did before you go on.`,
+    `The agent ${actingKinds.get(kind)} something that nobody had approved, although confirmation_mode is on: ${what}. It was stopped. Check what it did before you continue.`,
   );
 }
 
-/** A command that ended with a code was run, whatever the agent calls that. */
+/** A failed call with an exit code counts as well, because its command did run. */
 function hasActed({ status }: WatchedCall, update: Params): boolean {
   return status === 'completed' || (status === 'failed' && exitCodeOf(update) !== undefined);
 }
@@ -115,7 +115,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
     call.path = textMember(isObject(place) ? place : undefined, 'path') ?? call.path;
   }
 
-  /** Some agents ask under another id than the one that they report under. One permission is good for one call. */
+  /** Finds the approval of a call whose request had another id, as some agents do. Each approval is used once. */
   function takePermission(call: WatchedCall): void {
     const isSame = (other: WatchedCall) => {
       if (call.command !== undefined || other.command !== undefined) return call.command === other.command;
@@ -134,7 +134,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
   function isAllowed(call: WatchedCall): boolean {
     const risk = riskOf(call.kind);
     if (decide(policy(), risk) === 'allow') {
-      // It stays allowed where the settings change while it goes on.
+      // The call stays allowed if the settings change while it runs.
       call.allowed ??= risk;
       return true;
     }

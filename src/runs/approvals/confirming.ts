@@ -1,5 +1,4 @@
-// Questions of an agent: allowed by the settings, or put to the user and answered from the log.
-
+// Handles approval requests of an agent: the settings allow them, or the user answers them through the log.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Risk } from '../../agents/acp/callEvents.ts';
 import { commandIn } from '../../agents/acp/callFields.ts';
@@ -20,13 +19,13 @@ import type { Recorder } from '../recorder.ts';
 import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
 
 interface Pending {
-  /** The event that asks. */
+  /** The id of the event that asks. */
   readonly id: number;
   readonly resolve: (decision: Decision) => void;
 }
 
 interface ConfirmingOptions {
-  /** As it is now. */
+  /** Returns the current policy. */
   readonly policy: () => Policy;
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
@@ -35,23 +34,23 @@ interface ConfirmingOptions {
 
 export interface Confirming {
   readonly onPermission: AnswerPermission;
-  /** Takes an answer of the user. One to a question that no longer waits is passed over. */
+  /** Handles an answer of the user and ignores it if the request is no longer open. */
   answer(event: UserEvent): void;
 }
 
-/** For so long a request waits for the input of its call. */
+/** How long a request waits for the agent to describe the call. */
 const describeMs = 1_000;
 const describeStepMs = 50;
 const askTimesMax = 3;
 
 const changed =
-  'The agent has changed what it says of this since it asked, so the answer does not count. It is asked for again.';
+  'The agent has changed its description of this action since it asked, so your answer does not count. It asks again.';
 
 function unshown(fault: string): string {
   return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
 }
 
-/** What the agent was told, which is not all that the user said where it offers less. */
+/** What the agent was answered. It may be less than the user said if the agent does not offer that option. */
 function outcomeOf(
   { options }: PermissionRequest,
   decision: Decision,
@@ -64,12 +63,12 @@ function outcomeOf(
 
 export function createConfirming({ policy, recorder, mapper, guard }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
-  /** Where it was read before its question was known to be in the log, it is not lost. */
+  /** Kept because an answer may arrive before its request is known to be in the log. */
   let lastAnswer: UserEvent | undefined;
-  /** One question at a time: the next is put when the last is answered. */
+  /** Requests are asked one at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Where a request says something else than the announcement, or than its own input, the higher risk counts. */
+  /** Uses the highest risk if the request, its input and the announced call disagree. */
   function riskOfCall({ toolCall }: PermissionRequest): Risk {
     if (commandIn(toolCall['rawInput']) !== undefined) return 'high';
     const kinds = [toolCall['kind'], mapper.kindOf(toolCall.toolCallId)].filter((kind) => kind != null);
@@ -91,7 +90,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     return promise.finally(() => (pending = undefined));
   }
 
-  /** Some agents ask first, and tell right after that what for. */
+  /** Some agents send the request first and describe the call right after it. */
   async function waitForDescription({ toolCall }: PermissionRequest, signal: AbortSignal): Promise<void> {
     for (
       let ms = 0;
@@ -121,7 +120,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     return answer;
   }
 
-  /** An answer counts for what was shown: where the agent has told something else meanwhile, that is asked for. */
+  /** Asks the user. If the agent has changed the description meanwhile, the answer does not count and it asks again. */
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const { toolCall } = request;
     await waitForDescription(request, signal);
@@ -144,7 +143,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       if (decision === 'reject' || !isStale) return accept(request, decision);
       await recorder.step({ events: [agentStateChanged('user_confirmed'), notice(changed)] });
     }
-    return refuse(request, 'its agent keeps changing what it says of it');
+    return refuse(request, 'the agent keeps changing its description');
   }
 
   return {

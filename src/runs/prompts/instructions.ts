@@ -1,5 +1,5 @@
-// Files that agents read in their home, such as standing instructions. They are written inside the sandbox: what an
-// agent left there may be a link to anywhere.
+// Writes files that agents read in their home, such as standing instructions. They are written inside the sandbox,
+// because the agent may have replaced a folder by a link.
 import { preamble } from '../../agents/acp/prompt.ts';
 import type { OpenCell } from '../../sandbox/openCell.ts';
 import { runToEnd } from '../../sandbox/runToEnd.ts';

@@ -55,11 +55,11 @@ function historyText({ text, hasSteps }: History): string {
   return hasSteps ? `${history}\n\n${afterSteps}` : history;
 }
 
-/** What is known of the agent's session. */
+/** What the service knows about the agent's session. */
 export interface SessionKnowledge {
-  /** It was not resumed: all that was said and done is new to it. */
+  /** The session was not resumed, so the agent does not know the earlier conversation. */
   readonly isNew: boolean;
-  /** Whether it has the messages of the open turn; undefined where nobody knows. */
+  /** Whether the agent has the messages of the open turn; undefined if that is unknown. */
   readonly hasTurn: boolean | undefined;
 }
 
@@ -70,7 +70,9 @@ export function createPrompts(options: PromptsOptions) {
   const toPromptBlocks = (messages: readonly UserMessage[]) =>
     toPrompt(messages, { capabilities, fetchImage });
   const { session_from: opened } = conversation;
-  /** Where the first turn of a session was cut off, the session may lack what came before it was opened. */
+  /**
+   * The part of the log that the session lacks. A session whose first turn was cut off may lack everything before it.
+   */
   const lacks =
     session.isNew || opened === null ? { heard, below: end } : { heard: from ?? heard, below: opened };
   let begun = !session.isNew && (opened === null || session.hasTurn === true);
@@ -83,7 +85,7 @@ export function createPrompts(options: PromptsOptions) {
     return [...textBlock(preamble), ...textBlock(historyText(history))];
   }
 
-  /** The messages of the turn that was cut off. */
+  /** Reads the messages of the interrupted turn. */
   async function turnMessages(): Promise<UserMessage[]> {
     const messages: UserMessage[] = [];
     const add = (event: UserEvent) => event.action === 'message' && messages.push(toMessage(event));
@@ -91,7 +93,7 @@ export function createPrompts(options: PromptsOptions) {
     return messages;
   }
 
-  /** Quoted line by line, so that nothing of it looks like a request; images are given again. */
+  /** Repeats the messages of the interrupted turn, quoted so that they do not look like a new request. */
   async function repetition(sentence: string): Promise<ContentBlock[]> {
     const messages = await turnMessages();
     if (messages.length === 0) return [];
@@ -99,7 +101,7 @@ export function createPrompts(options: PromptsOptions) {
     return [...textBlock(sentence), ...(await toPromptBlocks(quoted))];
   }
 
-  /** A turn that was stopped does not go on, but the agent may have to know what it was about. */
+  /** Reminds the agent of a stopped turn. The turn is not continued, but later messages may refer to it. */
   async function recollection(): Promise<ContentBlock[]> {
     if (recalled) return [];
     recalled = true;
@@ -111,10 +113,7 @@ export function createPrompts(options: PromptsOptions) {
     return [...before, ...(await toPromptBlocks(messages.map(toMessage)))];
   }
 
-  /**
-   * Continues a turn that was cut off. An agent that surely did not get its messages gets them as if for the first
-   * time.
-   */
+  /** Continues an interrupted turn. An agent that certainly did not get its messages gets them normally. */
   async function goOn(): Promise<ContentBlock[]> {
     const before = await beginning();
     if (session.hasTurn === false) return [...before, ...(await toPromptBlocks(await turnMessages()))];

@@ -1,10 +1,11 @@
-// A small assembler for classic BPF, the language of seccomp filters: eight bytes an instruction, jumps only forward.
+// A small assembler for classic BPF, in which seccomp filters are written. Instructions have eight bytes, and jumps
+// only go forward.
 
 export type Step =
   /** Loads a 32-bit word of the seccomp data. */
   | { readonly load: number }
   | { readonly and: number }
-  /** Jumps to the label where the comparison holds, and goes on otherwise. */
+  /** Jumps to the label if the comparison is true, otherwise continues. */
   | { readonly when: 'equal' | 'greater' | 'atLeast' | 'anyBit'; readonly value: number; readonly to: string }
   | { readonly answer: number }
   | { readonly label: string };
@@ -20,7 +21,7 @@ const codes = {
 } as const;
 
 const instructionBytes = 8;
-/** A jump is one byte, and a program of this size is accepted by every kernel. */
+/** Jump distances are stored in one byte, and every kernel accepts a program of this size. */
 const jumpMax = 255;
 const instructionsMax = 4_096;
 
@@ -32,7 +33,7 @@ function encode(code: number, value: number, jump = 0): Buffer {
   return bytes;
 }
 
-/** Throws where a label is missing, lies behind, or is too far away. */
+/** Throws if a label is missing, lies behind the jump, or is too far away. */
 export function assemble(steps: readonly Step[]): Buffer {
   const places = new Map<string, number>();
   let count = 0;

@@ -1,11 +1,10 @@
-// The system calls that the seccomp filter knows, with their numbers on each architecture, as data. Numbers come from
-// the kernel's headers (asm/unistd_64.h on x64, asm-generic/unistd.h on arm64); a test compares them where those are
-// installed.
+// The system calls that the seccomp filter checks, with their numbers on each architecture. The numbers come from the
+// kernel's headers; a test compares them if those are installed.
 
 export const architectures = ['x64', 'arm64'] as const;
 export type Architecture = (typeof architectures)[number];
 
-/** A call and its number on each architecture, in the order of `architectures`; null where it does not exist. */
+/** A system call and its number on each architecture; null if it does not exist there. */
 export type CallRow = readonly [name: string, x64: number | null, arm64: number | null];
 
 interface ArchitectureFacts {
@@ -21,8 +20,8 @@ export const facts: Readonly<Record<Architecture, ArchitectureFacts>> = {
 };
 
 /**
- * The newest call that was judged here (file_setattr, Linux 6.17). Later ones are answered as a kernel answers that
- * does not have them. Calls have had the same number on all architectures since Linux 5.1.
+ * The newest system call that was reviewed (file_setattr, Linux 6.17). Later ones get ENOSYS, as on an older kernel.
+ * Since Linux 5.1, new calls have the same number on all architectures.
  */
 export const newestCall = 469;
 
@@ -99,7 +98,7 @@ export const refusedCalls: Readonly<Record<string, readonly CallRow[]>> = {
   ],
 };
 
-/** Calls that are judged by their arguments, or answered in a way of their own. */
+/** Calls that are allowed or refused by their arguments, or answered specially. */
 export const judgedCalls = {
   clone: ['clone', 56, 220],
   clone3: ['clone3', 435, 435],
@@ -109,25 +108,28 @@ export const judgedCalls = {
   ioctl: ['ioctl', 16, 29],
 } as const satisfies Readonly<Record<string, CallRow>>;
 
-/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. NEWTIME cannot be asked of clone. */
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. `clone` does not support NEWTIME. */
 export const namespaceFlags = 0x7e020000;
 
-/** Of AF_UNIX any socket, of AF_NETLINK the protocol NETLINK_ROUTE, of AF_INET and AF_INET6 those below. */
+/** Allowed socket families: all AF_UNIX, NETLINK_ROUTE for AF_NETLINK, and the types below for AF_INET and AF_INET6. */
 export const families = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
 export const netlinkRoute = 0;
-/** SOCK_STREAM, SOCK_DGRAM and SOCK_RAW, which needs a capability anyway. Beyond are DCCP, SCTP and packet sockets. */
+/**
+ * SOCK_STREAM, SOCK_DGRAM and SOCK_RAW, which needs a capability anyway. Higher types are DCCP, SCTP and packet
+ * sockets.
+ */
 export const internetTypeMax = 3;
 export const socketTypeMask = 0xf;
-/** The default of the type, ICMP, TCP, UDP, ICMPv6. */
+/** The default protocol of the type, ICMP, TCP, UDP and ICMPv6. */
 export const internetProtocols = [0, 1, 6, 17, 58] as const;
 
-/** PER_LINUX, PER_LINUX32, each with UNAME26, and the query. Others switch protections of memory off. */
+/** PER_LINUX, PER_LINUX32, each with UNAME26, and the query. Others turn memory protections off. */
 export const personalities = [0, 0x8, 0x20000, 0x20008, 0xffffffff] as const;
 
 /** TIOCSTI types into a terminal, TIOCLINUX into the console's, TIOCSETD loads line disciplines. */
 export const refusedTerminalRequests = [0x5412, 0x541c, 0x5423] as const;
 
-/** The number of a call on an architecture; undefined where it does not exist. */
+/** The number of a call on an architecture; undefined if it does not exist there. */
 export function numberOf([, x64, arm64]: CallRow, architecture: Architecture): number | undefined {
   return { x64, arm64 }[architecture] ?? undefined;
 }

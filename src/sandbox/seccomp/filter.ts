@@ -1,5 +1,5 @@
-// The seccomp filter of sandboxes: what programs inside may ask of the kernel. bubblewrap installs it right before it
-// starts the program, so it binds all that runs inside and nothing that builds the sandbox.
+// The seccomp filter that limits the system calls of programs in a sandbox. bubblewrap installs it right before it
+// starts the program, so it does not affect the setup of the sandbox.
 import { assemble, type Step } from './bpf.ts';
 import {
   type Architecture,
@@ -25,20 +25,23 @@ const allow = 0x7fff0000;
 const killProcess = 0x80000000;
 const errno = (code: number) => 0x00050000 | code;
 
-/** Offsets in struct seccomp_data. Of an argument only the low word counts: the kernel takes these as 32 bits. */
+/**
+ * Offsets in struct seccomp_data. Only the low word of an argument is checked, because the kernel reads these as 32
+ * bits.
+ */
 const callOffset = 0;
 const architectureOffset = 4;
 const argumentOffset = (index: number) => 16 + 8 * index;
-/** Asked for by whoever wants ENOSYS; it is no call of x32. */
+/** Programs use this number to provoke ENOSYS; it must not be mistaken for an x32 call. */
 const noCall = 0xffffffff;
 
-/** Those of Linux, wherever the tests run. */
+/** The values on Linux; tests may run elsewhere. */
 const EPERM = 1;
 const ENOSYS = 38;
 const EPROTONOSUPPORT = 93;
 const EAFNOSUPPORT = 97;
 
-/** Answers of the filter, at its end so that every jump to them is forward. */
+/** The results come last, because jumps only go forward. */
 const answers: readonly Step[] = [
   { label: 'allowed' },
   { answer: allow },
@@ -55,7 +58,7 @@ const answers: readonly Step[] = [
 const equal = (value: number, to: string): Step => ({ when: 'equal', value, to });
 const anyOf = (values: readonly number[], to: string): Step[] => values.map((value) => equal(value, to));
 
-/** The steps that follow where a call is judged by its arguments. Each ends in an answer. */
+/** Checks of arguments. Each ends in a result. */
 const judgements: readonly Step[] = [
   { label: 'clone' },
   { load: argumentOffset(0) },
@@ -115,7 +118,7 @@ export function createFilter(architecture: Architecture): Buffer {
       ? []
       : [{ when: 'atLeast', value: foreignFrom, to: 'killed' } satisfies Step]),
     { when: 'greater', value: newestCall, to: 'missing' },
-    // Libraries fall back to clone, whose flags can be seen: those of clone3 are in memory, where no filter looks.
+    // Libraries then fall back to clone. A filter cannot read the flags of clone3, because they are in memory.
     ...call(clone3, 'missing'),
     ...Object.values(refusedCalls).flatMap((rows) => rows.flatMap((row) => call(row, 'refused'))),
     ...call(clone, 'clone'),

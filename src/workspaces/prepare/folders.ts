@@ -113,7 +113,7 @@ export function createFolders(dataDir: string) {
   }
 
   return {
-    /** The folder that holds those of all conversations; created where it is missing. */
+    /** Returns the parent folder of all conversations and creates it if it is missing. */
     ensureTop: async (): Promise<string> => {
       await ensureFolder(top);
       return top;

@@ -7,7 +7,7 @@ export type Work =
   | { readonly say: string }
   /** Has the agent write a file. */
   | { readonly write: { readonly path: string; readonly text: string } }
-  /** Has it change a part of a file, or write it anew where it has no tool for that. */
+  /** Has it edit a part of a file, or rewrite the file if it has no tool for that. */
   | { readonly edit: { readonly path: string; readonly from: string; readonly to: string } }
   /** Has it run a command in a shell. */
   | { readonly run: string }
