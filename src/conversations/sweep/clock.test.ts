@@ -11,6 +11,7 @@ import { createClockWatch } from './clock.ts';
 import { createSweep, defaultTimes } from './service.ts';
 
 const hourMs = 60 * 60_000;
+const times = ['lease_until', 'claimed_at', 'active_at', 'updated_at'];
 
 describe('the watch of the clock', () => {
   function watch() {
@@ -62,6 +63,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
   const database = await openTestDatabase(kind, t);
   const { id: userId } = await database.run(ensureUser, 'ada');
   let steady = 0;
+  const beganAt = Date.now();
   let offset = 0;
   let told = 0;
   const sweep = createSweep({
@@ -72,7 +74,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
     onClockSet: () => {
       told += 1;
     },
-    readWall: async () => offset + steady,
+    readWall: async () => beganAt + offset + steady,
     clock: { ...systemClock, steady: () => steady },
     times: { ...defaultTimes, crowdedIdleMs: hourMs },
   });
@@ -93,13 +95,19 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
         await inspect(
           database,
           `update conversations set status = 'RUNNING', run_id = '${id}', owner = 'worker', lease_until = ${now + 8_000},
-             claimed_at = ${now}, active_at = ${now} where id = '${id}'`,
+             claimed_at = ${now}, active_at = ${now}, runtime_status = ${id === 'starts' ? "'starting'" : 'null'}
+             where id = '${id}'`,
         );
     },
     /** As if the clock had been set by this: all that is stored is as far from now as it was from the clock before. */
     setClock: async (byMs: number) => {
       offset += byMs;
-      await shift(['lease_until', 'claimed_at', 'active_at', 'updated_at'], -byMs);
+      await shift(times, -byMs);
+    },
+    /** The same, and the sweep still reads what the clock said before. */
+    setClockAfterReading: async (byMs: number) => {
+      offset = -byMs - steady;
+      await shift(times, -byMs);
     },
     renew: (id: string) =>
       inspect(database, `update conversations set lease_until = ${Date.now() + 8_000} where id = '${id}'`),
@@ -146,6 +154,19 @@ for (const kind of databaseKinds)
         await sweep();
         assert.deepEqual(await states(), { ...asBefore, dead: ['RUNNING', null] });
         assert.equal(told(), 1);
+      });
+
+    for (const byMs of [3 * hourMs, -3 * hourMs])
+      it(`leaves runs alone where it is set right after it was read: ${byMs / hourMs} hours`, async (t) => {
+        const { sweep, put, setClockAfterReading, pass, states } = await setUp(kind, t);
+        pass(10_000);
+        await put('lives', true);
+        await put('starts', true);
+        await setClockAfterReading(byMs);
+        await put('later', true);
+        const before = await states();
+        await sweep();
+        assert.deepEqual(await states(), before);
       });
 
     it('frees what a dead run held where the clock was set back while nobody watched', async (t) => {

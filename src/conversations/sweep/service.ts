@@ -62,22 +62,23 @@ export function createSweep(options: SweepOptions) {
   let begun = false;
   let wasSet = false;
 
-  /** Repairs stored times after a clock change, also after one that no process observed. */
-  async function watchClock(): Promise<void> {
+  /** Repairs stored times after a clock change, also after one that no process observed. Returns the clock's reading. */
+  async function watchClock(): Promise<number> {
     const before = clock.steady();
     const wall = await readWall();
     const isSet = databaseClock.see({ wall, before, after: clock.steady() });
     wasSet ||= isSet;
-    if (begun && !isSet) return;
+    if (begun && !isSet) return wall;
     await database.run(adjustRuns, { all: isSet });
     if (isSet) onClockSet?.();
     begun = true;
+    return wall;
   }
 
-  async function releaseDead(): Promise<void> {
+  async function releaseDead(seenAt: number): Promise<void> {
     const clockIsSteady = databaseClock.steadyForMs() >= leasesRenewedMs;
     if (wasSet && !clockIsSteady) return;
-    const judged = { ...times, clockIsSteady };
+    const judged = { ...times, clockIsSteady, seenAt };
     for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
       const at = timestamp(clock);
       const userId = await database.run(releaseExpired, { key, times: judged, at });
@@ -85,24 +86,26 @@ export function createSweep(options: SweepOptions) {
     }
   }
 
-  async function stop(key: number, kind: StoppedKind, reason: StopReason): Promise<void> {
+  async function stop(key: number, kind: StoppedKind, reason: StopReason, judged = times): Promise<void> {
     const at = timestamp(clock);
     const events = [eventText(agentStateChanged('stopped', reason.message), at)];
     const expired = eventText(questionExpired, at);
-    const userId = await database.run(stopOverdue, { key, kind, times, reason, events, expired, at });
+    const input = { key, kind, times: judged, reason, events, expired, at };
+    const userId = await database.run(stopOverdue, input);
     if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
   }
 
-  async function stopKind(kind: 'start' | 'idle', reason: StopReason): Promise<void> {
-    for (const key of await database.run(findOverdue, { kind, times, max: sweptMax }))
-      await stop(key, kind, reason);
+  async function stopKind(kind: 'start' | 'idle', reason: StopReason, seenAt: number): Promise<void> {
+    const judged = { ...times, seenAt };
+    for (const key of await database.run(findOverdue, { kind, times: judged, max: sweptMax }))
+      await stop(key, kind, reason, judged);
   }
 
   async function sweepOnce(): Promise<void> {
-    await watchClock();
-    await releaseDead();
-    await stopKind('start', stopReason('start_timeout'));
-    await stopKind('idle', stopReason('idle'));
+    const seenAt = await watchClock();
+    await releaseDead(seenAt);
+    await stopKind('start', stopReason('start_timeout'), seenAt);
+    await stopKind('idle', stopReason('idle'), seenAt);
   }
 
   async function makeRoom(): Promise<void> {

@@ -11,6 +11,8 @@ import type { StopReason } from '../states.ts';
 export interface SweepTimes {
   /** The clock has not jumped for so long that every living run has renewed its lease. */
   readonly clockIsSteady?: boolean;
+  /** The last reading of the clock. Stored times were repaired if it showed a clock change. */
+  readonly seenAt?: number;
   /** How long a starting run may make no progress. */
   readonly startStalledMs: number;
   /** How long a run may take from its claim until it is RUNNING. */
@@ -56,15 +58,27 @@ function othersWait(e: Where) {
 /** No lease is longer than this. */
 const leaseMsMax = 5 * 60_000;
 
+type TimeColumn = 'active_at' | 'claimed_at' | 'lease_until';
+
+/** Whether a time is that long ago, also by the last reading of the clock: the clock may have changed since. */
+function isLongAgo(q: Queries, e: Where, column: TimeColumn, ms: number, { seenAt }: SweepTimes) {
+  const byNow = e(`conversations.${column}`, '<', sql<number>`${q.now} - ${ms}`);
+  return seenAt === undefined ? byNow : e.and([byNow, e(`conversations.${column}`, '<', seenAt - ms)]);
+}
+
 /** A lease that ends too far in the future dates from before a clock change; a living run would have renewed it. */
-function leaseIsOver(q: Queries, e: Where, { clockIsSteady = false }: Pick<SweepTimes, 'clockIsSteady'>) {
-  const isPast = e('conversations.lease_until', '<', q.now);
-  const isImpossible = e('conversations.lease_until', '>', sql<number>`${q.now} + ${leaseMsMax}`);
+function leaseIsOver(q: Queries, e: Where, times: SweepTimes) {
+  const { clockIsSteady = false, seenAt = 0 } = times;
+  const isPast = isLongAgo(q, e, 'lease_until', 0, times);
+  const isImpossible = e.and([
+    e('conversations.lease_until', '>', sql<number>`${q.now} + ${leaseMsMax}`),
+    e('conversations.lease_until', '>', seenAt + leaseMsMax),
+  ]);
   return clockIsSteady ? e.or([isPast, isImpossible]) : isPast;
 }
 
 function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
-  const before = (ms: number) => sql<number>`${q.now} - ${ms}`;
+  const isOld = (column: TimeColumn, ms: number) => isLongAgo(q, e, column, ms, times);
   const running = e('conversations.run_id', 'is not', null);
   const works = e('conversations.status', '=', 'RUNNING');
   switch (kind) {
@@ -76,20 +90,17 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         // One that was taken over is RUNNING while it starts again.
         e.or([e('conversations.status', '=', 'STARTING'), e('conversations.runtime_status', 'is not', null)]),
         e('conversations.wanted', 'is', null),
-        e.or([
-          e('conversations.active_at', '<', before(times.startStalledMs)),
-          e('conversations.claimed_at', '<', before(times.startMs)),
-        ]),
+        e.or([isOld('active_at', times.startStalledMs), isOld('claimed_at', times.startMs)]),
       ]);
     case 'idle':
       return e.and([
         running,
         works,
         e.or([
-          e('conversations.active_at', '<', before(times.idleMs)),
+          isOld('active_at', times.idleMs),
           e.and([
             e('conversations.question', 'is not', null),
-            e('conversations.active_at', '<', before(times.crowdedAskingMs)),
+            isOld('active_at', times.crowdedAskingMs),
             othersWait(e),
           ]),
         ]),
@@ -104,7 +115,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
         e('conversations.turn_open', '=', 0),
         e('conversations.question', 'is', null),
         e('conversations.said', '<=', e.ref('conversations.heard')),
-        e('conversations.active_at', '<=', before(times.crowdedIdleMs)),
+        e('conversations.active_at', '<=', sql<number>`${q.now} - ${times.crowdedIdleMs}`),
       ]);
   }
 }
