@@ -51,6 +51,23 @@ export const mutants: readonly Mutant[] = [
     expected: ['lost-run-wrote'],
   },
   {
+    name: 'messages of an interrupted turn are given again as if they were new',
+    database: 'sqlite',
+    seed: 1,
+    seconds: 60,
+    faults: ['kill'],
+    // Long enough for agents to start and get a message between two kills.
+    gapMs: { min: 11_000, max: 14_000 },
+    changes: [
+      {
+        file: 'src/runtime/prompts.ts',
+        from: 'return [...before, ...textBlock(interrupted), ...again];',
+        to: 'return [...before, ...(await toPromptBlocks(await turnMessages()))];',
+      },
+    ],
+    expected: ['doubled-delivery'],
+  },
+  {
     name: 'a repeated Idempotency-Key creates again',
     database: 'sqlite',
     seed: 1,
