@@ -26,6 +26,8 @@ export async function withPostgres<Out>(
   work: (client: pg.Client) => Promise<Out>,
 ): Promise<Out> {
   const client = new pg.Client({ connectionString: url });
+  // A connection that breaks rejects the query; without a listener it would also end this process.
+  client.on('error', () => {});
   await client.connect();
   try {
     return await work(client);
