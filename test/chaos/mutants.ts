@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
     gapMs: { min: 11_000, max: 14_000 },
     changes: [
       {
-        file: 'src/runtime/prompts.ts',
+        file: 'src/runs/prompts/prompts.ts',
         from: 'return [...before, ...textBlock(interrupted), ...again];',
         to: 'return [...before, ...(await toPromptBlocks(await turnMessages()))];',
       },
