@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: 'src/runs/lease.ts',
-        from: 'if (performance.now() - renewedAt <= giveUpMs) return true;',
+        from: 'if (clock.steady() - renewedAt <= giveUpMs) return true;',
         to: 'if (giveUpMs > 0) return true;',
       },
     ],
