@@ -94,6 +94,12 @@ describe('what an approval request shows', () => {
       /is not text/,
     ],
     'a content that is no list': [{ ...call, title: 'a', content: 'rm' }, /is not text/],
+    'an id and nothing else': [{}, /does not say what it would do/],
+    'a kind and nothing else': [{ kind: 'delete' }, /does not say what it would do/],
+    'a description that nobody would see': [
+      { title: ' \u200b\n', rawInput: { command: '\u3164 ' }, content: text(''), locations: [] },
+      /does not say what it would do/,
+    ],
     'nothing but the name of a tool': [{ ...call, title: 'Bash' }, /does not say what it would run/],
     'a command that its agent has shortened': [{ ...call, title: 'rm a && …' }, /shortened/],
     'an edit without its change': [{ kind: 'edit', title: 'Edit a' }, /does not say what it would change/],

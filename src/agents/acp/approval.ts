@@ -51,8 +51,17 @@ function inputInText(text: string): Params | undefined {
 /** Matches a title that is only a tool name and does not say what the tool would run. */
 const toolName = /^(bash|shell|sh|zsh|terminal|command|(run|exec|execute)([ _-]?(shell|bash|command))*)$/i;
 
+/** Whether a person would see nothing of it. */
+function isBlank(value: unknown): boolean {
+  if (value == null) return true;
+  if (typeof value === 'string') return /^[\s\p{C}\p{Default_Ignorable_Code_Point}]*$/u.test(value);
+  return typeof value === 'object' && Object.values(value).every(isBlank);
+}
+
 function faultOf(call: ToolCall, content: readonly string[]): string | undefined {
-  const { kind, input, title, diff, mcpTool } = call;
+  const { kind, input, title, diff, mcpTool, locations } = call;
+  if ([title, input, mcpTool, diff, content, locations].every(isBlank))
+    return 'it does not say what it would do';
   if (input !== undefined || mcpTool !== undefined) return undefined;
   const told = content.filter((text) => text !== '');
   if (kind === 'edit' && diff === '' && told.length === 0) return 'it does not say what it would change';

@@ -164,7 +164,10 @@ describe('a question of an agent', () => {
       const answer = await confirming.onPermission(request, new AbortController().signal);
       assert.deepEqual(answer, { optionId: 'no' });
     }
+    const empty = { toolCall: { toolCallId: 'empty' }, options };
+    assert.deepEqual(await confirming.onPermission(empty, new AbortController().signal), { optionId: 'no' });
     await recorder.step({});
+    assert.ok(told(events as never).some((text) => text.includes('it does not say what it would do')));
     assert.equal(
       told(events as never).filter((text) => text.includes('cannot be shown in full: its input is too large'))
         .length,
