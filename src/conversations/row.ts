@@ -25,6 +25,8 @@ export interface Held {
   readonly next_event: number;
   readonly turn_open: number;
   readonly question: number | null;
+  readonly said: number;
+  readonly heard: number;
   readonly stop_code: string | null;
   readonly stop_sentence: string | null;
 }
@@ -39,6 +41,8 @@ export const heldColumns = [
   'next_event',
   'turn_open',
   'question',
+  'said',
+  'heard',
   'stop_code',
   'stop_sentence',
 ] as const;

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conversationStatuses, mayFollow, stopCodes, stopReasons, transitions } from './states.ts';
+import {
+  agentStateOf,
+  conversationStatuses,
+  mayFollow,
+  stopCodes,
+  stopReasons,
+  transitions,
+} from './states.ts';
 
 describe('the states of a conversation', () => {
   it('follow each other as the table says, and in no other way', () => {
@@ -39,4 +46,19 @@ describe('the states of a conversation', () => {
     ]);
     for (const sentence of Object.values(stopReasons)) assert.match(sentence, /^[A-Z].+\.$/);
   });
+});
+
+describe('the state of an agent', () => {
+  const idle = { status: 'RUNNING', turn_open: 0, question: null, said: 3, heard: 3 };
+  const cases = [
+    ['waits for input once it was given every message', idle, 'awaiting_user_input'],
+    ['runs while a message waits for its turn', { ...idle, said: 4 }, 'running'],
+    ['runs during a turn', { ...idle, turn_open: 1 }, 'running'],
+    ['waits for approval', { ...idle, turn_open: 1, question: 7 }, 'awaiting_user_confirmation'],
+    ['is unknown unless the conversation is RUNNING', { ...idle, status: 'STOPPED' }, null],
+  ] as const;
+  for (const [name, progress, state] of cases)
+    it(name, () => {
+      assert.equal(agentStateOf(progress), state);
+    });
 });

@@ -33,13 +33,19 @@ interface StoredProgress {
   readonly status: string | null;
   readonly turn_open: number;
   readonly question: number | null;
+  /** One more than the id of the last user message. */
+  readonly said: number;
+  /** The agent was given the user messages below this id. */
+  readonly heard: number;
 }
 
 /** Null unless the conversation is RUNNING. */
-export function agentStateOf({ status, turn_open, question }: StoredProgress): AgentState | null {
+export function agentStateOf(progress: StoredProgress): AgentState | null {
+  const { status, turn_open, question, said, heard } = progress;
   if (status !== 'RUNNING') return null;
   if (question !== null) return 'awaiting_user_confirmation';
-  return turn_open === 0 ? 'awaiting_user_input' : 'running';
+  // A message that the agent was not given yet is work to do, before its first turn and between two turns.
+  return turn_open === 0 && said <= heard ? 'awaiting_user_input' : 'running';
 }
 
 /** Why a conversation stopped, with the sentence that people read. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
+import { inspect } from '../../test/support/inspect.ts';
 import { filesOf, type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 import { defaultTimes } from '../conversations/sweep/service.ts';
@@ -56,6 +57,16 @@ const failures: readonly Failure[] = [
 
 for (const kind of databaseKinds) {
   describe(`a STARTING conversation on ${kind}`, { concurrency: 2 }, () => {
+    it('never reports that it waits for input before the agent was given the first message', async (t) => {
+      const { service, create, turns } = await startRuns({ kind }, t);
+      await turns(await create('say one'), 1);
+      const changes = await inspect(service.place, 'select json from changes order by id');
+      const states = changes.map(({ json }) => JSON.parse(String(json)).agent_state as string | null);
+      const atWork = states.slice(0, states.lastIndexOf('running') + 1);
+      assert.deepEqual(new Set(atWork), new Set([null, 'running']));
+      assert.equal(states.at(-1), 'awaiting_user_input');
+    });
+
     it('waits where all slots are taken, says so, and runs when one is free', async (t) => {
       const { create, info, reaches, turns, stop } = await startRuns({ kind, env: oneSlot }, t);
       const first = await create('say one');

@@ -104,7 +104,7 @@ export async function talk(options: TalkOptions): Promise<void> {
     turnFrom = heard;
     options.endTurn();
     await recorder.step({
-      events: [agentStateChanged('awaiting_user_input')],
+      events: messages.isEmpty() ? [agentStateChanged('awaiting_user_input')] : [],
       progress: { turn_open: 0, claims: 0, question: null },
     });
   }

@@ -17,6 +17,8 @@ const infoColumns = [
   'git_provider',
   'turn_open',
   'question',
+  'said',
+  'heard',
   'runtime_status',
   'stop_code',
   'stop_sentence',
