@@ -17,8 +17,10 @@ import {
 } from '../../test/support/cells.ts';
 import { until } from '../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
-import { openCell } from './openCell.ts';
+import { limitsOf, oomScoreAdjustment } from './limits.ts';
+import { type OpenCell, openCell } from './openCell.ts';
 import { processSandbox } from './process.ts';
+import { runToEnd } from './runToEnd.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const kinds = [
@@ -84,6 +86,28 @@ for (const { kind, sandbox, skip } of kinds) {
       await until('it runs', () => sleeps(sleep) > 0);
       assert.ok(!commandLines().some((line) => line.includes(canary)));
       await entered.kill();
+    });
+
+    it('is killed before the service where memory runs out', async (t) => {
+      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
+      const { stdout } = await runShell(
+        open,
+        'cat /proc/self/oom_score_adj; sh -c "cat /proc/$$/oom_score_adj"',
+      );
+      assert.equal(stdout, `${oomScoreAdjustment}\n${oomScoreAdjustment}\n`);
+    });
+
+    it('limits the address space of programs that ask for it, where no cgroup limits memory', async (t) => {
+      const cell = newCell(t, { resourceFactor: 0.125 });
+      const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
+      const limitIn = async (open: OpenCell, limitAddressSpace: boolean) => {
+        const argv = ['sh', '-c', 'ulimit -v'] as const;
+        return (await runToEnd(open, { argv, env: {}, limitAddressSpace }, bounds)).stdout.toString();
+      };
+      const open = await openCell({ sandbox: sandbox(), cell });
+      t.after(() => open.close());
+      assert.equal(await limitIn(open, true), `${limitsOf(cell).addressBytesMax / 1_024}\n`);
+      assert.equal(await limitIn(open, false), 'unlimited\n');
     });
 
     it('leaves programs the usual signals and no open files', async (t) => {

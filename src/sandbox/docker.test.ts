@@ -58,6 +58,7 @@ describe('the command for a container', () => {
     assert.deepEqual(valuesOf(wrap({}), '--memory'), [String(4 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory'), [String(8 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory-swap'), [String(8 * gib)]);
+    assert.deepEqual(valuesOf(wrap({}), '--oom-score-adj'), ['500']);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--pids-limit'), ['512']);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 0.5 }), '--cpus'), ['1']);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 1_000 }), '--cpus'), [String(availableParallelism())]);

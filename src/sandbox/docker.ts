@@ -2,7 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { carried, entranceArgv, entranceFiles, insidePort, insideSocket } from './entrance.ts';
 import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
-import { fileBytesMax, limitsOf, openFilesMax, sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
+import {
+  fileBytesMax,
+  limitsOf,
+  oomScoreAdjustment,
+  openFilesMax,
+  sharedMemoryBytesMax,
+  temporaryBytesMax,
+} from './limits.ts';
 import type { Cell, Command, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
 
 const { workspace, home } = insidePlaces;
@@ -69,6 +76,7 @@ function limitArgs(cell: Cell): string[] {
     ...['--pids-limit', String(processesMax), '--cpus', String(processorsMax)],
     // With both the same there is nothing to swap to.
     ...['--memory', String(memoryBytesMax), '--memory-swap', String(memoryBytesMax)],
+    ...['--oom-score-adj', String(oomScoreAdjustment)],
     ...['--tmpfs', `/tmp:rw,exec,nosuid,nodev,size=${temporaryBytesMax}`],
     ...['--shm-size', String(sharedMemoryBytesMax)],
     ...['--ulimit', 'core=0', '--ulimit', `nofile=${openFilesMax}`, '--ulimit', `fsize=${fileBytesMax}`],

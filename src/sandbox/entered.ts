@@ -4,6 +4,7 @@ import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
 import type { LaunchGroup } from './controlGroups.ts';
+import { oomScoreAdjustment } from './limits.ts';
 import { type LaunchNote, type LaunchRecords, runEndCommand } from './orphans.ts';
 import {
   allGone,
@@ -93,10 +94,20 @@ function endOf(child: ChildProcess): Promise<End> {
   });
 }
 
+// Raising it needs no privilege. It is raised outside, because /proc is read-only inside: nothing can lower it there.
+const killedFirstScript = '{ echo "$1" >/proc/self/oom_score_adj; } 2>/dev/null || :\nshift\nexec "$@"';
+
+/** Writes a command so that the kernel kills it, and whatever it starts, before the service if memory runs out. */
+function killedFirst({ command, args, ...rest }: Wrapped): Wrapped {
+  const shellArgs = ['-c', killedFirstScript, 'parley', String(oomScoreAdjustment), command, ...args];
+  return { ...rest, command: '/bin/sh', args: shellArgs };
+}
+
 function start({ wrapped, group, handover }: Entering): ChildProcess {
   const stdio = ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))] as const;
   // It gets a process group of its own, which can be killed as a whole.
-  return startWrapped(group === undefined ? wrapped : group.wrap(wrapped), [...stdio], { detached: true });
+  const grouped = group === undefined ? wrapped : group.wrap(wrapped);
+  return startWrapped(killedFirst(grouped), [...stdio], { detached: true });
 }
 
 /** Whether it settles within the time. */

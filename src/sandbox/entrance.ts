@@ -3,6 +3,7 @@
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
+import { kib } from '../validation/schema.ts';
 import { fileBytesMax, limitsOf, openFilesMax } from './limits.ts';
 import type { BridgeWay, Cell, Launch } from './sandbox.ts';
 
@@ -60,17 +61,25 @@ for parley_n in $1; do
   command export "$parley_n=$parley_v" || :
 done
 unset parley_n parley_v NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
-shift 3
+[ "$4" = unlimited ] || ulimit -v "$4" 2>/dev/null || :
+shift 4
 command -v "$1" >/dev/null || { echo "There is no program $1 in the sandbox." >&2; exit 127; }
 exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 `;
 
+/** As `ulimit -v` counts. */
+export function addressKibMax(cell: Cell): string {
+  return String(Math.floor(limitsOf(cell).addressBytesMax / kib));
+}
+
 /** The argv inside that ends in the launch. The variables of `env` must be there as `carried` has them. */
 export function entranceArgv(
   cell: Cell,
-  { argv }: Pick<Launch, 'argv'>,
+  { argv, limitAddressSpace }: Pick<Launch, 'argv' | 'limitAddressSpace'>,
   { env, way }: { env: Readonly<Record<string, string>>; way: BridgeWay | 'none' },
 ): string[] {
   const { processesMax } = limitsOf(cell);
-  return ['/bin/sh', '-c', script, 'parley', Object.keys(env).join(' '), String(processesMax), way, ...argv];
+  const address = limitAddressSpace ? addressKibMax(cell) : 'unlimited';
+  const names = Object.keys(env).join(' ');
+  return ['/bin/sh', '-c', script, 'parley', names, String(processesMax), way, address, ...argv];
 }

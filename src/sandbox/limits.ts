@@ -1,5 +1,5 @@
 // How much a cell may take. The factor of its settings scales what is shared: memory, processes and processors.
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { mib } from '../validation/schema.ts';
 import type { Cell } from './sandbox.ts';
 
@@ -8,6 +8,14 @@ const memoryBytesUsual = 4 * gib;
 /** Threads count, too. */
 const processesUsual = 1_024;
 const processorsUsual = 2;
+
+/**
+ * What the kernel adds to the badness of every process in a sandbox, in thousandths of the memory: where memory runs
+ * out, it kills one of these before the service.
+ */
+export const oomScoreAdjustment = 500;
+/** Of the machine's memory: what one process of the service's own git may map, where no cgroup limits memory. */
+const addressShareMax = 0.5;
 
 /** The same for every cell: they keep one program from taking what others need. */
 export const openFilesMax = 16_384;
@@ -21,13 +29,22 @@ export const freeFilesMin = 10_000;
 
 export interface CellLimits {
   readonly memoryBytesMax: number;
+  /** The address space of one process that reserves no more than it uses, where no cgroup limits memory. */
+  readonly addressBytesMax: number;
   readonly processesMax: number;
   readonly processorsMax: number;
 }
 
+/** The memory of the machine, or of the container that the service runs in. */
+function machineBytes(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
+
 export function limitsOf({ resourceFactor }: Pick<Cell, 'resourceFactor'>): CellLimits {
+  const memoryBytesMax = Math.round(memoryBytesUsual * resourceFactor);
   return {
-    memoryBytesMax: Math.round(memoryBytesUsual * resourceFactor),
+    memoryBytesMax,
+    addressBytesMax: Math.min(memoryBytesMax, Math.round(machineBytes() * addressShareMax)),
     processesMax: Math.max(1, Math.round(processesUsual * resourceFactor)),
     // An engine refuses to promise more than there are.
     processorsMax: Math.min(processorsUsual * resourceFactor, availableParallelism()),

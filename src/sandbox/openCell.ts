@@ -70,6 +70,7 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   if (alone) await records?.endAlone(cell.workspace, isHeld);
   // An engine for containers sets the limits itself; what we start is only its client.
   const group = sandbox.kind === 'docker' ? undefined : controlGroups?.create(cell);
+  const memoryHolds = sandbox.kind === 'docker' || controlGroups?.holds.memory === true;
   const way = await openWay(sandbox, bridge).catch(async (error: unknown) => {
     await group?.end();
     throw error;
@@ -80,7 +81,11 @@ export async function openCell(options: OpenCellOptions): Promise<OpenCell> {
   async function enterCell(launch: Launch): Promise<Entered> {
     if (closed || !isHeld()) throw new Error('the cell is closed');
     const entry = enter({
-      wrapped: sandbox.wrap(cell, launch, launch.offline ? 'none' : way.network),
+      wrapped: sandbox.wrap(
+        cell,
+        memoryHolds ? { ...launch, limitAddressSpace: false } : launch,
+        launch.offline ? 'none' : way.network,
+      ),
       group: group?.enter(),
       records,
       alone: alone ? cell.workspace : null,

@@ -27,6 +27,11 @@ export interface Launch {
   readonly cwd?: string;
   /** It needs no network, and starts sooner without. */
   readonly offline?: boolean;
+  /**
+   * Its address space is limited where no cgroup limits memory. Not for programs that reserve more than they use, as
+   * V8 does.
+   */
+  readonly limitAddressSpace?: boolean;
 }
 
 /** The cell as seen from inside. */

@@ -170,3 +170,17 @@ export function commitWithSubmodule(repository: string, branch: string, url: str
   ]);
   return commitTree(repository, branch, tree);
 }
+
+/** A handful of objects, in which each folder names the next one ten times: a million files with long paths. */
+export function commitManyFiles(repository: string, branch: string): string {
+  const depth = 6;
+  const width = 10;
+  const nameLength = 240;
+  let line = `100644 blob ${git(repository, ['hash-object', '-w', '--stdin'], 'a').trim()}`;
+  for (let level = 0; level < depth; level++) {
+    const names = Array.from({ length: width }, (_, index) => String(index).repeat(nameLength));
+    const tree = git(repository, ['mktree'], names.map((name) => `${line}\t${name}\n`).join('')).trim();
+    line = `040000 tree ${tree}`;
+  }
+  return commitTree(repository, branch, line.split(' ')[2] ?? '');
+}

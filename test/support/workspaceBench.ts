@@ -32,6 +32,7 @@ interface BenchOptions {
   readonly remote?: GitRemote | undefined;
   readonly token?: string | null;
   readonly allowPrivate?: boolean;
+  readonly resourceFactor?: number;
 }
 
 interface After {
@@ -50,7 +51,7 @@ export function everythingIn(folder: string): string {
 
 export async function createWorkspaceBench(
   t: After,
-  { sandbox, remote, token = null, allowPrivate = false }: BenchOptions,
+  { sandbox, remote, token = null, allowPrivate = false, resourceFactor = 1 }: BenchOptions,
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-ws-'));
   const folders = await createFolders(dataDir).open(1, { userId: 1, id: 'a' });
@@ -61,7 +62,7 @@ export async function createWorkspaceBench(
   const cell = await openCell({
     sandbox,
     bridge,
-    cell: { name: 'test', workspace, home, readable: [], resourceFactor: 1, image: null },
+    cell: { name: 'test', workspace, home, readable: [], resourceFactor, image: null },
   });
   t.after(async () => {
     await cell.close();

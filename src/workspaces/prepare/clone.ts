@@ -53,8 +53,13 @@ function run(
 ) {
   const env = { ...strictGitEnvironment({ bridge: cell.bridge, remote, identity }), ...lowSpeed };
   const bounds = { timeoutMs, outputBytesMax, signal, onErrorOutput };
-  const offline = remote === undefined;
-  return runToEnd(cell, { argv: ['sh', '-c', cloneScript, 'sh', ...args], env, offline }, bounds);
+  const launch = {
+    argv: ['sh', '-c', cloneScript, 'sh', ...args],
+    env,
+    offline: remote === undefined,
+    limitAddressSpace: true,
+  } as const;
+  return runToEnd(cell, launch, bounds);
 }
 
 function readLook(stdout: Buffer): Look {

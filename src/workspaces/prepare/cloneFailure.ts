@@ -10,6 +10,8 @@ interface Clone {
   readonly fault: string | undefined;
 }
 
+/** The exit code of a shell whose program was ended by SIGKILL. */
+const killedCode = 128 + 9;
 const shownCharsMax = 300;
 
 function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, string])[] {
@@ -17,6 +19,11 @@ function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, strin
     [
       /No space left on device|Disk quota exceeded|File too large/,
       `There is no space left for ${path} on this machine.`,
+    ],
+    [
+      // First of all, since git then also says that index-pack failed.
+      /out of memory|cannot allocate memory|cannot be mapped|died of signal 9/i,
+      `${path} needs more memory to be cloned than a sandbox may have.`,
     ],
     [/Remote branch .* not found/, `There is no branch "${branch}" in ${path}.`],
     [
@@ -45,6 +52,8 @@ export function cloneFailure(outcome: RunOutcome, clone: Clone): string {
   const stderr = outcome.stderr.toString();
   const known = knownFaults(clone).find(([pattern]) => pattern.test(stderr));
   if (known !== undefined) return known[1];
+  if (outcome.signal === 'SIGKILL' || outcome.code === killedCode)
+    return `Cloning ${path} was killed, most likely because it needed more memory than a sandbox may have.`;
   const word = lastWord(stderr);
   return `Cloning ${path} failed${word === undefined ? '' : `: ${word}`}.`.replace(/\.+$/, '.');
 }

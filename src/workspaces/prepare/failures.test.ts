@@ -131,6 +131,18 @@ describe('the reason of a failed clone', () => {
     );
   });
 
+  it('says that there was too little memory, also where git was killed for it', () => {
+    const said = (text: string, more: object = {}) =>
+      cloneFailure({ ...ended, stderr: Buffer.from(text), ...more }, clone);
+    const sentence = 'ada/app needs more memory to be cloned than a sandbox may have.';
+    assert.equal(said('fatal: Out of memory, malloc failed\nfatal: index-pack failed\n'), sentence);
+    assert.equal(said('error: index-pack died of signal 9\n'), sentence);
+    const killed =
+      'Cloning ada/app was killed, most likely because it needed more memory than a sandbox may have.';
+    assert.equal(said('', { code: 137 }), killed);
+    assert.equal(said('', { code: null, signal: 'SIGKILL' }), killed);
+  });
+
   it('says that git is missing', () => {
     const stderr = Buffer.alloc(0);
     assert.equal(

@@ -90,6 +90,9 @@ const strictConfig: Config = [
   ['fetch.fsck.badTimezone', 'ignore'],
   ['fetch.fsck.missingSpaceBeforeDate', 'ignore'],
   ['fetch.fsck.zeroPaddedFilemode', 'ignore'],
+  // Packs are mapped in pieces: whole, a large one would take more address space than there may be.
+  ['core.packedGitWindowSize', '32m'],
+  ['core.packedGitLimit', '256m'],
   // Nothing stays behind and works on.
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],

@@ -2,15 +2,21 @@ import assert from 'node:assert/strict';
 import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { commit, commitWithSubmodule, git, startGitServer } from '../../../test/support/gitServer.ts';
+import {
+  commit,
+  commitManyFiles,
+  commitWithSubmodule,
+  git,
+  startGitServer,
+} from '../../../test/support/gitServer.ts';
 import { createWorkspaceBench, remoteAt, workspaceSandboxes } from '../../../test/support/workspaceBench.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
-async function setUp(t: TestContext, sandbox: Sandbox) {
+async function setUp(t: TestContext, sandbox: Sandbox, resourceFactor = 1) {
   const server = await startGitServer(t);
   const repository = server.repository('eve/trap');
   const remote = remoteAt(server.url, 'eve/trap');
-  const bench = await createWorkspaceBench(t, { sandbox, remote });
+  const bench = await createWorkspaceBench(t, { sandbox, remote, resourceFactor });
   // A place that can be written to inside; `trap` is its name in there.
   const trap = join(bench.cell.inside.home, 'sprung');
   const isSprung = () => existsSync(join(bench.folders.home, 'sprung'));
@@ -113,6 +119,18 @@ for (const sandbox of workspaceSandboxes) {
         assert.ok(!existsSync(join(bench.folders.root, 'out')));
         assert.ok(!bench.isSprung());
       }
+    });
+
+    it('cannot take all memory with a tree of many files, where no cgroup limits it', async (t) => {
+      const bench = await setUp(t, sandbox, 0.1);
+      commit(bench.repository, 'small', { a: 'a' });
+      assert.equal((await bench.prepare({ branch: 'small' })).outcome, 'ready');
+      rmSync(bench.folders.readyMark);
+      commitManyFiles(bench.repository, 'main');
+      assert.deepEqual(await bench.prepare(), {
+        outcome: 'failed',
+        sentence: 'eve/trap needs more memory to be cloned than a sandbox may have.',
+      });
     });
 
     it('has refs with odd names, and none is taken for an option', async (t) => {
