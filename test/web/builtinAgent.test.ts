@@ -30,14 +30,14 @@ describe('the built-in agent on the page', { skip: noBrowser }, () => {
     await enter(page, runs.service);
     await page.getByRole('link', { name: 'Choose a model' }).click();
     await page.getByLabel('Model', { exact: true }).fill('deepseek/deepseek-chat');
-    await page.getByLabel('Address').fill('nonsense');
-    await page.getByLabel('Key of the model').fill(key);
+    await page.getByLabel('Base URL').fill('nonsense');
+    await page.getByLabel('API key').fill(key);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('must be an http or https URL with a host').waitFor();
-    await page.getByLabel('Address').fill('');
+    await page.getByLabel('Base URL').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved.').waitFor();
-    await page.getByText('One is stored. It is never shown.').waitFor();
+    await page.getByText('A value is stored. It cannot be shown.').waitFor();
     assert.ok(!(await page.content()).includes(key));
     assert.ok(!(await page.evaluate<string>('JSON.stringify([sessionStorage, localStorage])')).includes(key));
 
@@ -46,9 +46,9 @@ describe('the built-in agent on the page', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     const log = page.getByRole('log');
     await log.getByText('echo done by hand').waitFor();
-    await log.getByRole('button', { name: 'Allow', exact: true }).click();
+    await log.getByRole('button', { name: 'Approve', exact: true }).click();
     await log.getByText('+an old pond').waitFor();
-    await log.getByRole('button', { name: 'Allow', exact: true }).click();
+    await log.getByRole('button', { name: 'Approve', exact: true }).click();
     await log.getByText('It is written.').waitFor();
     await page.getByRole('button', { name: /haiku\.txt/ }).waitFor();
     await page

@@ -7,7 +7,7 @@ import { startRuns } from '../support/runs.ts';
 import { startService } from '../support/service.ts';
 import { enter, useBrowser } from './browser.ts';
 
-const lost = 'The connection to Parley is lost. Trying again…';
+const lost = 'The connection to Parley was lost. Reconnecting…';
 
 describe('the connection of the page', { skip: noBrowser }, () => {
   const browser = useBrowser();
@@ -27,19 +27,19 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     await page.getByText(lost).waitFor();
     await page.getByLabel('Message', { exact: true }).fill('run echo line 2');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
-    await page.getByText('Parley cannot be reached. What you typed is still here.').waitFor();
+    await page.getByText('Parley cannot be reached. Your input has been kept.').waitFor();
     await runs.say(id, 'run echo line 1');
     await runs.turns(id, 2);
 
     proxy.refuse(false);
-    await page.getByText('Connected again.').waitFor();
+    await page.getByText('Reconnected.').waitFor();
     await log.getByText('line 1', { exact: true }).waitFor();
     // What failed meanwhile is no news any more; what was typed is still there.
     await page.getByText('Parley cannot be reached.').waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'run echo line 2');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
     await log.getByText('line 2', { exact: true }).waitFor();
-    await page.getByText('Connected again.').waitFor({ state: 'detached' });
+    await page.getByText('Reconnected.').waitFor({ state: 'detached' });
     for (const text of ['line 0', 'line 1', 'line 2'])
       assert.equal(await log.getByText(text, { exact: true }).count(), 1, text);
   });
@@ -55,7 +55,7 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     await page.getByText(lost).waitFor();
     await page.getByLabel('Message to the agent').fill('Typed while it was away');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByText('Parley cannot be reached. What you typed is still here.').waitFor();
+    await page.getByText('Parley cannot be reached. Your input has been kept.').waitFor();
     await service.ask('/api/conversations', { json: { initial_user_msg: 'Made meanwhile' } });
     proxy.refuse(false);
     await page.getByText('Made meanwhile').waitFor();
@@ -71,8 +71,8 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     await enter(page, service);
     await page.getByText('No conversations yet').waitFor();
     await page.context().setOffline(true);
-    await page.getByText('This device is offline. Trying again…').waitFor();
+    await page.getByText('This device is offline. Reconnecting…').waitFor();
     await page.context().setOffline(false);
-    await page.getByText('Connected again.').waitFor();
+    await page.getByText('Reconnected.').waitFor();
   });
 });

@@ -50,7 +50,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const details = page.getByRole('complementary', { name: 'Details' });
     await details.getByText('Find the cause').waitFor();
     await details.getByText('100 of 200K tokens').waitFor();
-    await page.locator('.badge', { hasText: 'Waits for you' }).waitFor();
+    await page.locator('.badge', { hasText: 'Waiting for input' }).waitFor();
 
     await details.getByRole('button', { name: /a\.txt/ }).click();
     await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
@@ -65,34 +65,34 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await details.count(), 0);
   });
 
-  it('asks for permission, tells everybody, and passes each answer on', async (t) => {
+  it('asks for approval, tells everybody, and passes each answer on', async (t) => {
     const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
     const id = await runs.create('ask execute one\nask execute two\nask execute three');
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
-    await page.getByText('Asks for permission', { exact: true }).waitFor();
+    await page.getByText('Needs approval', { exact: true }).waitFor();
     await page
       .getByRole('status')
-      .getByText(/^The agent asks for permission: .*one/)
+      .getByText(/^The agent needs your approval: .*one/)
       .waitFor();
-    await log.getByText('It may change anything in its sandbox.').waitFor();
-    await log.getByRole('button', { name: 'Allow', exact: true }).click();
-    await log.getByText('You allowed it.', { exact: true }).waitFor();
+    await log.getByText('This action can change anything in the sandbox.').waitFor();
+    await log.getByRole('button', { name: 'Approve', exact: true }).click();
+    await log.getByText('You approved this action.', { exact: true }).waitFor();
     await log.and(page.locator(':focus')).waitFor();
     await log.getByRole('button', { name: 'Reject' }).waitFor();
     assert.match(await page.title(), /^● /);
     // Keys count once there was time to read.
-    const rejected = log.getByText('You rejected it.');
+    const rejected = log.getByText('You rejected this action.');
     await until('it is rejected', async () => {
       await page.keyboard.press('r');
       return rejected.isVisible();
     });
-    await log.getByRole('button', { name: 'Always allow this' }).click();
-    await log.getByText('You allowed it for this conversation.').waitFor();
+    await log.getByRole('button', { name: 'Always approve this' }).click();
+    await log.getByText('You approved this for the whole conversation.').waitFor();
     const said = await runs.turns(id, 1);
     assert.match(said.join('\n'), /once.*no.*always/s);
-    assert.equal(await log.getByRole('button', { name: 'Allow', exact: true }).count(), 0);
+    assert.equal(await log.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
   });
 
   it('is stopped and started, and says how far the start has come', async (t) => {
@@ -104,7 +104,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText('You stopped it.').first().waitFor();
     await runs.service.ask('/api/settings', { json: { agent: 'fake' } });
-    await page.getByRole('button', { name: 'Start again' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
     await runs.reaches(id, 'RUNNING');
   });
@@ -142,8 +142,8 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(((await runs.info(id)) as unknown as { title: string }).title, 'Another name');
 
     for (const [name, start] of [
-      ['Download the log', '{"trajectory":[{"id":0'],
-      ['Download the files', 'PK'],
+      ['Export conversation', '{"trajectory":[{"id":0'],
+      ['Download files', 'PK'],
     ] as const) {
       await menu.click();
       const [download] = await Promise.all([
@@ -167,10 +167,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No conversations yet').waitFor();
     await page.getByRole('status').getByText('Deleted: Another name').waitFor();
-    assert.equal(await page.getByText('Connected again.').count(), 0);
+    assert.equal(await page.getByText('Reconnected.').count(), 0);
     assert.equal(await runs.info(id), null);
     await page.goto(`${runs.service.url}${path(id)}`);
-    await page.getByText('There is no such conversation, or no longer.').waitFor();
+    await page.getByText('This conversation does not exist or was deleted.').waitFor();
   });
 
   it('follows its end until one scrolls up, and then says that there is something new', async (t) => {
@@ -185,12 +185,12 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('line 40', { exact: true }).waitFor();
     await log.hover();
     await page.mouse.wheel(0, -1_500);
-    await page.getByRole('button', { name: 'To the end' }).waitFor();
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
     const before = await page.evaluate<number>(`document.querySelector('.scroller').scrollTop`);
     await runs.say(id, 'run echo line 41');
-    await page.getByRole('button', { name: 'New below' }).waitFor();
+    await page.getByRole('button', { name: 'New messages' }).waitFor();
     assert.equal(await page.evaluate(`document.querySelector('.scroller').scrollTop`), before);
-    await page.getByRole('button', { name: 'New below' }).click();
+    await page.getByRole('button', { name: 'New messages' }).click();
     await log.getByText('line 41', { exact: true }).waitFor();
 
     const numbers = Array.from({ length: 60 }, (_, i) => `n${i}`).join('\\n');
@@ -201,7 +201,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await unfold.click();
     const fold = log.getByRole('button', { name: 'Show less' });
     await fold.waitFor();
-    await page.getByRole('button', { name: 'To the end' }).waitFor();
+    await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
     assert.equal((await fold.boundingBox())?.y, top);
     const message = page.getByLabel('Message', { exact: true });
     await message.fill('run echo line 42');
@@ -263,10 +263,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('log').getByText('You stopped it.').last().waitFor();
     assert.equal(await sounds(), 3);
-    await page.getByRole('link', { name: 'To your conversations' }).click();
+    await page.getByRole('link', { name: 'Back to conversations' }).click();
     await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();
     await runs.say(id, 'say from afar');
-    await page.locator('.rows').getByText('Waits for you').waitFor();
+    await page.locator('.rows').getByText('Waiting for input').waitFor();
     await until('it sounds in the list, too', async () => (await sounds()) === 4);
   });
 });

@@ -27,15 +27,15 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByRole('img', { name: 'a.png' }).waitFor();
     await page.getByRole('button', { name: 'More options' }).click();
     await page.getByLabel('Agent', { exact: true }).selectOption('fake');
-    await page.getByLabel('Instructions').fill('Be brief.');
-    await page.getByLabel('Tool servers').fill('{"shttp_servers": [}');
+    await page.getByLabel('Custom instructions').fill('Be brief.');
+    await page.getByLabel('MCP servers').fill('{"shttp_servers": [}');
     await message.press('Control+Enter');
     await page.getByText('This is not valid JSON.').waitFor();
-    await page.getByLabel('Tool servers').fill('{"shttp_servers": [{"url": "http://127.0.0.1:9/mcp"}]}');
+    await page.getByLabel('MCP servers').fill('{"shttp_servers": [{"url": "http://127.0.0.1:9/mcp"}]}');
     await message.press('Control+Enter');
     await page.waitForURL(/\/conversations\//);
     await page.getByText('1 images').waitFor();
-    await page.getByRole('img', { name: 'Image 1 of the message' }).waitFor();
+    await page.getByRole('img', { name: 'Attached image 1' }).waitFor();
     const id = page.url().split('/').at(-1) ?? '';
     const [first] = await events(id);
     assert.match(JSON.stringify(first?.args?.['image_urls']), /^\["data:image\/png;base64,[^,]*"\]$/);
@@ -50,11 +50,11 @@ describe('the first screen', { skip: noBrowser }, () => {
     await enter(page, service);
     await page.getByLabel('Message to the agent').fill('Hello');
     await page.getByRole('button', { name: 'More options' }).click();
-    const servers = page.getByLabel('Tool servers');
+    const servers = page.getByLabel('MCP servers');
     const repository = page.getByLabel('Repository', { exact: true });
     await repository.fill('not a repo!!');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByText('This must be owner/name').waitFor();
+    await page.getByText('Enter owner/name').waitFor();
     await repository.and(page.locator(':focus')).waitFor();
     await repository.fill('');
     await servers.fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
@@ -79,7 +79,7 @@ describe('the first screen', { skip: noBrowser }, () => {
       );
     const box = page.getByLabel('Message to the agent');
     await box.dispatchEvent('drop', { dataTransfer: await transfer('text/plain') });
-    await page.getByText('Only images can be added.').waitFor();
+    await page.getByText('Only images can be attached.').waitFor();
     await page
       .locator('input[type=file]')
       .setInputFiles({ name: 'fake.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
@@ -117,7 +117,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await message.fill('A long\nstory');
     await page.getByLabel('Repository', { exact: true }).fill('acme/shop');
     await page.getByRole('button', { name: 'More options' }).click();
-    const servers = page.getByLabel('Tool servers');
+    const servers = page.getByLabel('MCP servers');
     await servers.fill('{"sse_servers": [{"url": "https://a.example", "api_key": "canary-5d1f"}]}');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /canary/);
     await page.reload();
@@ -183,13 +183,13 @@ describe('the first screen', { skip: noBrowser }, () => {
     });
     await page.getByText('number 17 by another name').waitFor();
     await service.ask('/api/conversations/c17/stop', { method: 'POST' });
-    await page.getByText('Nothing fits your search.').waitFor();
+    await page.getByText('No conversations match your search.').waitFor();
     await page.getByLabel('Status').selectOption('STOPPED');
     await page.getByText('number 17 by another name').waitFor();
     await page.getByLabel('Status').selectOption('');
     await page.locator('.rows').getByText('Stopped').waitFor();
     await service.ask('/api/conversations/c17', { method: 'DELETE' });
-    await page.getByText('Nothing fits your search.').waitFor();
+    await page.getByText('No conversations match your search.').waitFor();
   });
 
   it('asks for the next page once where that fails, and again when somebody wants it', async (t) => {

@@ -38,7 +38,7 @@ describe('every screen', { skip: noBrowser }, () => {
       const { url } = runs.service;
       const page = await browser.open(t, url, { colorScheme, reducedMotion: 'reduce' });
       await page.goto(url);
-      await page.getByLabel('Session key').waitFor();
+      await page.getByLabel('API key').waitFor();
       const faults: string[] = [];
       const look = async (name: string) => {
         faults.push(...(await faultsOf(page, name)));
@@ -61,8 +61,8 @@ describe('every screen', { skip: noBrowser }, () => {
       await look('shortcuts');
       await page.keyboard.press('Escape');
       await page.goto(`${url}/conversations/${id}`);
-      await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
-      await page.getByText('Look again').waitFor();
+      await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+      await page.getByText('Refresh').waitFor();
       await look('conversation');
       await page.getByRole('button', { name: 'More' }).click();
       await look('menu');
@@ -82,11 +82,11 @@ describe('every screen', { skip: noBrowser }, () => {
     const runs = await startRuns({ settings: { language: 'de' } }, t);
     const page = await browser.open(t, runs.service.url);
     await page.goto(`${runs.service.url}/#key=${runs.service.key}`);
-    await page.getByRole('heading', { name: 'Was soll getan werden?' }).waitFor();
+    await page.getByRole('heading', { name: 'Woran möchtest du arbeiten?' }).waitFor();
     assert.equal(await page.evaluate('document.documentElement.lang'), 'de');
     await runs.service.ask('/api/settings', { json: { language: 'ja' } });
     await page.reload();
-    await page.getByRole('heading', { name: 'What should be done?' }).waitFor();
+    await page.getByRole('heading', { name: 'What would you like to work on?' }).waitFor();
   });
 
   it('is reached and used by keys alone', async (t) => {
@@ -94,7 +94,7 @@ describe('every screen', { skip: noBrowser }, () => {
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, '/settings/about');
     await page.keyboard.press('Tab');
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content');
     await page.keyboard.press('n');
     await page.keyboard.type('say by keys');
     await page.keyboard.press('Control+Enter');
@@ -108,7 +108,7 @@ describe('every screen', { skip: noBrowser }, () => {
     await page.keyboard.press('t');
     assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'light');
     await page.keyboard.press('?');
-    await page.getByLabel('Single keys are shortcuts').click();
+    await page.getByLabel('Enable single-key shortcuts').click();
     await page.keyboard.press('Escape');
     await page.keyboard.press('n');
     assert.match(page.url(), /conversations/);

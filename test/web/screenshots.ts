@@ -102,7 +102,7 @@ it('makes the pictures', async (t) => {
   const id = await runs.create(task, { repository: 'acme/shop', selected_branch: 'main' });
   await page.goto(`${runs.service.url}/conversations/${id}`);
   const log = page.getByRole('log');
-  const allow = log.getByRole('button', { name: 'Allow', exact: true });
+  const allow = log.getByRole('button', { name: 'Approve', exact: true });
   await log.getByText('grep -rn').waitFor();
   await allow.click();
   await log.getByText('node --test').waitFor();

@@ -56,11 +56,11 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('show no button to save before something is changed, and save only that', async (t) => {
     const { service, page } = await open(t, 'model', { max_iterations: 7 });
-    const iterations = page.getByLabel('Model requests for a message');
+    const iterations = page.getByLabel('Max iterations');
     assert.equal(await iterations.inputValue(), '7');
     assert.equal(await button(page, 'Save').count(), 0);
     await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');
-    await page.getByLabel('Budget of a conversation').fill('0,505');
+    await page.getByLabel('Max cost per conversation').fill('0,505');
     await page.getByLabel('Condense long conversations').click();
     await service.ask('/api/settings', { method: 'PATCH', json: { max_iterations: 9 } });
     await save(page);
@@ -91,9 +91,9 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('say what is wrong at the field, go there, and keep what was typed over a reload', async (t) => {
     const { service, page } = await open(t, 'model');
-    const address = page.getByLabel('Address');
+    const address = page.getByLabel('Base URL');
     await address.fill('ftp://models.example.com');
-    await page.getByLabel('Model requests for a message').fill('many');
+    await page.getByLabel('Max iterations').fill('many');
     await button(page, 'Save').click();
     await page.getByText('must be an http or https URL with a host').waitFor();
     await page.getByText('must be a whole number or null').waitFor();
@@ -105,7 +105,7 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.reload();
     assert.equal(await address.inputValue(), 'ftp://models.example.com/v1');
     await address.fill('https://models.example.com/v1');
-    await page.getByLabel('Model requests for a message').fill('30');
+    await page.getByLabel('Max iterations').fill('30');
     await save(page);
     const { llm_base_url, max_iterations } = await settingsOf(service);
     assert.deepEqual([llm_base_url, max_iterations], ['https://models.example.com/v1', 30]);
@@ -121,25 +121,25 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('take a key, replace it and remove it, and never show it', async (t) => {
     const { service, page } = await open(t, 'model');
-    await page.getByLabel('Key of the model').fill('sk-first');
-    assert.equal(await page.getByLabel('Key of the model').getAttribute('type'), 'password');
+    await page.getByLabel('API key').fill('sk-first');
+    assert.equal(await page.getByLabel('API key').getAttribute('type'), 'password');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /sk-first/);
     await save(page);
-    await page.getByText('One is stored.').waitFor();
+    await page.getByText('A value is stored.').waitFor();
     assert.doesNotMatch(await page.content(), /sk-first/);
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
     const before = await sealed();
-    await button(page, 'Replace: Key of the model').click();
+    await button(page, 'Replace: API key').click();
     await page.keyboard.type('sk-second');
     await save(page);
     assert.notDeepEqual(await sealed(), before);
-    await button(page, 'Remove: Key of the model').click();
-    await page.getByText('It is removed when you save.').waitFor();
+    await button(page, 'Remove: API key').click();
+    await page.getByText('The stored value will be removed when you save.').waitFor();
     await page.keyboard.press('Enter');
-    await button(page, 'Replace: Key of the model').waitFor();
+    await button(page, 'Replace: API key').waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.getByText('It is removed when you save.').waitFor();
+    await page.getByText('The stored value will be removed when you save.').waitFor();
     await save(page);
     assert.equal((await settingsOf(service)).llm_api_key_set, false);
   });
@@ -148,21 +148,21 @@ describe('the settings', { skip: noBrowser }, () => {
     const { service, page } = await open(t, 'general', { sandbox_api_key: 'sk-box' });
     const stored = () => inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
     assert.equal((await stored()).length, 1);
-    await button(page, 'Remove a stored one').click();
+    await button(page, 'Remove the stored value').click();
     await save(page);
     assert.equal((await stored()).length, 0);
-    await page.getByLabel('Key of the sandbox').fill('sk-other');
+    await page.getByLabel('Sandbox API key').fill('sk-other');
     await save(page);
     assert.equal((await stored()).length, 1);
   });
 
   it('choose the agent, what it asks for, and its sandbox', async (t) => {
     const { service, page } = await open(t, 'agent', { security_analyzer: 'llm' });
-    assert.equal(await page.getByLabel('What to ask for').inputValue(), 'llm');
+    assert.equal(await page.getByLabel('Actions that need approval').inputValue(), 'llm');
     await page.getByLabel('Agent', { exact: true }).selectOption('codex');
-    await page.getByLabel('Ask before the agent acts').click();
-    await page.getByLabel('What to ask for').selectOption('tool_kind');
-    await page.getByLabel('Image').fill('acme/box:1');
+    await page.getByLabel('Require approval').click();
+    await page.getByLabel('Actions that need approval').selectOption('tool_kind');
+    await page.getByLabel('Container image').fill('acme/box:1');
     await page.getByLabel('Resource factor').fill('4');
     await save(page);
     const settings = await settingsOf(service);
@@ -179,7 +179,7 @@ describe('the settings', { skip: noBrowser }, () => {
   it('turn the page to German at once', async (t) => {
     const { service, page } = await open(t, 'general');
     await page.getByLabel('Language').selectOption('Deutsch');
-    await page.getByLabel('Sounds').click();
+    await page.getByLabel('Sound notifications').click();
     await page.getByLabel('Consent to analytics').selectOption('No');
     await button(page, 'Save').click();
     await page.getByRole('heading', { name: 'Einstellungen' }).waitFor();
@@ -193,9 +193,9 @@ describe('the settings', { skip: noBrowser }, () => {
     const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
     await page.getByRole('link', { name: 'Model', exact: true }).click();
     await page.getByLabel('Model', { exact: true }).fill('other/model');
-    await page.getByRole('link', { name: 'Keys', exact: true }).click();
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
     await dialog.waitFor();
-    await button(page, 'Stay here').click();
+    await button(page, 'Stay').click();
     assert.match(page.url(), /settings\/model$/);
     assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), 'other/model');
     await page.evaluate('history.back()');
@@ -220,7 +220,7 @@ describe('the settings', { skip: noBrowser }, () => {
     });
     await page.reload();
     assert.deepEqual(asked, []);
-    await page.getByLabel('Key of the model').pressSequentially('sk');
+    await page.getByLabel('API key').pressSequentially('sk');
     await page.reload();
     assert.deepEqual(asked, ['beforeunload']);
   });
@@ -233,13 +233,13 @@ describe('the settings', { skip: noBrowser }, () => {
       await route.continue();
     });
     await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');
-    await page.getByLabel('Key of the model').fill('sk-first');
+    await page.getByLabel('API key').fill('sk-first');
     await button(page, 'Save').click();
     await button(page, 'Saving…').waitFor();
-    await page.getByLabel('Budget of a conversation').fill('2');
+    await page.getByLabel('Max cost per conversation').fill('2');
     answer.resolve();
-    await page.getByText('One is stored.').waitFor();
-    assert.equal(await page.getByLabel('Budget of a conversation').inputValue(), '2');
+    await page.getByText('A value is stored.').waitFor();
+    assert.equal(await page.getByLabel('Max cost per conversation').inputValue(), '2');
     await save(page);
     const { llm_model, max_budget_per_task } = await settingsOf(service);
     assert.deepEqual([llm_model, max_budget_per_task], ['openai/gpt-5', 2]);

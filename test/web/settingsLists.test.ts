@@ -26,23 +26,23 @@ describe('a section of the settings', { skip: noBrowser }, () => {
   it('stores tokens of git providers, replaces them, and removes one or all', async (t) => {
     const { service, page, settings } = await open(t, 'git');
     await button(page, 'Add: GitLab').click();
-    await button(page, 'Save the token').click();
-    await page.getByText('Paste a token.').waitFor();
-    await page.getByLabel('Token', { exact: true }).fill('glpat-1');
+    await button(page, 'Save token').click();
+    await page.getByText('Paste an access token.').waitFor();
+    await page.getByLabel('Access token', { exact: true }).fill('glpat-1');
     await page.getByLabel('Host').fill('not a host');
-    await button(page, 'Save the token').click();
+    await button(page, 'Save token').click();
     await page.getByText('must be a host name').waitFor();
     await page.getByLabel('Host').fill('git.example.com');
-    await button(page, 'Save the token').click();
+    await button(page, 'Save token').click();
     await page.getByText('A token for git.example.com is stored.').waitFor();
     assert.deepEqual((await settings()).provider_tokens_set, { gitlab: 'git.example.com' });
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'provider_token'");
     const before = await sealed();
 
     await button(page, 'Replace: GitLab').click();
-    assert.equal(await page.getByLabel('Token', { exact: true }).inputValue(), '');
+    assert.equal(await page.getByLabel('Access token', { exact: true }).inputValue(), '');
     await page.getByLabel('Host').fill('');
-    await button(page, 'Save the token').click();
+    await button(page, 'Save token').click();
     await page.getByText('A token is stored.').waitFor();
     assert.deepEqual(await sealed(), before);
 
@@ -62,8 +62,8 @@ describe('a section of the settings', { skip: noBrowser }, () => {
 
   it('stores the author of commits', async (t) => {
     const { page, settings } = await open(t, 'git');
-    await page.getByLabel('Name of the author').fill('Ada');
-    await page.getByLabel('E-mail of the author').fill('ada@example.com');
+    await page.getByLabel('Git user name').fill('Ada');
+    await page.getByLabel('Git user email').fill('ada@example.com');
     await button(page, 'Save').click();
     await page.getByText('Saved.', { exact: true }).waitFor();
     const { git_user_name, git_user_email } = await settings();
@@ -75,29 +75,29 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     const stored = async () => (await settings()).secrets_store.custom_secrets;
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'custom'");
     await page.getByText('No secrets yet.').waitFor();
-    await button(page, 'Add a secret').click();
+    await button(page, 'Add secret').click();
     await page.getByLabel('Name').fill('1 bad');
     await page.getByLabel('Value').fill('first\nline');
-    await button(page, 'Save the secret').click();
+    await button(page, 'Save secret').click();
     await page.getByText('must consist of letters').waitFor();
     await page.getByLabel('Name').fill('NPM_TOKEN');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /first/);
-    await button(page, 'Save the secret').click();
-    await button(page, 'Change: NPM_TOKEN').waitFor();
+    await button(page, 'Save secret').click();
+    await button(page, 'Edit: NPM_TOKEN').waitFor();
     assert.deepEqual(await stored(), { NPM_TOKEN: { description: null } });
     const first = await sealed();
 
-    await button(page, 'Change: NPM_TOKEN').click();
+    await button(page, 'Edit: NPM_TOKEN').click();
     await page.getByLabel('Description').fill('for publishing');
-    await button(page, 'Save the secret').click();
+    await button(page, 'Save secret').click();
     await page.getByText('for publishing').waitFor();
     assert.deepEqual(await sealed(), first);
 
-    await button(page, 'Change: NPM_TOKEN').click();
+    await button(page, 'Edit: NPM_TOKEN').click();
     await page.getByLabel('Name').fill('NPM_KEY');
     await page.getByLabel('Value').fill('second');
-    await button(page, 'Save the secret').click();
-    await button(page, 'Change: NPM_KEY').waitFor();
+    await button(page, 'Save secret').click();
+    await button(page, 'Edit: NPM_KEY').waitFor();
     await page.getByLabel('Name').waitFor({ state: 'detached' });
     assert.deepEqual(await stored(), { NPM_KEY: { description: 'for publishing' } });
     assert.notDeepEqual(await sealed(), first);
@@ -112,16 +112,16 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     const { service, page, settings } = await open(t, 'secrets');
     await service.ask('/api/secrets', { json: { name: 'CERT', value: 'old' } });
     await page.reload();
-    await button(page, 'Change: CERT').click();
+    await button(page, 'Edit: CERT').click();
     await page.getByLabel('Value').fill('x'.repeat(70_000));
-    await button(page, 'Save the secret').click();
+    await button(page, 'Save secret').click();
     await page.getByText('must be at most').waitFor();
     assert.deepEqual(Object.keys((await settings()).secrets_store.custom_secrets), ['CERT']);
   });
 
   it('keeps an open form over a reload, but for its secret', async (t) => {
     const { page } = await open(t, 'secrets');
-    await button(page, 'Add a secret').click();
+    await button(page, 'Add secret').click();
     await page.getByLabel('Name').fill('NPM_TOKEN');
     await page.getByLabel('Value').fill('hidden');
     await page.reload();
@@ -131,15 +131,15 @@ describe('a section of the settings', { skip: noBrowser }, () => {
 
   it('makes a key, shows it once, and revokes it', async (t) => {
     const { service, page } = await open(t, 'keys');
-    await page.getByText('This one').waitFor();
-    await button(page, 'Make a key').click();
-    await button(page, 'Make the key').click();
+    await page.getByText('Current').waitFor();
+    await button(page, 'Create API key').click();
+    await button(page, 'Create').click();
     await page.getByText('must not be empty').waitFor();
     await page.getByLabel('Name').fill('laptop');
     await page.getByLabel('Manage webhooks').uncheck();
-    await page.getByLabel('Valid').selectOption('For 30 days');
-    await button(page, 'Make the key').click();
-    const shown = page.getByLabel('The key “laptop” is made.');
+    await page.getByLabel('Expires').selectOption('In 30 days');
+    await button(page, 'Create').click();
+    const shown = page.getByLabel('The API key “laptop” was created.');
     const key = await shown.inputValue();
     await button(page, 'Copy').click();
     await button(page, 'Copied').waitFor();
@@ -148,31 +148,31 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.equal((await service.ask('/api/webhooks', { key })).status, 403);
 
     await page.getByRole('link', { name: 'Model', exact: true }).click();
-    await page.getByText('never shown again. Keep it').waitFor();
-    await button(page, 'Stay here').click();
-    await button(page, 'I have kept it').click();
+    await page.getByText('will not be shown again. Copy it first').waitFor();
+    await button(page, 'Stay').click();
+    await button(page, 'I have saved it').click();
     assert.doesNotMatch(await page.content(), new RegExp(key));
 
     await button(page, 'Revoke: laptop').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('Revoked and ended (1)').waitFor();
+    await page.getByText('Revoked and expired (1)').waitFor();
     assert.equal((await service.ask('/api/settings', { key })).status, 401);
   });
 
   it('makes a token that ends on a chosen day', async (t) => {
     const { service, page } = await open(t, 'keys');
-    await button(page, 'Make a key').click();
+    await button(page, 'Create API key').click();
     await page.getByLabel('Name').fill('board');
-    await page.getByLabel('Kind').selectOption('Bearer token');
-    await page.getByLabel('Valid').selectOption('Until a day that you choose');
-    await button(page, 'Make the key').click();
-    await page.getByText('Choose a day.').waitFor();
+    await page.getByLabel('Type').selectOption('Bearer token');
+    await page.getByLabel('Expires').selectOption('On a custom date');
+    await button(page, 'Create').click();
+    await page.getByText('Choose a date.').waitFor();
     await page.getByLabel('Last day').fill('2001-01-31');
-    await button(page, 'Make the key').click();
+    await button(page, 'Create').click();
     await page.getByText('must be in the future').waitFor();
     await page.getByLabel('Last day').fill('2099-01-31');
-    await button(page, 'Make the key').click();
-    await page.getByLabel('The key “board” is made.').waitFor();
+    await button(page, 'Create').click();
+    await page.getByLabel('The API key “board” was created.').waitFor();
     const { keys } = (await service.ask('/api/keys')).body;
     const { kind, expires_at } = keys.find(({ name }: { name: string }) => name === 'board');
     assert.equal(kind, 'bearer');
@@ -184,7 +184,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Revoke: owner').click();
     await page.getByText('will be signed out').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('This key is not valid, or no longer.').waitFor();
+    await page.getByText('This API key is invalid or has expired.').waitFor();
   });
 
   it('makes a webhook, shows its secret once, sends what failed again, and removes it', async (t) => {
@@ -193,33 +193,33 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     receiver.answer(() => 410);
     const list = async () => (await service.ask('/api/webhooks')).body.webhooks;
     await page.getByText('No webhooks yet.').waitFor();
-    await button(page, 'Add a webhook').click();
-    await page.getByLabel('Address').fill('bot.example.com');
-    await page.getByLabel('Changes of status').uncheck();
-    await button(page, 'Add the webhook').click();
+    await button(page, 'Add webhook').click();
+    await page.getByLabel('URL').fill('bot.example.com');
+    await page.getByLabel('Status changes').uncheck();
+    await button(page, 'Create').click();
     await page.getByText('must be an http or https URL with a host').waitFor();
     await page.getByText('must not have fewer than 1 items').waitFor();
-    await page.getByLabel('Address').fill(receiver.url);
-    await page.getByLabel('Changes of status').check();
+    await page.getByLabel('URL').fill(receiver.url);
+    await page.getByLabel('Status changes').check();
     await page.getByLabel('Description').fill('chat bot');
-    await button(page, 'Add the webhook').click();
-    assert.match(await page.getByLabel('This secret proves').inputValue(), /^whsec_/);
-    await button(page, 'I have kept it').click();
+    await button(page, 'Create').click();
+    assert.match(await page.getByLabel('Use this signing secret').inputValue(), /^whsec_/);
+    await button(page, 'I have saved it').click();
 
     for (let i = 0; i < 2; i++) await service.ask('/api/conversations', { json: {} });
     await until('both are given up', async () => (await list())[0]?.failed === 2);
     await page.reload();
     await page.getByText('2 failed').waitFor();
-    await button(page, `Messages: ${receiver.url}`).click();
+    await button(page, `Deliveries: ${receiver.url}`).click();
     await page.getByText('HTTP 410').first().waitFor();
     receiver.answer(() => 204);
     await page
-      .getByRole('button', { name: /^Send again/ })
+      .getByRole('button', { name: /^Redeliver/ })
       .first()
       .click();
-    await page.getByText('1 message is sent again.').waitFor();
+    await page.getByText('1 delivery was queued again.').waitFor();
     await until('it arrives', async () => (await list())[0]?.failed === 1);
-    await button(page, 'Send all failed again').click();
+    await button(page, 'Redeliver all failed').click();
     await until('the other arrives', async () => (await list())[0]?.failed === 0);
     assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 2);
 
@@ -234,7 +234,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     const { key } = (await service.ask('/api/keys', { json: { name: 'reader', scopes: ['settings:read'] } }))
       .body;
     await enter(page, { url: service.url, key }, '/settings/webhooks');
-    await page.getByRole('button', { name: 'Use the other key' }).click();
+    await page.getByRole('button', { name: 'Use the new key' }).click();
     await page.getByRole('alert').getByText('webhooks:manage').waitFor();
   });
 
@@ -243,9 +243,9 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'About', exact: true }).click();
     const info = (await service.ask('/server_info')).body;
     await page.getByText(info.version, { exact: true }).waitFor();
-    const reference = await page.getByRole('link', { name: 'API reference' }).getAttribute('href');
+    const reference = await page.getByRole('link', { name: 'API docs' }).getAttribute('href');
     assert.equal((await service.ask(String(reference))).status, 200);
     await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Session key').waitFor();
+    await page.getByLabel('API key').waitFor();
   });
 });

@@ -31,10 +31,10 @@ async function startFull(t: TestContext, language: string | null) {
 /** What opens a form or a list of a section. */
 const opened: Readonly<Record<string, readonly string[]>> = {
   git: ['Replace: GitLab'],
-  tools: ['Change: files'],
-  secrets: ['Add a secret'],
-  keys: ['Make a key'],
-  webhooks: ['Add a webhook', 'Messages: https://bot'],
+  tools: ['Edit: files'],
+  secrets: ['Add secret'],
+  keys: ['Create API key'],
+  webhooks: ['Add webhook', 'Deliveries: https://bot'],
 };
 
 const sections = ['model', 'agent', 'general', 'git', 'tools', 'secrets', 'keys', 'webhooks', 'about'];
@@ -66,21 +66,21 @@ describe('every section of the settings', { skip: noBrowser }, () => {
       assert.deepEqual(faults, []);
     });
 
-  it('is clean for axe where tool servers are JSON, where one is added, and where a key is shown', async (t) => {
+  it('is clean for axe where MCP servers are JSON, where one is added, and where a key is shown', async (t) => {
     const service = await startFull(t, null);
     const page = await browser.open(t, service.url, { reducedMotion: 'reduce' });
     await enter(page, service, '/settings/tools');
-    await page.getByRole('button', { name: 'Add a tool server' }).click();
+    await page.getByRole('button', { name: 'Add MCP server' }).click();
     const faults = await faultsOf(page, 'a new server');
-    await page.getByRole('button', { name: 'As JSON' }).click();
+    await page.getByRole('button', { name: 'JSON' }).click();
     faults.push(...(await faultsOf(page, 'JSON')));
-    await page.getByRole('link', { name: 'Keys', exact: true }).click();
-    await page.getByRole('button', { name: 'Make a key' }).click();
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('link', { name: 'API keys', exact: true }).click();
+    await page.getByRole('button', { name: 'Create API key' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('must not be empty').waitFor();
     faults.push(...(await faultsOf(page, 'a fault')));
     await page.getByLabel('Name').fill('phone');
-    await page.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Copy' }).waitFor();
     faults.push(...(await faultsOf(page, 'a key')));
     await page.getByRole('link', { name: 'Model', exact: true }).click();
@@ -100,9 +100,9 @@ describe('every section of the settings', { skip: noBrowser }, () => {
       'Agent',
       'Allgemein',
       'Git',
-      'Werkzeug-Server',
-      'Geheimnisse',
-      'Schlüssel',
+      'MCP-Server',
+      'Secrets',
+      'API-Schlüssel',
       'Webhooks',
       'Über Parley',
     ]);
@@ -110,7 +110,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
       await link.click();
       await page.getByRole('heading', { level: 2, name: await link.innerText(), exact: true }).waitFor();
       const text = await page.getByRole('main').innerText();
-      assert.doesNotMatch(text, /\b(the|of|and|Default|undefined|Remove|Save|Change)\b/);
+      assert.doesNotMatch(text, /\b(the|of|and|Default|undefined|Remove|Save|Edit)\b/);
     }
   });
 
@@ -118,24 +118,24 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     const service = await startFull(t, null);
     const page = await browser.open(t, service.url);
     await enter(page, service, '/settings/secrets');
-    await page.getByRole('button', { name: 'Add a secret' }).focus();
+    await page.getByRole('button', { name: 'Add secret' }).focus();
     await page.keyboard.press('Enter');
     await page.keyboard.type('NPM_TOKEN');
     await page.keyboard.press('Tab');
     await page.keyboard.type('a value');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Change: NPM_TOKEN' }).waitFor();
+    await page.getByRole('button', { name: 'Edit: NPM_TOKEN' }).waitFor();
     const focused = () =>
       page.evaluate(
         'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
       );
-    assert.equal(await focused(), 'Add a secret');
-    await page.getByRole('button', { name: 'Change: NPM_TOKEN' }).focus();
+    assert.equal(await focused(), 'Add secret');
+    await page.getByRole('button', { name: 'Edit: NPM_TOKEN' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Cancel' }).focus();
     await page.keyboard.press('Enter');
-    assert.equal(await focused(), 'Change: NPM_TOKEN');
+    assert.equal(await focused(), 'Edit: NPM_TOKEN');
     await page.getByRole('button', { name: 'Remove: NPM_TOKEN' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();

@@ -11,7 +11,7 @@ import { enter, useBrowser } from './browser.ts';
 const mask = '**********';
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-describe('tool servers in the settings', { skip: noBrowser }, () => {
+describe('MCP servers in the settings', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
   async function open(t: TestContext, mcp_config: object | null = null) {
@@ -19,7 +19,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     await service.ask('/api/settings', { method: 'PATCH', json: { mcp_config } });
     const page = await browser.open(t, service.url);
     await enter(page, service, '/settings/tools');
-    await page.getByRole('heading', { name: 'Tool servers' }).waitFor();
+    await page.getByRole('heading', { name: 'MCP servers' }).waitFor();
     const stored = async () => (await service.ask('/api/settings')).body.mcp_config;
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'mcp'");
     return { service, page, stored, sealed };
@@ -28,30 +28,30 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
   it('are added by a form, checked before they are saved, and checked again', async (t) => {
     const server = await startMcpServer(t, { form: 'json', tools: ['search', 'fetch'], key: 'k-1' });
     const { page, stored } = await open(t);
-    await page.getByText('No tool servers yet.').waitFor();
-    await button(page, 'Add a tool server').click();
-    await page.getByLabel('Address').fill(server.url);
+    await page.getByText('No MCP servers yet.').waitFor();
+    await button(page, 'Add MCP server').click();
+    await page.getByLabel('URL').fill(server.url);
     await button(page, 'Check').click();
     await page.getByText('Not reachable:').waitFor();
-    await page.getByLabel('Key', { exact: true }).fill('k-1');
+    await page.getByLabel('API key', { exact: true }).fill('k-1');
     await button(page, 'Check').click();
     await page.getByText('Reachable: 2 tools').waitFor();
     assert.equal(await stored(), null);
-    await page.getByLabel('Time limit').fill('soon');
-    await button(page, 'Save the server').click();
+    await page.getByLabel('Timeout').fill('soon');
+    await button(page, 'Save server').click();
     await page.getByText('must be a whole number or null').waitFor();
-    await page.getByLabel('Time limit').fill('20');
-    await button(page, 'Save the server').click();
-    await page.getByText('with a key').waitFor();
+    await page.getByLabel('Timeout').fill('20');
+    await button(page, 'Save server').click();
+    await page.getByText('with API key').waitFor();
     assert.deepEqual((await stored()).shttp_servers, [{ url: server.url, api_key: mask, timeout: 20 }]);
     await button(page, `Check: ${server.url}`).click();
     await page.getByText('Reachable: 2 tools').waitFor();
     await page.getByText('search', { exact: true }).waitFor();
 
-    await button(page, `Change: ${server.url}`).click();
-    await page.getByLabel('Time limit').fill('');
-    await button(page, 'Save the server').click();
-    await page.getByLabel('Time limit').waitFor({ state: 'detached' });
+    await button(page, `Edit: ${server.url}`).click();
+    await page.getByLabel('Timeout').fill('');
+    await button(page, 'Save server').click();
+    await page.getByLabel('Timeout').waitFor({ state: 'detached' });
     assert.deepEqual((await stored()).shttp_servers, [{ url: server.url, api_key: mask }]);
     assert.equal(await page.getByText('Reachable').count(), 0);
     await button(page, `Check: ${server.url}`).click();
@@ -65,16 +65,16 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
       stdio_servers: [{ name: 'files', command: 'npx', env: { TOKEN: 'x', OTHER: 'y' } }],
     });
     const opened = await sealed();
-    await button(page, 'Change: files').click();
+    await button(page, 'Edit: files').click();
     assert.equal(await page.getByLabel('Value 1').inputValue(), '');
     await page.getByLabel('Arguments').fill('-y\nfiles-server --root .');
     await button(page, 'Remove: OTHER').click();
     // As in a page that did not come over https.
     await page.evaluate('delete Crypto.prototype.randomUUID');
-    await button(page, 'Add a variable').click();
+    await button(page, 'Add variable').click();
     await page.keyboard.type('ROOT');
     await page.getByLabel('Value 2').fill('/workspace');
-    await button(page, 'Save the server').click();
+    await button(page, 'Save server').click();
     await page.getByText('npx -y files-server --root .').waitFor();
     const config = await stored();
     assert.deepEqual(config.stdio_servers, [
@@ -88,29 +88,29 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
     assert.deepEqual(config.sse_servers, [{ url, api_key: mask }]);
     assert.notDeepEqual(await sealed(), opened);
 
-    await button(page, `Change: ${url}`).click();
-    await page.getByLabel('Address').fill('https://other.example.com/sse');
-    await button(page, 'Save the server').click();
+    await button(page, `Edit: ${url}`).click();
+    await page.getByLabel('URL').fill('https://other.example.com/sse');
+    await button(page, 'Save server').click();
     await page.getByText('is masked, and no stored server matches it').waitFor();
-    await button(page, 'Remove: Key').click();
-    await button(page, 'Save the server').click();
+    await button(page, 'Remove: API key').click();
+    await button(page, 'Save server').click();
     await page.getByText('SSE', { exact: true }).waitFor();
     assert.deepEqual((await stored()).sse_servers, [{ url: 'https://other.example.com/sse', api_key: null }]);
   });
 
   it('that are programs say that they are not checked, and faults of theirs stand at their fields', async (t) => {
     const { page, stored } = await open(t);
-    await button(page, 'Add a tool server').click();
-    await page.getByLabel('Kind').selectOption('Program (stdio)');
+    await button(page, 'Add MCP server').click();
+    await page.getByLabel('Type').selectOption('stdio');
     await page.getByLabel('Name').fill('my files');
     await page.getByLabel('Command').fill('npx');
-    await button(page, 'Save the server').click();
+    await button(page, 'Save server').click();
     await page.getByText('must consist of letters').waitFor();
     await page.getByLabel('Name').fill('files');
     await button(page, 'Check').click();
     await page.getByText('Not checked:').waitFor();
-    await button(page, 'Save the server').click();
-    await button(page, 'Change: files').waitFor();
+    await button(page, 'Save server').click();
+    await button(page, 'Edit: files').waitFor();
     assert.deepEqual((await stored()).stdio_servers, [{ name: 'files', command: 'npx', args: [], env: {} }]);
   });
 
@@ -138,24 +138,24 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
       service.ask('/api/settings', { method: 'PATCH', json: { mcp_config: { shttp_servers } } });
     const confirm = () =>
       page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
-    await button(page, `Change: ${b?.url}`).click();
+    await button(page, `Edit: ${b?.url}`).click();
     await button(page, `Remove: ${a?.url}`).click();
     await confirm();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByLabel('Time limit').fill('20');
-    await button(page, 'Save the server').click();
-    await page.getByLabel('Time limit').waitFor({ state: 'detached' });
+    await page.getByLabel('Timeout').fill('20');
+    await button(page, 'Save server').click();
+    await page.getByLabel('Timeout').waitFor({ state: 'detached' });
     assert.deepEqual((await stored()).shttp_servers, [
       { ...b, api_key: null, timeout: 20 },
       { ...c, api_key: null },
     ]);
 
-    await button(page, `Change: ${c?.url}`).click();
+    await button(page, `Edit: ${c?.url}`).click();
     await set([d]);
     await page.reload();
-    await page.getByText('Saving adds it anew.').waitFor();
-    await button(page, 'Save the server').click();
-    await button(page, `Change: ${c?.url}`).waitFor();
+    await page.getByText('If you save, it is added again.').waitFor();
+    await button(page, 'Save server').click();
+    await button(page, `Edit: ${c?.url}`).waitFor();
     assert.deepEqual((await stored()).shttp_servers, [
       { ...d, api_key: null },
       { ...c, api_key: null },
@@ -165,8 +165,8 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
   it('are edited as JSON, in which masked keys stay as they are stored', async (t) => {
     const url = 'https://tools.example.com/mcp';
     const { page, stored } = await open(t, { shttp_servers: [{ url, api_key: 'k-1' }] });
-    await button(page, 'As JSON').click();
-    const text = page.getByLabel('Tool servers as JSON');
+    await button(page, 'JSON').click();
+    const text = page.getByLabel('MCP servers as JSON');
     const shown = JSON.parse(await text.inputValue());
     assert.deepEqual(shown.shttp_servers, [{ url, api_key: mask }]);
     await text.fill('{"shttp_servers": [');
@@ -186,11 +186,11 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
       { url: 'https://new.example.com/mcp', api_key: null },
     ]);
     await text.fill('');
-    await button(page, 'As a form').click();
+    await button(page, 'Form').click();
     await button(page, `Remove: ${url}`).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
-    await button(page, 'As JSON').click();
-    await page.getByText('have changed since you began').waitFor();
+    await button(page, 'JSON').click();
+    await page.getByText('have changed since you started editing').waitFor();
     await button(page, 'Save').click();
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.equal(await stored(), null);
@@ -198,7 +198,7 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
       '{"mcpServers": {"docs": {"url": "https://docs.example.com", "headers": {"X-Key": "k"}}}}',
     );
     await button(page, 'Save').click();
-    await page.getByText('mcpServers.docs.headers.X-Key has no counterpart here.').waitFor();
+    await page.getByText('mcpServers.docs.headers.X-Key is not supported here.').waitFor();
     await text.fill('{"mcpServers": {"docs": {"url": "https://docs.example.com/mcp"}}}');
     await button(page, 'Save').click();
     await page.getByText('Saved. Converted from mcpServers: docs.').waitFor();
@@ -209,16 +209,16 @@ describe('tool servers in the settings', { skip: noBrowser }, () => {
 
   it('as JSON with new keys are not written to the storage of the browser', async (t) => {
     const { page } = await open(t);
-    await button(page, 'As JSON').click();
+    await button(page, 'JSON').click();
     await page
-      .getByLabel('Tool servers as JSON')
+      .getByLabel('MCP servers as JSON')
       .fill('{"sse_servers": [{"url": "https://a.example.com", "api_key": "k-secret"}]}');
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /k-secret/);
   });
 
   it('search the web with a key of their own', async (t) => {
     const { service, page } = await open(t);
-    await page.getByLabel('Key of Tavily').fill('tvly-1');
+    await page.getByLabel('Tavily API key').fill('tvly-1');
     await button(page, 'Save').click();
     await page.getByText('Saved.', { exact: true }).waitFor();
     assert.equal((await service.ask('/api/settings')).body.search_api_key_set, true);

@@ -25,12 +25,12 @@ describe('signing in', { skip: noBrowser }, () => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/settings/model`);
-    const field = page.getByLabel('Session key');
-    const refused = page.getByText('This key is not valid, or no longer.');
+    const field = page.getByLabel('API key');
+    const refused = page.getByText('This API key is invalid or has expired.');
     // The field has the focus, now and after each refusal.
     await field.waitFor();
     await page.keyboard.press('Enter');
-    await page.getByText('Paste a key first.').waitFor();
+    await page.getByText('Paste an API key first.').waitFor();
     await page.keyboard.type('pk_0000000000000000_wrong');
     await page.keyboard.press('Enter');
     await refused.waitFor();
@@ -49,7 +49,7 @@ describe('signing in', { skip: noBrowser }, () => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
-    await page.getByText('This key is not valid, or no longer.').waitFor();
+    await page.getByText('This API key is invalid or has expired.').waitFor();
     assert.equal(page.url(), `${service.url}/`);
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
   });
@@ -62,8 +62,8 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByLabel('Message to the agent').fill('half a thought');
     await service.ask(`/api/keys/${made.body.id}`, { method: 'DELETE' });
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByText('This key is not valid, or no longer.').waitFor();
-    await page.getByLabel('Session key').fill(service.key);
+    await page.getByText('This API key is invalid or has expired.').waitFor();
+    await page.getByLabel('API key').fill(service.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'half a thought');
   });
@@ -72,18 +72,18 @@ describe('signing in', { skip: noBrowser }, () => {
     const service = await startService({}, t);
     const other = await service.ask('/api/keys', { json: { name: 'other', user: 'bob' } });
     const page = await browser.open(t, service.url);
-    const asked = page.getByRole('dialog', { name: 'Sign in with another key?' });
+    const asked = page.getByRole('dialog', { name: 'Sign in with a different API key?' });
     const box = page.getByLabel('Message to the agent');
     await enter(page, service);
     await box.fill('for my eyes');
     await page.evaluate(`location.hash = 'key=${other.body.key}'`);
-    await asked.getByText('You are signed in as owner, with the key “owner”.').waitFor();
-    await asked.getByText('This link signs you in as bob, with the key “other”.').waitFor();
+    await asked.getByText('You are signed in as owner with the key “owner”.').waitFor();
+    await asked.getByText('This link signs you in as bob with the key “other”.').waitFor();
     await asked.getByRole('button', { name: 'Stay signed in' }).click();
     assert.equal(await box.inputValue(), 'for my eyes');
     assert.equal(await page.evaluate('sessionStorage["parley.key"]'), service.key);
     await page.evaluate(`location.hash = 'key=${other.body.key}'`);
-    await asked.getByRole('button', { name: 'Use the other key' }).click();
+    await asked.getByRole('button', { name: 'Use the new key' }).click();
     await page.waitForFunction(`sessionStorage['parley.key'] === '${other.body.key}'`);
     assert.equal(await box.inputValue(), '');
   });
@@ -94,23 +94,23 @@ describe('signing in', { skip: noBrowser }, () => {
     const page = await browser.open(t, service.url);
     await enter(page, service);
     const tab = await page.context().newPage();
-    const asked = tab.getByRole('dialog', { name: 'Sign in with another key?' });
+    const asked = tab.getByRole('dialog', { name: 'Sign in with a different API key?' });
     const kept = () => tab.evaluate('sessionStorage["parley.key"]');
     await tab.goto(`${service.url}/#key=${other.body.key}`);
-    await asked.getByText('You are signed in as owner, with the key “owner”.').waitFor();
-    await asked.getByText('This link signs you in as bob, with the key “other”.').waitFor();
+    await asked.getByText('You are signed in as owner with the key “owner”.').waitFor();
+    await asked.getByText('This link signs you in as bob with the key “other”.').waitFor();
     assert.equal(await kept(), undefined);
     await asked.getByRole('button', { name: 'Stay signed in' }).click();
     await tab.locator('.bar').getByText('owner', { exact: true }).waitFor();
     assert.equal(await kept(), service.key);
     const third = await page.context().newPage();
     await third.goto(`${service.url}/#key=${other.body.key}`);
-    await third.getByRole('button', { name: 'Use the other key' }).click();
+    await third.getByRole('button', { name: 'Use the new key' }).click();
     await third.locator('.bar').getByText('bob', { exact: true }).waitFor();
     const fourth = await page.context().newPage();
     await fourth.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
-    await fourth.getByText('The key in this link is not valid.').waitFor();
-    assert.ok(await fourth.getByRole('button', { name: 'Use the other key' }).isDisabled());
+    await fourth.getByText('The API key in this link is invalid.').waitFor();
+    assert.ok(await fourth.getByRole('button', { name: 'Use the new key' }).isDisabled());
   });
 
   it('forgets the key and what was typed when one signs out, and asks first', async (t) => {
@@ -118,18 +118,18 @@ describe('signing in', { skip: noBrowser }, () => {
     const page = await browser.open(t, service.url);
     const asked = page.getByRole('dialog', { name: 'Sign out?' });
     await enter(page, service, '/settings/model');
-    await page.getByLabel('Address').fill('https://model.example');
+    await page.getByLabel('Base URL').fill('https://model.example');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asked.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByLabel('Address').fill('');
+    await page.getByLabel('Base URL').fill('');
     await page.getByRole('link', { name: 'Conversations', exact: true }).click();
     await page.getByLabel('Message to the agent').fill('a secret plan');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await asked.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('Session key').waitFor();
+    await page.getByLabel('API key').waitFor();
     assert.equal(await page.evaluate('JSON.stringify(sessionStorage)'), '{"parley.signedOut":"1"}');
     await page.reload();
-    await page.getByLabel('Session key').waitFor();
+    await page.getByLabel('API key').waitFor();
   });
 
   it('is done for a new tab by another, and each signs out for itself', async (t) => {
@@ -139,14 +139,14 @@ describe('signing in', { skip: noBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(`${service.url}/settings/about`);
     await other.getByRole('button', { name: 'Sign out' }).first().click();
-    await other.getByLabel('Session key').waitFor();
+    await other.getByLabel('API key').waitFor();
     await other.reload();
     await page.reload();
     await page.getByText('No conversations yet').waitFor();
     const third = await page.context().newPage();
     await third.goto(service.url);
     await third.getByText('No conversations yet').waitFor();
-    await other.getByLabel('Session key').waitFor();
+    await other.getByLabel('API key').waitFor();
   });
 
   it('works in a browser that keeps nothing', async (t) => {

@@ -1,42 +1,42 @@
-// Each member of the settings record as a field: its label, a hint, and what holds where nothing is set.
+// The settings as form fields: label, hint, and the default that applies when nothing is set.
 import type { SettingsChange } from '../../../../src/client/parley.ts';
 
 interface MemberTexts {
   readonly label: string;
   readonly hint: string;
-  /** Undefined where there is none to tell. */
+  /** The default; undefined if there is none to show. */
   readonly usual?: string;
 }
 
-/** Tool servers have a form of their own. */
+/** MCP servers have a form of their own. */
 export type FieldMember = Exclude<keyof SettingsChange, 'mcp_config'>;
 export type AllMemberTexts = Readonly<Record<FieldMember, MemberTexts>>;
 
 export const membersEn: AllMemberTexts = {
   llm_model: {
     label: 'Model',
-    hint: 'The provider first, such as anthropic/claude-sonnet-4-5. Others than those offered work, too.',
-    usual: 'none, and agents cannot work without one',
+    hint: 'Provider and model, such as anthropic/claude-sonnet-4-5. You can enter models that are not in the list.',
+    usual: 'none. Agents need a model to work',
   },
-  llm_api_key: { label: 'Key of the model', hint: 'It never enters the sandbox of an agent.' },
+  llm_api_key: { label: 'API key', hint: 'It never enters an agent’s sandbox.' },
   llm_base_url: {
-    label: 'Address',
-    hint: 'Only for a server of your own that speaks OpenAI chat completions.',
-    usual: 'that of the provider',
+    label: 'Base URL',
+    hint: 'Only for your own server with an OpenAI-compatible chat completions API.',
+    usual: 'the URL of the provider',
   },
   max_iterations: {
-    label: 'Model requests for a message',
-    hint: 'After so many the agent stops and waits for you. 1 to 100,000.',
+    label: 'Max iterations',
+    hint: 'The agent stops after this many model requests per message. 1 to 100,000.',
     usual: 'no limit',
   },
   max_budget_per_task: {
-    label: 'Budget of a conversation, in US dollars',
-    hint: 'What the model may cost in all; then it stops.',
+    label: 'Max cost per conversation (USD)',
+    hint: 'The conversation stops when its model requests have cost this much.',
     usual: 'no limit',
   },
   enable_default_condenser: {
     label: 'Condense long conversations',
-    hint: 'The oldest messages give way to notes, where a history is too long for its model.',
+    hint: 'Replaces the oldest messages with a summary when the conversation is too long for the model.',
     usual: 'on',
   },
   agent: {
@@ -45,62 +45,66 @@ export const membersEn: AllMemberTexts = {
     usual: 'the built-in agent',
   },
   confirmation_mode: {
-    label: 'Ask before the agent acts',
-    hint: 'Commands, changes of files and tools wait for your answer.',
+    label: 'Require approval',
+    hint: 'Commands, file edits and tool calls wait for your approval.',
     usual: 'off',
   },
   security_analyzer: {
-    label: 'What to ask for',
-    hint: 'Which steps need your answer, where the agent asks.',
-    usual: 'every step',
+    label: 'Actions that need approval',
+    hint: 'Applies if approval is required.',
+    usual: 'every action',
   },
   sandbox_runtime_container_image: {
-    label: 'Image',
-    hint: 'For sandboxes of Docker, and only one that the operator allows.',
-    usual: 'that of the operator',
+    label: 'Container image',
+    hint: 'Only for Docker sandboxes. The operator must allow the image.',
+    usual: 'the image that the operator chose',
   },
   remote_runtime_resource_factor: {
     label: 'Resource factor',
-    hint: 'Multiplies the memory and the processes that an agent may take. 1 to 16.',
+    hint: 'Multiplies the limits on memory and processes of an agent. 1 to 16.',
     usual: '1',
   },
   language: {
     label: 'Language',
-    hint: 'Of the page, which speaks English and German, and of the answers of agents.',
+    hint: 'The language of agents’ answers, and of this web UI, which is available in English and German.',
     usual: 'English',
   },
   enable_sound_notifications: {
-    label: 'Sounds',
-    hint: 'A sound when an agent has finished, or waits for you.',
+    label: 'Sound notifications',
+    hint: 'Plays a sound when an agent finishes or waits for input.',
     usual: 'off',
   },
-  email: { label: 'E-mail', hint: 'Your own address.', usual: 'none' },
+  email: { label: 'Email', hint: 'Your email address.', usual: 'none' },
   enable_proactive_conversation_starters: {
     label: 'Suggest conversations',
-    hint: 'Whether clients offer tasks that they have found.',
+    hint: 'Lets clients suggest tasks that they have found.',
     usual: 'on',
   },
   enable_solvability_analysis: {
-    label: 'Judge whether issues can be solved',
-    hint: 'Whether clients look into an issue before they begin.',
+    label: 'Solvability analysis',
+    hint: 'Lets clients analyze whether an issue can be solved.',
     usual: 'on',
   },
   user_consents_to_analytics: {
     label: 'Consent to analytics',
-    hint: 'Parley itself collects nothing, whatever you answer.',
+    hint: 'Parley itself never collects analytics.',
     usual: 'not answered',
   },
   sandbox_base_container_image: {
-    label: 'Base image',
-    hint: 'From which other clients build the image of a sandbox.',
+    label: 'Base container image',
+    hint: 'The image from which other clients build a sandbox.',
     usual: 'none',
   },
-  sandbox_api_key: { label: 'Key of the sandbox', hint: 'For sandboxes that others run.' },
-  git_user_name: { label: 'Name of the author', hint: 'On the commits that agents make.', usual: 'parley' },
+  sandbox_api_key: { label: 'Sandbox API key', hint: 'For hosted sandboxes.' },
+  git_user_name: {
+    label: 'Git user name',
+    hint: 'The author of commits that agents create.',
+    usual: 'parley',
+  },
   git_user_email: {
-    label: 'E-mail of the author',
-    hint: 'On the commits that agents make.',
+    label: 'Git user email',
+    hint: 'The email address of the commit author.',
     usual: 'parley@localhost',
   },
-  search_api_key: { label: 'Key of Tavily', hint: 'With it, agents can search the web.' },
+  search_api_key: { label: 'Tavily API key', hint: 'Lets agents search the web.' },
 };
