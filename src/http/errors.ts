@@ -6,53 +6,59 @@ import { AppError, type ErrorCode } from '../errors.ts';
 interface Status {
   readonly status: number;
   readonly when: string;
-  /** Existing clients look for the sentence in `message`, too. */
+  /** Existing clients also read the text from `message`. */
   readonly repeatsMessage?: true;
 }
 
 export const statuses: Readonly<Record<ErrorCode, Status>> = {
-  malformed_request: { status: 400, when: 'the request is not proper HTTP, or its URL cannot be decoded' },
+  malformed_request: { status: 400, when: 'the request is not valid HTTP, or its URL cannot be decoded' },
   malformed_json: { status: 400, when: 'the body is not valid JSON in UTF-8' },
-  bad_limit: { status: 400, when: 'the limit of a page of events is not 1 to 100' },
-  unauthorized: { status: 401, when: 'the credential is missing, malformed, unknown, expired or revoked' },
-  forbidden: { status: 403, when: 'the credential is good but lacks the scope' },
-  host_not_allowed: { status: 403, when: 'the Host header names a host that this service does not serve' },
+  bad_limit: { status: 400, when: '`limit` of a page of events is not between 1 and 100' },
+  unauthorized: {
+    status: 401,
+    when: 'the API key or token is missing, malformed, unknown, expired or revoked',
+  },
+  forbidden: { status: 403, when: 'the API key is valid but lacks the required scope' },
+  host_not_allowed: { status: 403, when: 'the Host header names a host that is not allowed' },
   origin_not_allowed: { status: 403, when: 'the request comes from a web page of another origin' },
-  not_found: { status: 404, when: 'there is no such path or thing' },
+  not_found: { status: 404, when: 'the path or the resource does not exist' },
   no_workspace: {
     status: 404,
-    when: 'the conversation has no files on this machine: not started yet, removed, or elsewhere',
+    when: 'the conversation has no files on this machine: it has not started, they were removed, or they are elsewhere',
   },
-  no_repository: { status: 404, when: 'the workspace is no git repository, or one that cannot be read' },
-  method_not_allowed: { status: 405, when: 'the path exists, the method does not; see Allow' },
+  no_repository: {
+    status: 404,
+    when: 'the workspace is not a Git repository, or the repository cannot be read',
+  },
+  method_not_allowed: { status: 405, when: 'the path does not support this method; see Allow' },
   request_timeout: { status: 408, when: 'the request took too long to arrive' },
-  conversation_exists: { status: 409, when: 'the conversation_id is taken by another request body' },
-  idempotency_key_reused: { status: 409, when: 'the Idempotency-Key came with another request body before' },
-  nothing_to_confirm: { status: 409, when: 'no question of the agent waits for this answer' },
-  secret_exists: { status: 400, when: 'a secret of that name exists already', repeatsMessage: true },
-  gone: { status: 410, when: 'this operation is no longer offered' },
-  precondition_failed: { status: 412, when: 'the record has changed since the version that If-Match names' },
+  conversation_exists: { status: 409, when: 'the conversation_id was used with a different request body' },
+  idempotency_key_reused: { status: 409, when: 'the Idempotency-Key was used with a different request body' },
+  nothing_to_confirm: { status: 409, when: 'no approval request is waiting for this answer' },
+  secret_exists: { status: 400, when: 'a secret with this name already exists', repeatsMessage: true },
+  gone: { status: 410, when: 'the operation is no longer supported' },
+  precondition_failed: { status: 412, when: 'the record has changed since the version in If-Match' },
   body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
   unsupported_media_type: { status: 415, when: 'the body is not application/json' },
-  binary_file: { status: 415, when: 'the file of the workspace is not text in UTF-8' },
-  invalid: { status: 422, when: 'a member is wrong; details name each place' },
-  limit_reached: { status: 422, when: 'a bound on how many you may keep is reached' },
-  answer_too_large: { status: 422, when: 'what was asked for is larger than an answer may be' },
+  binary_file: { status: 415, when: 'the file is not UTF-8 text' },
+  invalid: { status: 422, when: 'a field is invalid; `details` lists each one' },
+  limit_reached: { status: 422, when: 'the maximum number of stored items is reached' },
+  answer_too_large: { status: 422, when: 'the response would be too large' },
   rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
   too_many_waiting: {
     status: 429,
-    when: 'too many of your conversations wait for a worker; see Retry-After',
+    when: 'too many of your conversations are waiting for a worker; see Retry-After',
   },
   headers_too_large: { status: 431, when: 'the headers are larger than 16 KiB' },
-  internal: { status: 500, when: 'a fault of the service; the request id finds it in the log' },
-  overloaded: { status: 503, when: 'too much is going on; see Retry-After' },
+  internal: { status: 500, when: 'an internal error; find it in the server log by `request_id`' },
+  overloaded: { status: 503, when: 'the server is overloaded; see Retry-After' },
   no_sandbox: {
     status: 503,
-    when: 'there is nothing to look at a workspace in; the operator must see to it',
+    when: 'there is no sandbox in which the workspace can be read; ask the operator',
   },
   database_unavailable: {
     status: 503,
-    when: 'the database does not answer, and nothing was stored; see Retry-After',
+    when: 'the database is not available and nothing was stored; see Retry-After',
   },
   outcome_unknown: {
     status: 503,
@@ -60,22 +66,20 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   },
   sealing_key_missing: {
     status: 503,
-    when: 'the sealing key was rotated and this process does not have the new one yet',
+    when: 'the encryption key was rotated and this process does not have the new key yet',
   },
-  shutting_down: { status: 503, when: '`/ready` only: the service is stopping; see Retry-After' },
+  shutting_down: { status: 503, when: 'the server is shutting down (`/ready` only); see Retry-After' },
 };
 
 export const ErrorBody = Type.Object(
   {
-    error: Type.String({ description: 'What went wrong, in a sentence to show to a person.' }),
+    error: Type.String({ description: 'A human-readable description of the error.' }),
     code: Type.Unsafe<ErrorCode>({ type: 'string', enum: Object.keys(statuses) }),
     request_id: Type.String(),
     details: Type.Array(
       Type.Object({ path: Type.String(), message: Type.String() }, { additionalProperties: false }),
     ),
-    message: Type.Optional(
-      Type.String({ description: 'The sentence again, where existing clients look for it.' }),
-    ),
+    message: Type.Optional(Type.String({ description: 'The same text as `error`, for existing clients.' })),
   },
   { $id: 'Error', additionalProperties: false },
 );
@@ -97,7 +101,7 @@ const jsonOnly = 'Send the body as JSON with the header Content-Type: applicatio
 
 const frameworkCodes: Readonly<Record<string, AppError>> = {
   FST_ERR_BAD_URL: new AppError('malformed_request', 'The URL cannot be decoded.'),
-  FST_ERR_MAX_PARAM_LENGTH: new AppError('not_found', 'There is nothing at this path.'),
+  FST_ERR_MAX_PARAM_LENGTH: new AppError('not_found', 'This path does not exist.'),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: new AppError('unsupported_media_type', jsonOnly),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError('unsupported_media_type', jsonOnly),
 };
@@ -106,7 +110,7 @@ const frameworkCodes: Readonly<Record<string, AppError>> = {
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const known = frameworkCodes[(error as Partial<FastifyError>).code ?? ''];
-  return known ?? new AppError('internal', 'Something went wrong on our side.', { cause: error });
+  return known ?? new AppError('internal', 'An internal error occurred.', { cause: error });
 }
 
 /** One line, for what may happen thousands of times in a bad moment. */

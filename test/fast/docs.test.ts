@@ -1,4 +1,4 @@
-// The documents say what the code does.
+// The documentation matches the code.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,8 @@ import { readModels } from '../../src/models/catalogue.ts';
 import { versions } from '../agents/versions.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const operations = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+const configuration = readFileSync(join(root, 'docs/configuration.md'), 'utf8');
+const errors = readFileSync(join(root, 'docs/errors.md'), 'utf8');
 const pages = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(root, 'docs'))
@@ -21,28 +22,41 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
-describe('docs/operations.md', () => {
+/** The anchors of the headings of a page, in the way that Git hosts derive them. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(join(root, page), 'utf8').matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, text = '']) =>
+    text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('docs/errors.md', () => {
   it('lists every error code with its status and meaning', () => {
     for (const [code, { status, when }] of Object.entries(statuses))
-      assert.ok(operations.includes(`| ${status} | \`${code}\` | ${when} |`), code);
+      assert.ok(errors.includes(`| ${status} | \`${code}\` | ${when} |`), code);
   });
+});
 
+describe('docs/configuration.md', () => {
   it('lists every option with its flag', () => {
     const options = [...describeOptions().matchAll(/^ {2}([A-Z_]+)(?:, (--\S+))?/gm)];
     assert.ok(options.length >= 15);
     for (const [, env = '', flag] of options)
-      assert.ok(operations.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
+      assert.ok(configuration.includes(`| \`${env}\` | ${flag === undefined ? '' : `\`${flag}\` `}|`), env);
   });
 });
 
-describe('the prices in docs/operations.md', () => {
+describe('the prices in docs/configuration.md', () => {
   it('are of the day of those that ship', () => {
     const { as_of: day } = JSON.parse(readFileSync(join(root, 'src/models/models.json'), 'utf8'));
-    assert.ok(operations.includes(`The prices that ship are of ${day} `));
+    assert.ok(configuration.includes(`The prices that ship are of ${day} `));
   });
 
   it('are shown in a prices.json that is taken as it is', () => {
-    const [, example = ''] = /## Prices of models.*?```json\n(.*?)```/s.exec(operations) ?? [];
+    const [, example = ''] = /## Model prices.*?```json\n(.*?)```/s.exec(configuration) ?? [];
     assert.equal(readModels(example, 'the example').size, 2);
   });
 });
@@ -106,5 +120,23 @@ describe('the documents', () => {
       for (const [, link = ''] of links)
         assert.ok(existsSync(join(root, dirname(page), link)), `${page} links to ${link}`);
     }
+  });
+
+  it('link only to headings that exist', () => {
+    for (const page of pages) {
+      const links = readFileSync(join(root, page), 'utf8').matchAll(
+        /\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g,
+      );
+      for (const [, file, anchor = ''] of links) {
+        const target = file === undefined ? page : join(dirname(page), file);
+        assert.ok(anchorsOf(target).includes(anchor), `${page} links to ${target}#${anchor}`);
+      }
+    }
+  });
+
+  it('have an index that names every page', () => {
+    const index = readFileSync(join(root, 'docs/README.md'), 'utf8');
+    for (const page of pages.filter((name) => name.startsWith('docs/') && name !== 'docs/README.md'))
+      assert.ok(index.includes(`](${page.slice('docs/'.length)})`), page);
   });
 });
