@@ -93,6 +93,8 @@ function trajectoryRoute(app: Server, events: Events): void {
         tags,
         operationId: 'getTrajectory',
         summary: 'Read the whole log',
+        description:
+          'All events from the first to the last in one response, which is streamed. A transfer that breaks off is not valid JSON.',
         params: ConversationParams,
       },
     },

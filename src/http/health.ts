@@ -54,13 +54,19 @@ export function healthRoutes(
 ): void {
   const startedAt = performance.now();
 
-  function route(operationId: string, summary: string, check: () => Promise<void>): void {
+  interface Probe {
+    readonly summary: string;
+    readonly description: string;
+    readonly check: () => Promise<void>;
+  }
+
+  function route(operationId: string, { summary, description, check }: Probe): void {
     const errors: ErrorCode[] = check === alive ? [] : ['database_unavailable', 'shutting_down'];
     app.get(
       `/${operationId}`,
       {
         config: { access: open, document: { responseExamples: { ok: { status: 'ok' } }, errors } },
-        schema: { tags: ['Service'], operationId, summary, response: { 200: Status } },
+        schema: { tags: ['Service'], operationId, summary, description, response: { 200: Status } },
       },
       async () => {
         await check();
@@ -79,13 +85,17 @@ export function healthRoutes(
     await checkWritable();
   }
 
-  route('alive', 'Whether the process answers', alive);
-  route('health', 'Whether the process answers', alive);
-  route(
-    'ready',
-    'Whether this process can take requests: it is not stopping, and the database accepts writes',
-    ready,
-  );
+  const liveness = { summary: 'Whether the process answers', check: alive };
+  route('alive', { ...liveness, description: 'For a liveness probe. The database is not asked.' });
+  route('health', {
+    ...liveness,
+    description: 'The same as `/alive`, under the name that existing clients use.',
+  });
+  route('ready', {
+    summary: 'Whether this process can take requests',
+    description: 'For a readiness probe: the process is not stopping, and its database accepts writes.',
+    check: ready,
+  });
 
   app.get(
     '/server_info',
@@ -95,6 +105,7 @@ export function healthRoutes(
         tags: ['Service'],
         operationId: 'getServerInfo',
         summary: 'What this service is',
+        description: 'Name, version, uptime, database, role and sandbox of this process.',
         response: { 200: ServerInfo },
       },
     },

@@ -10,6 +10,15 @@ import { fullSettingsExample, reducedSettingsExample } from '../settings/example
 import { FullSettings, ReducedSettings } from '../settings/schema.ts';
 import { compileCheck } from '../validation/validation.ts';
 
+interface Operation {
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly operationId: string;
+  readonly security: readonly unknown[];
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
 describe('GET /openapi.json', () => {
   it('is the same as openapi.json in the repository; npm run openapi writes it anew', async (t) => {
     const service = await startService({}, t);
@@ -26,6 +35,29 @@ describe('GET /openapi.json', () => {
     const names = [...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name = '']) => name);
     assert.ok(names.length > 10);
     for (const name of names) assert.ok(name in body.components.schemas, name);
+  });
+
+  it('has for every operation what linters and generated clients ask for', async (t) => {
+    const service = await startService({}, t);
+    const { body } = await service.ask('/openapi.json');
+    const tags = body.tags.map(({ name }: { name: string }) => name);
+    const ids = new Set<string>();
+    for (const [path, item] of Object.entries<Record<string, Operation>>(body.paths))
+      for (const [method, operation] of Object.entries(item)) {
+        const statuses = Object.keys(operation.responses);
+        const where = `${method} ${path}`;
+        assert.ok(operation.summary !== '' && (operation.description ?? '') !== '', where);
+        assert.ok(operation.tags.length === 1 && tags.includes(operation.tags[0]), where);
+        assert.ok(statuses.some((status) => /^2/.test(status)) && statuses.includes('500'), where);
+        assert.equal('401' in operation.responses, operation.security.length > 0, where);
+        assert.ok(operation.operationId !== '' && !ids.has(operation.operationId), where);
+        ids.add(operation.operationId);
+      }
+    assert.ok(ids.size > 50);
+    const { get, post } = body.paths['/api/settings'];
+    assert.deepEqual(get.security, [{ session_key: [] }, { bearer_token: [] }]);
+    assert.equal(post['x-required-scope'], 'settings:write');
+    assert.ok(!('/api/reset-settings' in body.paths));
   });
 
   it('tells where the service is, what streams and archives are sent as, and which fields cannot be null', async (t) => {

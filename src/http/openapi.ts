@@ -9,9 +9,18 @@ import type { DeclaredRoute } from './routeTable.ts';
 
 type Json = Record<string, unknown>;
 
+/** The field of an operation with the scope that a key or token needs for it. */
+export const scopeExtension = 'x-required-scope';
+
 export interface OpenApi {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description: string;
+    readonly contact?: { readonly name: string };
+    readonly license?: { readonly name: string; readonly identifier: string };
+  };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
@@ -84,11 +93,14 @@ function examplesOf(examples: Readonly<Record<string, unknown>> | undefined): Js
   return { examples: Object.fromEntries(named) };
 }
 
-function security(access: Access): Json[] {
-  if (access.public) return [];
-  const scopes = access.scope === undefined ? [] : [access.scope];
-  const session = { session_key: scopes };
-  return access.bearer ? [session, { bearer_token: scopes }] : [session];
+/** Names the scope beside the schemes, because linters know scopes of OAuth alone within them. */
+function security(access: Access): Json {
+  if (access.public) return { security: [] };
+  const session = { session_key: [] };
+  return {
+    security: access.bearer ? [session, { bearer_token: [] }] : [session],
+    ...(access.scope === undefined ? {} : { [scopeExtension]: access.scope }),
+  };
 }
 
 function errorResponses(route: DeclaredRoute, error: Json): Json {
@@ -169,7 +181,7 @@ function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json
     operationId: schema.operationId ?? '',
     summary: schema.summary ?? '',
     ...(schema.description === undefined ? {} : { description: schema.description }),
-    security: security(route.access),
+    ...security(route.access),
     ...(found.length === 0 ? {} : { parameters: found }),
     ...(body ?? {}),
     responses: { ...okResponses(route, place), ...errorResponses(route, place(ErrorBody)) },
@@ -191,6 +203,8 @@ export function createOpenApi(routes: readonly DeclaredRoute[], version: string)
       title: 'Parley',
       version,
       description: 'The control plane for coding agents: settings, and conversations that are never lost.',
+      contact: { name: 'The operator of this service' },
+      license: { name: 'MIT', identifier: 'MIT' },
     },
     // Relative URLs work, because the service itself serves this document.
     servers: [{ url: '/', description: 'The service that serves this document.' }],

@@ -58,6 +58,7 @@ export function keyRoutes(app: Server, keys: Keys): void {
         tags: ['Keys'],
         operationId: 'listKeys',
         summary: 'List your keys',
+        description: 'Revoked and expired keys are included. The credentials themselves are not shown.',
         response: { 200: KeyList },
       },
     },

@@ -25,27 +25,38 @@ interface Offered {
 }
 
 export function optionRoutes(app: Server, { agents, models }: Offered): void {
-  function names(path: string, operationId: string, summary: string, list: () => readonly string[]): void {
+  const options = [
+    {
+      path: 'models',
+      operationId: 'listModels',
+      summary: 'Models that are known by name',
+      description: 'Values for `llm_model`. Models that were retired by today are left out.',
+      list: () => models.names(new Date().toISOString().slice(0, 10)),
+    },
+    {
+      path: 'agents',
+      operationId: 'listAgents',
+      summary: 'Agents that settings can name',
+      description: 'Values for `agent`: the profiles of this service and their aliases.',
+      list: () => agents,
+    },
+    {
+      path: 'security-analyzers',
+      operationId: 'listSecurityAnalyzers',
+      summary: 'Security analyzers',
+      description: 'Values for `security_analyzer`.',
+      list: () => securityAnalyzers,
+    },
+  ];
+  for (const { path, list, ...names } of options)
     app.get(
-      path,
+      `/api/options/${path}`,
       {
         config: { access: needs('settings:read', { bearer: true }) },
-        schema: { tags: ['Options'], operationId, summary, response: { 200: Names } },
+        schema: { tags: ['Options'], ...names, response: { 200: Names } },
       },
       async () => [...list()],
     );
-  }
-
-  names('/api/options/models', 'listModels', 'Models that are known by name', () =>
-    models.names(new Date().toISOString().slice(0, 10)),
-  );
-  names('/api/options/agents', 'listAgents', 'Agents that settings can name', () => agents);
-  names(
-    '/api/options/security-analyzers',
-    'listSecurityAnalyzers',
-    'Security analyzers',
-    () => securityAnalyzers,
-  );
 
   app.get(
     '/api/options/config',
@@ -55,6 +66,7 @@ export function optionRoutes(app: Server, { agents, models }: Offered): void {
         tags: ['Options'],
         operationId: 'getClientConfig',
         summary: 'What existing web clients ask first',
+        description: 'Fixed values that tell web clients which features to show. No key is needed.',
         response: { 200: ClientConfig },
       },
     },

@@ -139,12 +139,10 @@ export function settingsRoutes(app: Server, settings: Settings): void {
   app.post(
     '/api/reset-settings',
     {
-      config: { access: needs('settings:write'), document: { errors: ['gone'] } },
+      config: { access: needs('settings:write') },
       schema: {
-        tags: ['Settings'],
-        operationId: 'resetSettings',
-        summary: 'No longer offered',
-        description: 'Always 410. PATCH /api/settings with null clears members one by one.',
+        // Generated clients should have no method that always fails.
+        hide: true,
       },
     },
     async () => {

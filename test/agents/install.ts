@@ -1,10 +1,9 @@
 // Installs agents as people do, `npm install -g`, but each in a version that was seen to work, and in a folder of its
 // own that the machine's own programs do not look into: where one cannot be had, the others can.
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
+import { describeNpmFailure, runNpm } from '../support/npm.ts';
 
 /** An npm package. */
 export interface Package {
@@ -20,34 +19,11 @@ export interface Installed {
   remove(): void;
 }
 
-const installMs = 10 * 60_000;
-const outputBytesMax = 1_000_000;
-const faultCharsMax = 500;
-
-/** The one that runs this test, or the one in PATH. */
-function npmProgram(): string {
-  const running = process.env['npm_execpath'];
-  if (running?.endsWith('npm-cli.js')) return running;
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter))
-    try {
-      return realpathSync(join(folder, 'npm'));
-    } catch {}
-  throw new Error('npm is not in PATH');
-}
-
 /** Installs into the folder, which must not exist. */
 export type Install = (one: Package, folder: string) => Promise<void>;
 
-const npmInstall: Install = async ({ name, version }, folder) => {
-  const flags = ['--global', `--prefix=${folder}`, '--no-audit', '--no-fund', '--loglevel=error'];
-  // By our Node, which their programs will run on; the machine's may be too old for them.
-  const PATH = [dirname(process.execPath), process.env['PATH']].join(delimiter);
-  await promisify(execFile)(process.execPath, [npmProgram(), 'install', ...flags, `${name}@${version}`], {
-    env: { ...process.env, PATH },
-    timeout: installMs,
-    maxBuffer: outputBytesMax,
-  });
-};
+const npmInstall: Install = ({ name, version }, folder) =>
+  runNpm(['install', `${name}@${version}`, '--global', `--prefix=${folder}`]);
 
 /** The folder gets its name when all is in it: what has the name is complete, whenever an install was broken off. */
 async function installOne(one: Package, root: string, install: Install): Promise<string> {
@@ -64,11 +40,6 @@ async function installOne(one: Package, root: string, install: Install): Promise
   return place;
 }
 
-function faultOf(error: unknown): string {
-  const { stderr, message } = error as { stderr?: string; message: string };
-  return (stderr?.trim() || message).slice(0, faultCharsMax);
-}
-
 /** In the folder `kept`, where one is named, what is there already is not installed again. */
 export async function installAgents(
   packages: readonly Package[],
@@ -83,7 +54,7 @@ export async function installAgents(
     try {
       bins.push(join(await installOne(one, root, install), 'bin'));
     } catch (error) {
-      faults.set(one.name, faultOf(error));
+      faults.set(one.name, describeNpmFailure(error));
     }
   return {
     bins,

@@ -20,6 +20,7 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
         tags,
         operationId: 'renameConversation',
         summary: 'Rename a conversation',
+        description: 'The title is shown in lists. It does not change what the agent does.',
         params: ConversationParams,
         body: RenameConversation,
         response: { 200: Type.Boolean() },

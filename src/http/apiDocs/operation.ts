@@ -1,4 +1,5 @@
 // One operation of the reference: who may call it, what it takes, what it answers, and how to try it.
+import { scopeExtension } from '../openapi.ts';
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './html.ts';
 import { blockOf, meaningOf, row, table } from './members.ts';
 import { credentialHeader, firstMedia, type Operation, renderSamples } from './samples.ts';
@@ -13,10 +14,9 @@ export function methodBadge(method: string): Html {
 }
 
 function requirementText(requirement: unknown, schemes: Json): Part {
-  const needed = Object.entries(objectOf(requirement)).map(([name, scopes]) => {
+  const needed = Object.keys(objectOf(requirement)).map((name) => {
     const header = credentialHeader(objectOf(schemes[name]))?.replace(/:? \$KEY$/, '');
-    const allowed = listOf(scopes).map((scope) => html`<code>${textOf(scope)}</code>`);
-    return [html`<code>${header ?? name}</code>`, allowed.length === 0 ? '' : ' with ', join(allowed, ', ')];
+    return html`<code>${header ?? name}</code>`;
   });
   return needed.length === 0 ? 'no credential' : join(needed, ' and ');
 }
@@ -25,7 +25,9 @@ function accessText({ said }: Operation, schemes: Json): Part {
   const requirements = listOf(said['security']);
   if (requirements.length === 0) return 'Anyone; no key needed.';
   const texts = requirements.map((requirement) => requirementText(requirement, schemes));
-  return ['Holders of ', join(texts, ' or '), '.'];
+  const scope = textOf(said[scopeExtension]);
+  const withScope = scope === '' ? undefined : html` with the scope <code>${scope}</code>`;
+  return ['Holders of ', join(texts, ' or '), withScope, '.'];
 }
 
 function parameterRow(parameter: unknown, scope: Scope): Html {

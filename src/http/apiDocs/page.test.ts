@@ -112,6 +112,7 @@ describe('renderReference', () => {
       summary: evil,
       description: `${evil} and \`${evil}\``,
       security: [{ [evil]: [evil] }],
+      'x-required-scope': evil,
       parameters: [evils],
       ...bodyOf(
         { properties: { [evil]: { $ref: evil, description: evil } } },
@@ -184,11 +185,11 @@ describe('renderReference', () => {
   });
 
   it('says who may call an operation', () => {
-    const access = (security: unknown) => readable(render(documentOf({ security })));
-    assert.match(access([]), /Who may call it Anyone; no key needed\./);
+    const access = (said: Json) => readable(render(documentOf(said)));
+    assert.match(access({ security: [] }), /Who may call it Anyone; no key needed\./);
     assert.match(
-      access([{ key: [] }, { token: ['read'] }]),
-      /Holders of X-Key or Authorization: Bearer with read \./,
+      access({ security: [{ key: [] }, { token: [] }], 'x-required-scope': 'read' }),
+      /Holders of X-Key or Authorization: Bearer with the scope read \./,
     );
   });
 

@@ -66,6 +66,8 @@ function gitRoutes(app: Server, workspaces: Workspaces): void {
         tags,
         operationId: 'getGitDiff',
         summary: 'Read a file before and after',
+        description:
+          'Both versions of one file that `git/changes` lists. One is empty if the file was added or deleted.',
         params: ConversationParams,
         querystring: GitDiffQuery,
         response: { 200: GitDiff },
