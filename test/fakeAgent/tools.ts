@@ -147,7 +147,7 @@ export const tools = {
       client.request<unknown>(methods.client.session.requestPermission, {
         sessionId: session.id,
         toolCall: { toolCallId: randomUUID(), title: 'one of many' },
-        options: [],
+        options: [{ optionId: 'once', name: 'Allow once', kind: 'allow_once' }],
       });
     await Promise.all(Array.from({ length: Number(rest) }, ask));
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Risk } from './callEvents.ts';
-import { chooseAnswer, decide, riskOf, toConfirmation } from './permissions.ts';
+import { canAllowOnce, chooseAnswer, decide, riskOf, toConfirmation } from './permissions.ts';
 
 const everyRisk: readonly Risk[] = ['low', 'medium', 'high'];
 
@@ -61,8 +61,21 @@ describe('the answer to an agent', () => {
     assert.deepEqual(chooseAnswer({ options: every }, 'reject'), { optionId: 'id-reject_once' });
   });
 
+  it('never allows for good what the user allows once, whatever the option is called', () => {
+    const options = [
+      { optionId: 'a', name: 'Allow once', kind: 'allow_always' },
+      { optionId: 'b', name: 'Allow', kind: 'allow' },
+    ];
+    assert.equal(chooseAnswer({ options }, 'allow'), 'cancelled');
+    assert.equal(canAllowOnce({ options }), false);
+    assert.equal(canAllowOnce({ options: every }), true);
+  });
+
   it('takes what is offered, and never the opposite', () => {
-    assert.deepEqual(chooseAnswer({ options: [option('allow_always')] }, 'allow'), {
+    assert.deepEqual(chooseAnswer({ options: [option('allow_once')] }, 'allow_always'), {
+      optionId: 'id-allow_once',
+    });
+    assert.deepEqual(chooseAnswer({ options: [option('allow_always')] }, 'allow_by_settings'), {
       optionId: 'id-allow_always',
     });
     assert.equal(chooseAnswer({ options: [option('allow_once')] }, 'reject'), 'cancelled');

@@ -58,15 +58,17 @@ export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): CallConfi
 }
 
 /**
- * For this once where that is offered, unless a person said otherwise: what holds for ever is a matter of the settings.
+ * The kinds of option that stand for an answer, best first. What the user allows once never becomes a standing
+ * permission. What the settings allow may: they would allow it the next time as well.
  */
 const kindsOf = {
-  allow: ['allow_once', 'allow_always'],
+  allow: ['allow_once'],
   allow_always: ['allow_always', 'allow_once'],
+  allow_by_settings: ['allow_once', 'allow_always'],
   reject: ['reject_once', 'reject_always'],
 } as const;
 
-/** `cancelled` where the agent offers nothing of the sort. */
+/** Goes by the kind of each option, whatever its name says. Returns `cancelled` if the agent offers no such option. */
 export function chooseAnswer(
   { options }: Pick<PermissionRequest, 'options'>,
   answer: keyof typeof kindsOf,
@@ -75,4 +77,9 @@ export function chooseAnswer(
     .map((kind) => options.find((option: PermissionOption) => option.kind === kind))
     .find((option) => option !== undefined);
   return found === undefined ? 'cancelled' : { optionId: found.optionId };
+}
+
+/** Whether the user can allow it without allowing more than this one call. */
+export function canAllowOnce(request: Pick<PermissionRequest, 'options'>): boolean {
+  return chooseAnswer(request, 'allow') !== 'cancelled';
 }

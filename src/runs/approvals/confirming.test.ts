@@ -25,6 +25,11 @@ function startAsking(t: TestContext, { settings, ...more }: RunsOptions = {}): P
 const confirm = ({ service }: Runs, id: string, json: object) =>
   service.ask(`/api/conversations/${id}/confirm`, { json });
 
+const options = [
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+];
+
 /** What is said of the call that somebody was asked about. */
 const decided = ({ action, args }: TestEvent) => [
   action,
@@ -133,7 +138,7 @@ describe('a question of an agent', () => {
     });
     const request = {
       toolCall: { toolCallId: 'one', title: 'deploy' },
-      options: [{ optionId: 'no', name: 'No', kind: 'reject_once' }],
+      options,
     };
     const answer = await confirming.onPermission(request, new AbortController().signal);
     assert.deepEqual(answer, { optionId: 'no' });
@@ -153,10 +158,6 @@ describe('a question of an agent', () => {
       mapper: createEventMapper(),
       guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
     });
-    const options = [
-      { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
-      { optionId: 'no', name: 'No', kind: 'reject_once' },
-    ];
     const nested = Array.from({ length: 20 }).reduce<object>((inner) => ({ inner }), {});
     const inputs = [{ command: `${'#'.repeat(20_000)}\nrm -rf /` }, { list: Array(300).fill(1) }, nested];
     for (const [i, rawInput] of inputs.entries()) {
@@ -173,6 +174,30 @@ describe('a question of an agent', () => {
         .length,
       3,
     );
+  });
+
+  it('is rejected with a notice where the agent offers no way to allow it once', async () => {
+    const events: NewEvent[] = [];
+    const record = async ({ events: texts = [] }: RunStep) => {
+      events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
+      return undefined;
+    };
+    const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
+    const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
+    const guard = createActionGuard({ policy, always: [], onUnasked: () => {} });
+    const confirming = createConfirming({ policy, recorder, mapper: createEventMapper(), guard });
+    const request = {
+      toolCall: { toolCallId: '1', kind: 'execute', rawInput: { command: 'ls' } },
+      options: [
+        { optionId: 'ever', name: 'Allow once', kind: 'allow_always' },
+        { optionId: 'no', name: 'No', kind: 'reject_once' },
+      ],
+    };
+    const answer = await confirming.onPermission(request, new AbortController().signal);
+    await recorder.step({});
+    assert.deepEqual(answer, { optionId: 'no' });
+    assert.equal(events.length, 1);
+    assert.match(told(events as never)[0] ?? '', /no way to allow the action only once/);
   });
 
   it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
@@ -298,10 +323,7 @@ describe('a question of an agent', () => {
     const confirming = createConfirming({ policy, recorder, mapper, guard });
     const request = {
       toolCall: { ...call, rawInput: { command: 'ls' } },
-      options: [
-        { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
-        { optionId: 'no', name: 'No', kind: 'reject_once' },
-      ],
+      options,
     };
     const answer = await confirming.onPermission(request, new AbortController().signal);
     assert.deepEqual(answer, { optionId: 'no' });
@@ -331,7 +353,7 @@ describe('a question of an agent', () => {
       { toolCallId: '2', kind: 'read', rawInput: { command: 'cat a' } },
     ];
     for (const toolCall of calls)
-      assert.equal(await onPermission({ toolCall, options: [] }, new AbortController().signal), 'cancelled');
+      assert.equal(await onPermission({ toolCall, options }, new AbortController().signal), 'cancelled');
     assert.deepEqual(risks, [2, 2]);
   });
 });

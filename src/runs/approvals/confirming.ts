@@ -4,6 +4,7 @@ import type { Risk } from '../../agents/acp/callEvents.ts';
 import { commandIn } from '../../agents/acp/callFields.ts';
 import type { EventMapper } from '../../agents/acp/events.ts';
 import {
+  canAllowOnce,
   chooseAnswer,
   decide,
   highestRisk,
@@ -45,6 +46,9 @@ const askTimesMax = 3;
 
 const changed =
   'The agent has changed its description of this action since it asked, so your answer does not count. It asks again.';
+
+const onlyForGood =
+  'The agent asked for approval and offers no way to allow the action only once. It was rejected, because an approval would have allowed more than this action.';
 
 function unshown(fault: string): string {
   return `The agent asked for approval of something that cannot be shown in full: ${fault}. It was rejected.`;
@@ -100,9 +104,9 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       await pause(describeStepMs, undefined, { signal }).catch(() => {});
   }
 
-  async function refuse(request: PermissionRequest, fault: string): Promise<PermissionAnswer> {
+  async function refuse(request: PermissionRequest, why: string): Promise<PermissionAnswer> {
     guard.answer(request.toolCall, 'refused', riskOfCall(request));
-    await recorder.add([notice(unshown(fault))]);
+    await recorder.add([notice(why)]);
     return chooseAnswer(request, 'reject');
   }
 
@@ -123,11 +127,12 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
   /** Asks the user. If the agent has changed the description meanwhile, the answer does not count and it asks again. */
   async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const { toolCall } = request;
+    if (!canAllowOnce(request)) return refuse(request, onlyForGood);
     await waitForDescription(request, signal);
     for (let times = 0; times < askTimesMax; times++) {
       if (signal.aborted) return 'cancelled';
       const approval = mapper.approval(toolCall);
-      if ('fault' in approval) return refuse(request, approval.fault);
+      if ('fault' in approval) return refuse(request, unshown(approval.fault));
       const asked = mapper.ask(toolCall, toConfirmation('ask', riskOfCall(request)));
       const shown = mapper.descriptionOf(toolCall.toolCallId);
       const asks = asked.length - 1;
@@ -143,7 +148,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       if (decision === 'reject' || !isStale) return accept(request, decision);
       await recorder.step({ events: [agentStateChanged('user_confirmed'), notice(changed)] });
     }
-    return refuse(request, 'the agent keeps changing its description');
+    return refuse(request, unshown('the agent keeps changing its description'));
   }
 
   return {
@@ -153,7 +158,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       if (decide(policy(), risk) === 'allow') {
         guard.answer(request.toolCall, 'allowed', risk);
         await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
-        return chooseAnswer(request, 'allow');
+        return chooseAnswer(request, 'allow_by_settings');
       }
       const answered = last.then(() => put(request, signal));
       last = answered.catch(() => {});
