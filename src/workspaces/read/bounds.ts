@@ -8,6 +8,7 @@ export const lookBounds: LookBounds = {
   fileBytesMax: mib,
   zipEntriesMax: 50_000,
   zipBytesMax: kib * mib,
+  gitAddressBytesMax: 2 * kib * mib,
 };
 
 /** Two files as JSON, in which a character can take six bytes, and some more. */

@@ -1,8 +1,24 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { bubblewrap, newCell, noBubblewrap } from '../../../test/support/cells.ts';
 import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../../test/support/workspace.ts';
+import { openCell } from '../../sandbox/openCell.ts';
+import { mib } from '../../validation/schema.ts';
+import { lookBounds } from './bounds.ts';
+import { lookAt } from './look.ts';
+import { lookReadable } from './program.ts';
 import type { GitChange, GitDiff } from './schema.ts';
 
 async function changesOf(workspace: string): Promise<string[]> {
@@ -121,7 +137,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await diffOf(workspace, 'kind.txt'), { modified: 'new.txt', original: 'x' });
   });
 
-  it('tell conflicts once, and leave ignored files out', async (t) => {
+  it('tell conflicts once, and leave out what .gitignore files name, but not what is only hidden in .git', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1\n', '.gitignore': '*.log\n' });
     git(workspace, 'checkout', '--quiet', '-b', 'side');
@@ -129,8 +145,62 @@ describe('the changes of a workspace', () => {
     git(workspace, 'checkout', '--quiet', 'main');
     commitFiles(workspace, { 'a.txt': '3\n' });
     assert.throws(() => git(workspace, 'merge', 'side'));
-    putFiles(workspace, { 'x.log': '', 'x.tmp': '', '.git/info/exclude': '*.tmp\n' });
-    assert.deepEqual(await changesOf(workspace), ['M a.txt']);
+    putFiles(workspace, { 'x.log': '', 'x.tmp': '', '.git/info/exclude': '*.tmp\n', '.git/ours': '*' });
+    git(workspace, 'config', 'core.excludesFile', '.git/ours');
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'A x.tmp']);
+  });
+
+  it('wait for no pipe, and name everything else', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1', 'b/c.txt': '1' });
+    putFiles(workspace, { 'a.txt': '2', 'b/c.txt': '2', 'b/d.txt': '3' });
+    for (const path of [
+      '.gitignore',
+      '.gitattributes',
+      'b/.gitignore',
+      'b/.gitattributes',
+      '.git/objects/info/commit-graph',
+    ])
+      execFileSync('mkfifo', [join(workspace, path)]);
+    assert.deepEqual(await changesOf(workspace), ['M a.txt', 'M b/c.txt', 'A b/d.txt']);
+    assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
+  });
+
+  it('skip folders that cannot be read', { skip: noBubblewrap }, async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1' });
+    putFiles(workspace, { 'a.txt': '2', 'closed/b.txt': '1', 'c.txt': '1' });
+    chmodSync(join(workspace, 'closed'), 0);
+    const cell = newCell(t, { workspace, readable: lookReadable });
+    // Root itself may read them; nobody in bubblewrap may.
+    const open = await openCell({ sandbox: bubblewrap(), cell });
+    t.after(() => open.close());
+    const changes = await lookAt(open, { command: 'changes' }, lookBounds, new AbortController().signal);
+    assert.deepEqual(changes, [
+      { status: 'M', path: 'a.txt' },
+      { status: 'A', path: 'c.txt' },
+    ]);
+  });
+
+  it('name a folder whose repository cannot be read, and list the rest', async (t) => {
+    const { workspace } = makePlace(t);
+    mkdirSync(join(workspace, 'broken/.git/objects'), { recursive: true });
+    cloneInto(join(workspace, 'shop'), { 'a.txt': '1' });
+    rmSync(join(workspace, 'shop-origin'), { recursive: true });
+    putFiles(workspace, { 'shop/a.txt': '2', 'broken/.git/objects/info/alternates': '/', 'broken/x': '' });
+    assert.deepEqual(await changesOf(workspace), ['A broken/', 'M shop/a.txt']);
+    git(workspace, 'init', '--quiet');
+    assert.deepEqual(await changesOf(workspace), ['A broken/x', 'M shop/a.txt']);
+  });
+
+  it('are refused where git would need more memory than it may have', async (t) => {
+    const { workspace } = makePlace(t);
+    cloneInto(workspace, { 'a.txt': '1' });
+    putFiles(workspace, { '.gitignore': '' });
+    truncateSync(join(workspace, '.gitignore'), 80 * mib);
+    assert.deepEqual(await changesOf(workspace), ['A .gitignore']);
+    const bounds = { gitAddressBytesMax: 64 * mib };
+    await assert.rejects(look(workspace, { command: 'changes' }, bounds), { code: 'answer_too_large' });
   });
 
   it('tell names of any kind', async (t) => {

@@ -8,7 +8,7 @@ import { lookInput, lookLaunch } from './program.ts';
 import { refuse, tooSlow } from './refusals.ts';
 
 const bounded: Readonly<Record<NonNullable<RunOutcome['bound']>, () => Error>> = {
-  time: tooSlow,
+  time: () => tooSlow(lookMs),
   output: () => refuse('too_large'),
   aborted: gaveUp,
 };

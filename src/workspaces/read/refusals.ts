@@ -30,6 +30,9 @@ export function noWorkspace(): AppError {
   );
 }
 
-/** Of a look that was ended by one of its bounds. */
-export const tooSlow = () =>
-  new AppError('overloaded', 'The workspace took too long to look at; try again.', { retryAfterS: 5 });
+/** For an inspection that was ended at its time limit. It would likely take as long again. */
+export const tooSlow = (withinMs: number) =>
+  new AppError(
+    'answer_too_large',
+    `Reading the workspace took longer than ${withinMs / 1_000} s and was stopped. It may hold too many files, or something that keeps git waiting.`,
+  );

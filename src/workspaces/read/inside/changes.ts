@@ -2,6 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { kindOf, locate, Refused, readContained } from './contained.ts';
+import { withoutPipes } from './pipes.ts';
 import { closestRepository, hasRepository, openRepository, type Repository } from './repository.ts';
 import type { LookBounds } from './request.ts';
 import { toText } from './text.ts';
@@ -48,8 +49,8 @@ async function changesIn(repository: Repository): Promise<Change[]> {
     else if (byPath.get(path) === 'A') byPath.delete(path);
     else byPath.set(path, 'D');
   }
-  const excludes = repository.excludes === undefined ? [] : [`--exclude-from=${repository.excludes}`];
-  const others = await repository.git('ls-files', '--others', '-z', '--exclude-standard', ...excludes);
+  // Only the .gitignore files of the tree count, which reviewers can see: .git/info/exclude would hide files from them.
+  const others = await repository.git('ls-files', '--others', '-z', '--exclude-per-directory=.gitignore');
   for (const path of splitNul(others)) byPath.set(path, byPath.has(path) ? 'M' : 'A');
   return [...byPath].map(([path, status]) => ({ status, path }));
 }
@@ -57,21 +58,40 @@ async function changesIn(repository: Repository): Promise<Change[]> {
 function clonedFolders(root: string): string[] {
   const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const cloned = folders.map(({ name }) => name).filter((name) => hasRepository(root, name));
-  if (cloned.length > repositoriesMax) throw new Refused('too_large');
-  return cloned;
+  return cloned.slice(0, repositoriesMax);
 }
 
-export async function listChanges(root: string, { entriesMax }: LookBounds): Promise<Change[]> {
+/** Undefined if the repository of the folder cannot be read: the list then shows it as the workspace's own does. */
+async function changesInFolder(root: string, folder: string, bounds: LookBounds) {
+  try {
+    const changes = await changesIn(openRepository(root, folder, bounds));
+    return changes.map(({ status, path }) => ({ status, path: `${folder}/${path}` }));
+  } catch (error) {
+    const isOdd = error instanceof Refused && error.refusal === 'odd_repository';
+    if (isOdd || (error as NodeJS.ErrnoException).syscall !== undefined) return undefined;
+    throw error;
+  }
+}
+
+async function gatherChanges(root: string, bounds: LookBounds): Promise<Change[]> {
   const cloned = clonedFolders(root);
   const hasOwn = hasRepository(root, '.');
   if (!hasOwn && cloned.length === 0) throw new Refused('no_repository');
-  const own = hasOwn ? await changesIn(openRepository(root, '.')) : [];
+  const own = hasOwn ? await changesIn(openRepository(root, '.', bounds)) : [];
+  const byFolder = new Map<string, readonly Change[]>();
+  for (const folder of cloned) {
+    const changes = await changesInFolder(root, folder, bounds);
+    if (changes !== undefined) byFolder.set(folder, changes);
+    else if (!hasOwn) byFolder.set(folder, [{ status: 'A', path: `${folder}/` }]);
+  }
   // A folder with a repository of its own tells its changes itself.
-  const changes = own.filter(({ path }) => !cloned.some((folder) => path.startsWith(`${folder}/`)));
-  for (const folder of cloned)
-    for (const { status, path } of await changesIn(openRepository(root, folder)))
-      changes.push({ status, path: `${folder}/${path}` });
-  if (changes.length > entriesMax) throw new Refused('too_large');
+  const outside = own.filter(({ path }) => !byFolder.has(path.split('/')[0] ?? '') || !path.includes('/'));
+  return [...outside, ...[...byFolder.values()].flat()];
+}
+
+export async function listChanges(root: string, bounds: LookBounds): Promise<Change[]> {
+  const changes = await withoutPipes(root, () => gatherChanges(root, bounds));
+  if (changes.length > bounds.entriesMax) throw new Refused('too_large');
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -96,9 +116,13 @@ function readModified(root: string, path: string, bytesMax: number): Buffer | un
 }
 
 /** A file before and after; empty where it is new or gone. */
-export async function readDiff(root: string, path: string, { fileBytesMax }: LookBounds) {
+export async function readDiff(root: string, path: string, bounds: LookBounds) {
+  const { fileBytesMax } = bounds;
   const folder = closestRepository(root, path);
-  const original = await readOriginal(openRepository(root, folder), relative(folder, path), fileBytesMax);
+  const repository = openRepository(root, folder, bounds);
+  const original = await withoutPipes(join(root, folder, '.git'), () =>
+    readOriginal(repository, relative(folder, path), fileBytesMax),
+  );
   const modified = readModified(root, path, fileBytesMax);
   if (original === undefined && modified === undefined) throw new Refused('missing');
   return { modified: toText(modified ?? Buffer.alloc(0)), original: toText(original ?? Buffer.alloc(0)) };

@@ -1,5 +1,14 @@
 // Reading files without ever leaving a folder, whatever links are in it.
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs';
 import { join, sep } from 'node:path';
 import type { Refusal } from './request.ts';
 
@@ -26,11 +35,19 @@ export function locate(root: string, path: string): string | undefined {
   }
 }
 
+function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
 export type Kind = 'file' | 'folder' | 'link' | 'other';
 
-/** What is at a path itself, no link followed; undefined where there is nothing. */
+/** What is at a path itself, no link followed; undefined where there is nothing, or nothing that can be seen. */
 export function kindOf(path: string): Kind | undefined {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
+  const stats = statsOf(path);
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) return 'link';
   if (stats.isDirectory()) return 'folder';

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { kindOf, locate, Refused, readContained } from './contained.ts';
 import { type References, readReferences } from './references.ts';
+import type { LookBounds, Refusal } from './request.ts';
 
 const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
 /** Git knows it without having it. */
@@ -21,6 +22,8 @@ const options = [
   '--literal-pathspecs',
   ...['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.excludesFile=/dev/null'].flatMap(asOption),
   ...['core.attributesFile=/dev/null', 'protocol.allow=never'].flatMap(asOption),
+  // Packs are mapped in pieces: whole, a large one would take more address space than git has.
+  ...['core.packedGitWindowSize=32m', 'core.packedGitLimit=256m'].flatMap(asOption),
 ];
 
 function asOption(setting: string): string[] {
@@ -30,8 +33,6 @@ function asOption(setting: string): string[] {
 const run = promisify(execFile);
 
 export interface Repository {
-  /** Patterns of files to leave out that are not in its tree, where it has any. */
-  readonly excludes: string | undefined;
   /** What its changes are told against. */
   base(): Promise<string>;
   /** Runs git and returns what it writes. */
@@ -41,6 +42,19 @@ export interface Repository {
 interface GitFailure {
   readonly code?: string | number;
   readonly stdout?: Buffer;
+  readonly stderr?: Buffer;
+}
+
+/** The exit code of a shell that finds no git. */
+const notFound = 127;
+/** Git has no switch for its own memory; Node, which starts it, could not live with this limit. */
+const limitScript = 'ulimit -v "$1"; shift; exec git "$@"';
+const outOfMemory = /out of memory|cannot allocate memory|cannot be mapped/i;
+
+function refusalOf({ code, stderr }: GitFailure): Refusal {
+  if (code === notFound) return 'no_git';
+  const large = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' || outOfMemory.test(stderr?.toString() ?? '');
+  return large ? 'too_large' : 'odd_repository';
 }
 
 /** Whether a folder of the workspace, as a path relative to it, has a repository of its own. */
@@ -97,7 +111,11 @@ function environment(gitDir: string, workTree: string): NodeJS.ProcessEnv {
   };
 }
 
-export function openRepository(root: string, folder: string): Repository {
+export function openRepository(
+  root: string,
+  folder: string,
+  { gitAddressBytesMax }: Pick<LookBounds, 'gitAddressBytesMax'>,
+): Repository {
   const workTree = join(root, folder);
   const gitDir = join(workTree, '.git');
   checkLayout(gitDir);
@@ -107,13 +125,13 @@ export function openRepository(root: string, folder: string): Repository {
   async function git(...args: string[]): Promise<Buffer> {
     try {
       const bounds = { cwd: workTree, env, encoding: 'buffer', maxBuffer: gitOutputBytesMax } as const;
-      return (await run('git', [...options, ...args], bounds)).stdout;
+      const script = ['-c', limitScript, 'git', String(gitAddressBytesMax / 1_024)];
+      return (await run('sh', [...script, ...options, ...args], bounds)).stdout;
     } catch (error) {
-      const { code, stdout } = error as GitFailure;
+      const failure = error as GitFailure;
       // How some commands say that there is none.
-      if (code === 1 && stdout?.length === 0) return stdout;
-      if (code === 'ENOENT') throw new Refused('no_git');
-      throw new Refused(code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? 'too_large' : 'odd_repository');
+      if (failure.code === 1 && failure.stdout?.length === 0) return failure.stdout;
+      throw new Refused(refusalOf(failure));
     }
   }
 
@@ -128,6 +146,5 @@ export function openRepository(root: string, folder: string): Repository {
     return common === '' ? from : common;
   }
 
-  const excludes = join(gitDir, 'info', 'exclude');
-  return { excludes: locate(gitDir, 'info/exclude') === excludes ? excludes : undefined, base, git };
+  return { base, git };
 }

@@ -9,6 +9,8 @@ export interface LookBounds {
   readonly zipEntriesMax: number;
   /** Of all files of an archive, before they are compressed. */
   readonly zipBytesMax: number;
+  /** What each git process may map. */
+  readonly gitAddressBytesMax: number;
 }
 
 export type Look =
