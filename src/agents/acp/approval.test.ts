@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { createEventMapper } from './events.ts';
 import type { Params } from './peer.ts';
+import { createQuestions } from './questions.ts';
 
 const text = (value: string) => [{ type: 'content', content: { type: 'text', text: value } }];
 const call = { toolCallId: 'c1', kind: 'execute' };
@@ -70,6 +71,34 @@ describe('what an approval request shows', () => {
     const asked = ask({ kind: 'delete', title: 'Delete', locations, script: 'rm x' });
     assert.match(shown(asked), /"\/etc\/passwd:3"/);
     assert.match(shown(asked), /others\.script: rm x/);
+  });
+
+  it('has what the agent says in _meta, but not the output of a terminal', () => {
+    const _meta = { note: 'runs as root', terminal_output: { data: 'x' }, terminal_exit: { exit_code: 0 } };
+    const asked = ask({ ...call, rawInput: { command: 'ls' }, _meta });
+    assert.deepEqual(asked.args?.['request'], { others: { _meta: { note: 'runs as root' } } });
+    assert.match(shown(asked), /runs as root/);
+    const plain = ask({ ...call, rawInput: { command: 'ls' }, _meta: { terminal_info: { id: 't' } } });
+    assert.equal(plain.args?.['request'], undefined);
+  });
+
+  it('has fields of the request itself', async () => {
+    const seen: Params[] = [];
+    const { ask: request } = createQuestions(async ({ toolCall }) => {
+      seen.push(toolCall);
+      return 'cancelled';
+    });
+    const toolCall = { ...call, rawInput: { command: 'ls' } };
+    await request({ sessionId: 's', toolCall, options: [], _meta: { elevated: true } });
+    await request({ sessionId: 's', toolCall, options: [] });
+    assert.match(shown(ask(seen[0] ?? {})), /\{"_meta":\{"elevated":true\}\}/);
+    assert.deepEqual(seen[1], toolCall);
+  });
+
+  it('has the name of the tool where nothing else shows it', () => {
+    assert.match(shown(ask({ title: 'Look', name: 'wipe_disk' })), /others\.name: wipe_disk/);
+    const known = ask({ title: 'Find', name: 'mcp__docs__find' });
+    assert.deepEqual([known.args?.['name'], known.args?.['request']], ['docs/find', { title: 'Find' }]);
   });
 
   it('does not repeat what the change shows', () => {

@@ -7,7 +7,8 @@ import { commandIn, commandNames } from './callFields.ts';
 import { isObject, type Params } from './peer.ts';
 import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts';
 
-const otherBytesMax = 4_096;
+/** Bounds the fields that ACP does not define, with `_meta`. */
+const otherBytesMax = inputBytesMax;
 
 export type Approval =
   /** `request` holds the details that the action itself does not show. */
@@ -15,13 +16,11 @@ export type Approval =
   /** The reason why it cannot be shown; it completes a sentence. */
   | { readonly fault: string };
 
-/** Fields that ACP defines. Any others are shown, because they may matter to the agent. */
+/** Fields that are shown elsewhere, or hold nothing to judge. All others are shown as they are: agents may heed them. */
 const knownMembers: readonly string[] = [
-  '_meta',
   'content',
   'kind',
   'locations',
-  'name',
   'rawInput',
   'sessionUpdate',
   'status',
@@ -103,6 +102,27 @@ function rest(input: unknown, call: ToolCall): unknown {
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
+/** Fields of `_meta` in which some agents stream the output of a command. */
+const terminalMembers: readonly string[] = ['terminal_info', 'terminal_output', 'terminal_exit'];
+
+function withoutTerminal(meta: unknown): unknown {
+  if (!isObject(meta)) return meta ?? undefined;
+  const left = Object.entries(meta).filter(([name]) => !terminalMembers.includes(name));
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+/** The fields of a request that nothing else shows. */
+function othersOf({ _meta: meta, name, ...asked }: Params, { mcpTool }: ToolCall): Params {
+  const unknown = Object.entries(asked).filter(([member]) => !knownMembers.includes(member));
+  const isToolShown = typeof name === 'string' && mcpTool?.split('/').every((part) => name.includes(part));
+  const others = {
+    ...Object.fromEntries(unknown),
+    ...(isToolShown ? {} : { name }),
+    _meta: withoutTerminal(meta),
+  };
+  return Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
+}
+
 /** The parts of the announced input that the request does not repeat. */
 function announcedInput({ input }: ToolCall, asked: unknown): unknown {
   if (!isObject(input) || !isObject(asked)) return isDeepStrictEqual(input, asked) ? undefined : input;
@@ -128,7 +148,7 @@ export function approvalOf(
   const call = input === undefined ? merged : { ...merged, input };
   const fault = faultOf(call, content);
   if (fault !== undefined) return { fault };
-  const others = Object.fromEntries(Object.entries(asked).filter(([name]) => !knownMembers.includes(name)));
+  const others = othersOf(asked, call);
   if (!fits(others, otherBytesMax)) return { fault: 'it has fields that are too large' };
   const { about } = tell(call);
   const shown = Object.values(about);

@@ -122,6 +122,31 @@ export function commandIn(input: unknown): string | undefined {
   return Array.isArray(command) ? command.map(textOf).join(' ') : undefined;
 }
 
+/** Input fields that hold what is written to a file, beside a field with its path. */
+const writtenNames: readonly string[] = [
+  'content',
+  'contents',
+  'file_text',
+  'new_string',
+  'newString',
+  'new_str',
+  'new_text',
+  'newText',
+  'edits',
+  'patch',
+];
+
+/** Whether the call changes a file, as far as its update says: it carries a diff, or its input a path and a text. */
+export function isWriting(update: Params): boolean {
+  if (listOf(update['content']).some(({ type }) => type === 'diff')) return true;
+  const { rawInput } = update;
+  return (
+    isObject(rawInput) &&
+    pathIn(rawInput) !== undefined &&
+    writtenNames.some((name) => rawInput[name] != null)
+  );
+}
+
 /**
  * Agents name MCP tools in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP
  * Server)`.

@@ -25,11 +25,18 @@ function isOption(value: unknown): value is PermissionOption {
   return isObject(value) && ['optionId', 'name', 'kind'].every((member) => typeof value[member] === 'string');
 }
 
-function toRequest({ toolCall, options }: Params): PermissionRequest {
+/** Fields of the request itself are kept with the call, under a name that no agent uses, so that people see them. */
+const ownFields = 'permission request';
+
+function toRequest({ sessionId: _, toolCall, options, ...own }: Params): PermissionRequest {
   const known: unknown[] = Array.isArray(options) ? options.slice(0, optionsMax) : [];
   if (!isObject(toolCall) || typeof toolCall['toolCallId'] !== 'string' || !known.every(isOption))
     throw new RpcError(rpcCodes.invalidParams, 'This is no permission request.');
-  return { toolCall: toolCall as PermissionRequest['toolCall'], options: known };
+  const call = toolCall as PermissionRequest['toolCall'];
+  return {
+    toolCall: Object.keys(own).length === 0 ? call : { ...call, [ownFields]: own },
+    options: known,
+  };
 }
 
 export function createQuestions(answerPermission: AnswerPermission) {

@@ -35,6 +35,34 @@ describe('an agent whose user approves what it does', () => {
       ]);
     });
 
+  const change = [{ type: 'diff', path: '/w/a', oldText: null, newText: 'x' }];
+  const carried: Readonly<Record<string, readonly [Params, RegExp]>> = {
+    'a command': [{ rawInput: { command: 'rm a' } }, /ran something.*: rm a\./],
+    'a command in words': [{ rawInput: { cmd: ['rm', 'a'] } }, /ran something.*: rm a\./],
+    'a diff': [{ content: change, title: 'a' }, /edited something/],
+    'a text for a file': [{ rawInput: { file_path: 'a', content: '' }, title: 'a' }, /edited something/],
+    'an edit of a file': [{ rawInput: { path: 'a', old_text: 'x', new_text: 'y' } }, /edited something/],
+  };
+  for (const [name, [fields, message]] of Object.entries(carried))
+    for (const kind of ['other', 'read', 'think', undefined])
+      it(`must not end a call of the kind ${kind} that carries ${name} without asking`, () => {
+        const { guard, codes } = guardOf();
+        const update = { toolCallId: 'c1', kind, ...fields };
+        guard.take({ ...update, status: 'pending' });
+        assert.match(guard.take({ toolCallId: 'c1', status: 'completed' })?.reason.message ?? '', message);
+        const asked = { ...update, toolCallId: 'c2' };
+        guard.ask(asked);
+        guard.answer(asked, 'allowed', 'high');
+        assert.deepEqual(codes({ ...asked, status: 'completed' }), [undefined]);
+      });
+
+  it('may read a file and send its text', () => {
+    const { codes } = guardOf();
+    const content = [{ type: 'content', content: { type: 'text', text: 'x' } }];
+    const read = { kind: 'read', rawInput: { path: 'a', limit: 5 }, content };
+    assert.deepEqual(codes({ ...read, status: 'completed' }), [undefined]);
+  });
+
   it('is named with what it did', () => {
     const { guard } = guardOf();
     const { message } = guard.take({ ...run, status: 'completed' })?.reason ?? {};

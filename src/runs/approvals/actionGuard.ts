@@ -2,7 +2,7 @@
 // approve actions. It cannot see what an agent does without reporting it.
 
 import type { Risk } from '../../agents/acp/callEvents.ts';
-import { callIdOf, commandIn, exitCodeOf, textMember } from '../../agents/acp/callFields.ts';
+import { callIdOf, commandIn, exitCodeOf, isWriting, textMember } from '../../agents/acp/callFields.ts';
 import { quote } from '../../agents/acp/errors.ts';
 import { isObject, type Params } from '../../agents/acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
@@ -25,6 +25,8 @@ interface WatchedCall {
   title: string;
   command: string | undefined;
   path: string | undefined;
+  /** It carries a diff, or a text to write. */
+  isWriting: boolean;
   /** An approval request for the call is open. */
   isAsked: boolean;
   /** The highest risk that the user has allowed for the call. */
@@ -45,6 +47,8 @@ export interface ActionGuard {
   ask(toolCall: Params): void;
   /** Must be called when the request is answered, with the risk that it was shown with. */
   answer(toolCall: Params, outcome: AskedOutcome, risk: Risk): void;
+  /** The kind that a call counts as; undefined if it is not known. */
+  kindOf(toolCall: Params): string | undefined;
   /** The tool kinds that the user has always allowed. */
   alwaysAllowed(): string[];
   close(): void;
@@ -59,11 +63,18 @@ interface GuardOptions {
   readonly withinMs?: number;
 }
 
-function unconfirmed({ kind, command, path, title }: WatchedCall): RunEnd {
+/** What the call does. A command or a change that it carries counts more than the kind that the agent gave it. */
+function actionOf({ kind, command, isWriting: writes }: WatchedCall): string {
+  if (command !== undefined) return 'execute';
+  return writes && !actingKinds.has(kind) ? 'edit' : kind;
+}
+
+function unconfirmed(call: WatchedCall): RunEnd {
+  const { command, path, title } = call;
   const what = quote(command ?? path ?? title) || 'something that it did not name';
   return new RunEnd(
     'unconfirmed_action',
-    `The agent ${actingKinds.get(kind)} something that nobody had approved, although confirmation_mode is on: ${what}. It was stopped. Check what it did before you continue.`,
+    `The agent ${actingKinds.get(actionOf(call))} something that nobody had approved, although confirmation_mode is on: ${what}. It was stopped. Check what it did before you continue.`,
   );
 }
 
@@ -91,6 +102,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
       title: '',
       command: undefined,
       path: undefined,
+      isWriting: false,
       isAsked: false,
       allowed: undefined,
       allowedCommand: undefined,
@@ -106,13 +118,15 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
     return call;
   }
 
-  function merge(call: WatchedCall, { kind, status, title, rawInput, locations }: Params): void {
+  function merge(call: WatchedCall, update: Params): void {
+    const { kind, status, title, rawInput, locations } = update;
     if (typeof kind === 'string') call.kind = kind;
     if (typeof status === 'string') call.status = status;
     if (typeof title === 'string') call.title = title;
     call.command = commandIn(rawInput) ?? call.command;
     const [place] = Array.isArray(locations) ? locations : [];
     call.path = textMember(isObject(place) ? place : undefined, 'path') ?? call.path;
+    call.isWriting ||= isWriting(update);
   }
 
   /** Finds the approval of a call whose request had another id, as some agents do. Each approval is used once. */
@@ -132,13 +146,13 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
   }
 
   function isAllowed(call: WatchedCall): boolean {
-    const risk = riskOf(call.kind);
+    const risk = riskOf(actionOf(call));
     if (decide(policy(), risk) === 'allow') {
       // The call stays allowed if the settings change while it runs.
       call.allowed ??= risk;
       return true;
     }
-    if (always.has(call.kind)) return true;
+    if (always.has(actionOf(call))) return true;
     if (call.allowed === undefined) takePermission(call);
     const { allowed, allowedCommand, command } = call;
     if (allowed === undefined || isAbove(risk, allowed)) return false;
@@ -152,7 +166,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
       const call = callOf(id);
       merge(call, update);
       if (call.status === 'pending') return undefined;
-      if (!actingKinds.has(call.kind) || isAllowed(call)) {
+      if (!actingKinds.has(actionOf(call)) || isAllowed(call)) {
         call.isUsed = true;
         stopTimer(call);
         return undefined;
@@ -181,7 +195,11 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
       if (outcome === 'refused') return;
       call.allowed = risk;
       call.allowedCommand = commandIn(toolCall['rawInput']) ?? call.command;
-      if (outcome === 'allowed_always') always.add(call.kind);
+      if (outcome === 'allowed_always') always.add(actionOf(call));
+    },
+    kindOf: (toolCall) => {
+      const call = calls.get(callIdOf(toolCall) ?? '');
+      return call === undefined ? undefined : actionOf(call);
     },
     alwaysAllowed: () => [...always],
     close: () => {

@@ -351,9 +351,10 @@ describe('a question of an agent', () => {
     const calls = [
       { toolCallId: '1', kind: 'read', title: 'rm a' },
       { toolCallId: '2', kind: 'read', rawInput: { command: 'cat a' } },
+      { toolCallId: '3', kind: 'think', rawInput: { path: 'a', content: 'b', command: 'rm a' } },
     ];
     for (const toolCall of calls)
       assert.equal(await onPermission({ toolCall, options }, new AbortController().signal), 'cancelled');
-    assert.deepEqual(risks, [2, 2]);
+    assert.deepEqual(risks, [2, 2, 2]);
   });
 });

@@ -1,7 +1,6 @@
 // Handles approval requests of an agent: the settings allow them, or the user answers them through the log.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Risk } from '../../agents/acp/callEvents.ts';
-import { commandIn } from '../../agents/acp/callFields.ts';
 import type { EventMapper } from '../../agents/acp/events.ts';
 import {
   canAllowOnce,
@@ -72,11 +71,10 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
   /** Requests are asked one at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Uses the highest risk if the request, its input and the announced call disagree. */
+  /** Uses the highest risk if the request, the announced call and what the call carries disagree. */
   function riskOfCall({ toolCall }: PermissionRequest): Risk {
-    if (commandIn(toolCall['rawInput']) !== undefined) return 'high';
-    const kinds = [toolCall['kind'], mapper.kindOf(toolCall.toolCallId)].filter((kind) => kind != null);
-    return highestRisk(kinds.map(riskOf));
+    const kinds = [toolCall['kind'], mapper.kindOf(toolCall.toolCallId), guard.kindOf(toolCall)];
+    return highestRisk(kinds.filter((kind) => kind != null).map(riskOf));
   }
 
   function give({ id, args }: UserEvent): void {
