@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
-import { contains } from '../sandbox/insidePlaces.ts';
+import { contains } from '../sandbox/sandboxPaths.ts';
 import type { Profile, Program } from './profiles.ts';
 
 export interface Found {

@@ -1,6 +1,6 @@
 // From a profile and what was found to what is started in a cell.
 import { protocolBases } from '../models/protocols.ts';
-import type { Launch } from '../sandbox/sandbox.ts';
+import type { SandboxProgram } from '../sandbox/sandbox.ts';
 import { type Found, settingsFolder } from './find.ts';
 import type { Profile } from './profiles.ts';
 import { fill, fillText, type Values } from './templates.ts';
@@ -41,7 +41,7 @@ export function homeFilesOf({ program }: Found, mode: AskMode): ReadonlyMap<stri
   return new Map(names.map((name) => [name, wanted[name] ?? '']));
 }
 
-export function launchOf(profile: Profile, found: Found, given: LaunchValues): Launch {
+export function launchOf(profile: Profile, found: Found, given: LaunchValues): SandboxProgram {
   const { mode, condenses = false, ...texts } = given;
   const { protocol } = profile;
   const values: Values = {

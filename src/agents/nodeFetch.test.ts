@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../test/support/cells.ts';
+import { temporaryFolder } from '../../test/support/sandboxes.ts';
 import { settingsFolder } from './find.ts';
 import { fillText } from './templates.ts';
 

@@ -6,7 +6,7 @@ import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { until } from '../../test/support/until.ts';
 import { createWorkspaceBench, remoteAt } from '../../test/support/workspaceBench.ts';
 import type { GitProvider } from '../git/providers.ts';
-import { processSandbox } from '../sandbox/process.ts';
+import { processEngine } from '../sandbox/processEngine.ts';
 import { createBridge } from './bridge.ts';
 import { createGitHandler } from './git.ts';
 
@@ -225,7 +225,7 @@ describe('a push through the git proxy', () => {
     const repository = server.repository('ada/app');
     commit(repository, 'main', { a: 'main' });
     const remote = remoteAt(server.url, 'ada/app');
-    const bench = await createWorkspaceBench(t, { sandbox: processSandbox, remote, token });
+    const bench = await createWorkspaceBench(t, { engine: processEngine, remote, token });
     await bench.prepare();
     const tag = await bench.asAgent('git tag v1 && git push origin v1');
     assert.notEqual(tag.code, 0);
@@ -237,7 +237,7 @@ describe('a push through the git proxy', () => {
       git(repository, ['for-each-ref', '--format=%(refname)']),
       'refs/heads/main\nrefs/heads/mine',
     );
-    const other = await bench.asAgent(`git ls-remote ${bench.cell.bridge?.origin}/git/ada/other.git`);
+    const other = await bench.asAgent(`git ls-remote ${bench.sandbox.bridge?.origin}/git/ada/other.git`);
     assert.match(other.stderr.toString(), /remote: This run may reach the repository ada\/app only\./);
   });
 });

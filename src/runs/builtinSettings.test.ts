@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { modelName, startBuiltin, startBuiltinWith } from '../../test/support/builtinRuns.ts';
-import { temporaryFolder } from '../../test/support/cells.ts';
 import { createRawModel, type RawBody, saying } from '../../test/support/rawModel.ts';
+import { temporaryFolder } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 
 const systemOf = ({ messages }: RawBody): string => messages[0].content;

@@ -8,10 +8,10 @@ import type { ModelLimit } from '../gateway/usage/meter.ts';
 import type { GitHosts } from '../git/hosts.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import type { Clock } from '../process/clock.ts';
+import type { Cgroups } from '../sandbox/cgroups.ts';
 import type { SandboxPlan } from '../sandbox/choose.ts';
-import type { ControlGroups } from '../sandbox/controlGroups.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
-import type { LaunchRecords } from '../sandbox/orphans.ts';
+import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
 import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
@@ -24,8 +24,8 @@ export interface RunDependencies {
   readonly folders: Folders;
   readonly profiles: readonly Profile[];
   readonly sandboxes: Pick<SandboxPlan, 'choose'>;
-  readonly controlGroups: ControlGroups | undefined;
-  readonly records: LaunchRecords;
+  readonly cgroups: Cgroups | undefined;
+  readonly records: ProcessRecords;
   readonly gitHosts: GitHosts;
   /** The tool server for web search that the operator named. */
   readonly searchUrl: string | undefined;

@@ -9,7 +9,7 @@ import { errorEvent } from '../events/shapes.ts';
 import { findRemote, type GitRemote } from '../git/remote.ts';
 import type { Chosen } from '../sandbox/choose.ts';
 import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
-import { type OpenCell, openCell } from '../sandbox/openCell.ts';
+import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import type { ConversationFolders } from '../workspaces/prepare/folders.ts';
 import { gitEnvironment, identityOf } from '../workspaces/prepare/gitEnvironment.ts';
 import { prepareWorkspace } from '../workspaces/prepare/prepare.ts';
@@ -21,7 +21,7 @@ import type { RunContext, RunDependencies } from './runContext.ts';
 import { RunEnd } from './runEnd.ts';
 
 export interface RunEnvironment {
-  readonly cell: OpenCell;
+  readonly sandbox: OpenSandbox;
   readonly agent: Exclude<AgentChoice, { missing: string }>;
   /** Whether the bridge has tools of ours. */
   readonly hasOwnTools: boolean;
@@ -102,7 +102,7 @@ function findRunRemote(
 }
 
 interface WorkspaceNeeds {
-  readonly cell: OpenCell;
+  readonly sandbox: OpenSandbox;
   readonly folders: ConversationFolders;
   readonly remote: GitRemote | undefined;
   readonly git: GitHandler | undefined;
@@ -148,12 +148,12 @@ function watchRoom({ disk }: RunDependencies, folders: readonly string[]) {
   return { full: full.promise, stop: watchDisk({ ...disk, folders, onFull }) };
 }
 
-function variablesOf(cell: OpenCell, remote: GitRemote | undefined, inputs: RunInputs) {
+function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
   const { git_user_name: name, git_user_email: email } = inputs.settings;
   return {
     ...inputs.customSecrets,
-    ...(cell.bridge === undefined ? {} : bridgeEnvironment(cell.bridge)),
-    ...gitEnvironment({ bridge: cell.bridge, remote, identity: identityOf(name, email) }),
+    ...(sandbox.bridge === undefined ? {} : bridgeEnvironment(sandbox.bridge)),
+    ...gitEnvironment({ bridge: sandbox.bridge, remote, identity: identityOf(name, email) }),
   };
 }
 
@@ -172,7 +172,7 @@ export async function openRunEnvironment(
 ): Promise<RunEnvironment> {
   const { runId, conversation, inputs, faults, signal, isHeld } = context;
   const agent = await chooseRunAgent(dependencies, context);
-  const { sandbox, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
+  const { engine, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
   refuseSilentAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
   const image = chooseImage(dependencies, inputs);
   const remote = findRunRemote(dependencies, context);
@@ -188,16 +188,16 @@ export async function openRunEnvironment(
     close: closeBridge,
   } = await openRunBridge(dependencies, context, remote);
   const { workspace, home } = folders;
-  const { controlGroups, records } = dependencies;
+  const { cgroups, records } = dependencies;
   const resourceFactor = inputs.settings.remote_runtime_resource_factor ?? 1;
   const { readable } = agent.found;
-  const cell = await openCell({
-    sandbox,
-    cell: { name: runId, workspace, home, readable, resourceFactor, image },
+  const sandbox = await openSandbox({
+    engine,
+    spec: { name: runId, workspace, home, readable, resourceFactor, image },
     bridge,
-    controlGroups,
+    cgroups,
     records,
-    alone: true,
+    exclusive: true,
     isHeld,
   }).catch(async (error: Error) => {
     await closeBridge();
@@ -205,19 +205,19 @@ export async function openRunEnvironment(
   });
   const room = watchRoom(dependencies, [workspace, home]);
   // What lost its lease may have a successor already.
-  const closeCell = () => cell.close({ atOnce: signal.reason === 'lost' });
+  const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {
     room.stop();
-    await closeCell();
+    await closeSandbox();
     await closeBridge();
   };
-  const variables = variablesOf(cell, remote, inputs);
+  const variables = variablesOf(sandbox, remote, inputs);
   // Nothing that is under way in there outlives the run.
-  const abort = () => faults.watch(closeCell);
+  const abort = () => faults.watch(closeSandbox);
   signal.addEventListener('abort', abort, { once: true });
   try {
     const setupRefusal = setupRefusalOf(confirmAlways, inputs);
-    const needs = { cell, folders, remote, git, setupRefusal, environment: variables };
+    const needs = { sandbox, folders, remote, git, setupRefusal, environment: variables };
     await Promise.race([prepare(context, needs), room.full]);
   } catch (error) {
     await close();
@@ -231,5 +231,5 @@ export async function openRunEnvironment(
     limits.check();
   };
   const { full } = room;
-  return { cell, agent, hasOwnTools, confirmAlways, variables, beginTurn, endTurn, limits, full, close };
+  return { sandbox, agent, hasOwnTools, confirmAlways, variables, beginTurn, endTurn, limits, full, close };
 }

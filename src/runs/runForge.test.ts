@@ -1,11 +1,11 @@
 // The tools for pull requests and issues in a run: there for an agent whose user has a token, which stays outside.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap } from '../../test/support/cells.ts';
 import { createFakeForge } from '../../test/support/forge.ts';
 import { commit, startGitServer } from '../../test/support/gitServer.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { told } from '../../test/support/runTalk.ts';
+import { noBubblewrap } from '../../test/support/sandboxes.ts';
 
 const token = 'ghp_hunter2hunter2';
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap, temporaryFolder } from '../../test/support/cells.ts';
 import { createPlace } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { pixel, pixelUrl } from '../../test/support/pixel.ts';
 import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { shell, statesOf } from '../../test/support/runTalk.ts';
+import { noBubblewrap, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 
 /** One picture, and a page that is none. */

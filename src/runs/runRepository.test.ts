@@ -1,10 +1,10 @@
 // Runs of conversations with a repository, from the request that names it to the branch that the agent pushes.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap } from '../../test/support/cells.ts';
 import { commit, type GitServer, git, startGitServer } from '../../test/support/gitServer.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { ending, shell, told } from '../../test/support/runTalk.ts';
+import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { readZip } from '../../test/support/zip.ts';
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap, temporaryFolder } from '../../test/support/cells.ts';
 import { createPlace } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { fakeAgentPath, startRuns } from '../../test/support/runs.ts';
 import { ending, question, shell } from '../../test/support/runTalk.ts';
+import { noBubblewrap, temporaryFolder } from '../../test/support/sandboxes.ts';
 
 /** No program is found in PATH but the fake agent. */
 function hidePrograms(t: TestContext): void {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { assertWithout, descendants, filesBelow } from '../../test/support/canaries.ts';
-import { noBubblewrap } from '../../test/support/cells.ts';
 import { commit, startGitServer } from '../../test/support/gitServer.ts';
 import { startMcpServer } from '../../test/support/mcpServer.ts';
 import { type Runs, startRuns } from '../../test/support/runs.ts';
 import { ending } from '../../test/support/runTalk.ts';
+import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 
 /** Both of its ends are known again where it was cut. */

@@ -1,4 +1,4 @@
-// The agent of a run: its program started in the cell, and its session opened, or gone on with.
+// The agent of a run: its program started in the sandbox, and its session opened, or gone on with.
 
 import { type Agent, type AgentOptions, openAgent } from '../agents/acp/agent.ts';
 import { toMcpServers } from '../agents/acp/mcpServers.ts';
@@ -25,27 +25,27 @@ interface AgentStart extends Listeners {
 
 export async function startAgent(start: AgentStart): Promise<Agent> {
   const { environment, inputs, mode, isNewHome, ...rest } = start;
-  const { cell, agent, variables } = environment;
+  const { sandbox, agent, variables } = environment;
   const { profile, found } = agent;
   const launch = launchOf(profile, found, {
     model: plainModelName(inputs.settings.llm_model),
     condenses: inputs.settings.enable_default_condenser,
-    token: cell.bridge?.token ?? '',
-    origin: cell.bridge?.origin ?? '',
-    home: cell.inside.home,
+    token: sandbox.bridge?.token ?? '',
+    origin: sandbox.bridge?.origin ?? '',
+    home: sandbox.paths.home,
     mode,
   });
   const text = instructionsOf(inputs);
   if (profile.instructions !== undefined && (text !== '' || !isNewHome))
-    await writeHomeFile(cell, profile.instructions, text);
+    await writeHomeFile(sandbox, profile.instructions, text);
   for (const [file, content] of homeFilesOf(found, mode))
-    if (content !== '' || !isNewHome) await writeHomeFile(cell, file, content);
-  const program = await cell.enter({ ...launch, env: { ...variables, ...launch.env } }).catch(toEnd);
+    if (content !== '' || !isNewHome) await writeHomeFile(sandbox, file, content);
+  const program = await sandbox.start({ ...launch, env: { ...variables, ...launch.env } }).catch(toEnd);
   const { auth } = found.program;
   return openAgent({
     ...rest,
     program,
-    cwd: cell.inside.workspace,
+    cwd: sandbox.paths.workspace,
     ...(auth === undefined ? {} : { authMethod: auth }),
   });
 }
@@ -80,7 +80,7 @@ export async function openRunSession(agent: Agent, wanted: SessionWanted): Promi
     config: inputs.mcp,
     capabilities: agent.capabilities,
     own: environment.hasOwnTools ? ownToolsName : undefined,
-    bridge: environment.cell.bridge,
+    bridge: environment.sandbox.bridge,
   });
   const opened = await agent.openSession({
     mcpServers: servers,

@@ -1,10 +1,10 @@
 // The tool servers that a run gives its agent.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { noBubblewrap } from '../../test/support/cells.ts';
 import { startMcpServer } from '../../test/support/mcpServer.ts';
 import { startRuns } from '../../test/support/runs.ts';
 import { told } from '../../test/support/runTalk.ts';
+import { noBubblewrap } from '../../test/support/sandboxes.ts';
 
 const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };
 const stdio = { name: 'files', command: 'files-mcp', args: ['--all'], env: { TOKEN: 'of-the-files' } };

@@ -1,4 +1,4 @@
-// The runtime of this process: what agents run in, the worker that runs them, and cells in which workspaces are looked
+// The runtime of this process: what agents run in, the worker that runs them, and sandboxes in which workspaces are looked
 // at.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ import { limitLookups } from '../outgoing/lookupGate.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { lookUp } from '../outgoing/resolve.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
+import { limitsHold, openCgroups } from '../sandbox/cgroups.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
-import { limitsHold, openControlGroups } from '../sandbox/controlGroups.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
-import { type OpenCell, openCell } from '../sandbox/openCell.ts';
-import { openLaunchRecords } from '../sandbox/orphans.ts';
+import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
+import { openProcessRecords } from '../sandbox/processRecords.ts';
 import type { Settings } from '../settings/service.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
@@ -75,8 +75,8 @@ export function createRuntime(options: RuntimeOptions) {
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
-  const controlGroups = openControlGroups();
-  const records = openLaunchRecords(join(dataDir, 'launches'), { onFault: onBackgroundError });
+  const cgroups = openCgroups();
+  const records = openProcessRecords(join(dataDir, 'launches'), { onFault: onBackgroundError });
   const plan = planSandbox({
     choice: config.sandbox,
     image: config.sandboxImages[0] ?? '',
@@ -100,7 +100,7 @@ export function createRuntime(options: RuntimeOptions) {
       folders,
       profiles,
       sandboxes,
-      controlGroups,
+      cgroups,
       records,
       gitHosts: config.gitHosts,
       searchUrl: config.searchUrl,
@@ -154,20 +154,20 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   /**
-   * A cell without network on the workspace of a conversation; undefined where there is none on this machine. Throws
+   * A sandbox without network on the workspace of a conversation; undefined where there is none on this machine. Throws
    * where nothing may confine it.
    */
   async function openWorkspace(
     key: number,
     name: ConversationName,
     readable: readonly string[],
-  ): Promise<OpenCell | undefined> {
+  ): Promise<OpenSandbox | undefined> {
     const found = await folders.find(key, name);
     if (found === undefined) return undefined;
     const choice = await sandboxes.choose();
     if ('refusal' in choice) throw new AppError('no_sandbox', choice.refusal);
     const { workspace, home } = found;
-    const cell = {
+    const spec = {
       name: `look-${nextId()}`,
       workspace,
       home,
@@ -175,7 +175,7 @@ export function createRuntime(options: RuntimeOptions) {
       resourceFactor: 1,
       image: null,
     };
-    return openCell({ sandbox: choice.sandbox, cell, controlGroups, records });
+    return openSandbox({ engine: choice.engine, spec, cgroups, records });
   }
 
   return {
@@ -184,7 +184,7 @@ export function createRuntime(options: RuntimeOptions) {
     /** What agents are confined by. */
     describeSandbox: async () => {
       const { kind, announcement, seccomp } = await plan;
-      const limits = kind === undefined ? controlGroups.holds : limitsHold(kind, controlGroups);
+      const limits = kind === undefined ? cgroups.holds : limitsHold(kind, cgroups);
       return { kind, announcement, seccomp, limits };
     },
     endOrphans: records.endOrphans,

@@ -3,20 +3,20 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import {
   bubblewrap,
-  controlGroups,
+  cgroups,
   hiddenFolder,
   noBubblewrap,
-  openTestCell,
+  openTestSandbox,
   runShell,
   temporaryFolder,
-} from '../../test/support/cells.ts';
-import { listenOnLoopback } from '../../test/support/mcpServer.ts';
+} from '../../test/support/sandboxes.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createEgress } from '../bridge/egress.ts';
 import { bridgeEnvironment } from '../bridge/environment.ts';
-import { limitsHold } from './controlGroups.ts';
+import { limitsHold } from './cgroups.ts';
 import { limitsOf } from './limits.ts';
 import { runToEnd } from './runToEnd.ts';
 
@@ -25,7 +25,7 @@ const node = process.execPath;
 /** Runs a program of Node inside; it is told of the bridge by ORIGIN and TOKEN. */
 async function runNode(t: TestContext, program: string, env: Record<string, string> = {}) {
   const bridge = createBridge({ handlers: {}, egress: createEgress({ allowPrivate: () => true }) });
-  const { open } = await openTestCell(t, bubblewrap(), { bridge, cell: { readable: [node] } });
+  const { open } = await openTestSandbox(t, bubblewrap(), { bridge, spec: { readable: [node] } });
   return runShell(open, `${node} -e "$PROGRAM"`, {
     PROGRAM: program,
     TOKEN: Buffer.from(`run:${bridge.token}`).toString('base64'),
@@ -45,14 +45,14 @@ socket.write('CONNECT ' + process.env.AT + ' HTTP/1.1\\r\\nProxy-Authorization: 
 socket.on('data', (text) => { console.log(String(text).split('\\r\\n')[0]); process.exit(); });
 socket.on('error', (error) => { console.log(error.code); process.exit(); });`;
 
-describe('a launch in bubblewrap that cannot be', { skip: noBubblewrap }, () => {
+describe('a process in bubblewrap that cannot be', { skip: noBubblewrap }, () => {
   for (const network of ['with', 'without'] as const) {
     const options = () => (network === 'with' ? { bridge: createBridge({ handlers: {} }) } : {});
 
     it(`says that there is no such program, ${network} a bridge`, async (t) => {
-      const { open } = await openTestCell(t, bubblewrap(), options());
-      const launch = { argv: ['no-such-program'], env: {} } as const;
-      const { code, stderr } = await runToEnd(open, launch, { timeoutMs: 20_000, outputBytesMax: 10_000 });
+      const { open } = await openTestSandbox(t, bubblewrap(), options());
+      const program = { argv: ['no-such-program'], env: {} } as const;
+      const { code, stderr } = await runToEnd(open, program, { timeoutMs: 20_000, outputBytesMax: 10_000 });
       assert.deepEqual(
         [code, stderr.toString()],
         [127, 'There is no program no-such-program in the sandbox.\n'],
@@ -60,9 +60,9 @@ describe('a launch in bubblewrap that cannot be', { skip: noBubblewrap }, () => 
     });
 
     it(`says what is missing of the host, ${network} a bridge`, async (t) => {
-      const { open } = await openTestCell(t, bubblewrap(), {
+      const { open } = await openTestSandbox(t, bubblewrap(), {
         ...options(),
-        cell: { readable: ['/no/such/file'] },
+        spec: { readable: ['/no/such/file'] },
       });
       const { code, stderr } = await runShell(open, 'true');
       assert.equal(code, 1);
@@ -75,7 +75,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   it('cannot read files of the host', async (t) => {
     const secret = join(temporaryFolder(t), 'secret');
     writeFileSync(secret, 'canary');
-    const { open, cell } = await openTestCell(t, bubblewrap());
+    const { open, spec } = await openTestSandbox(t, bubblewrap());
     const files = [
       secret,
       '/etc/shadow',
@@ -83,7 +83,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
       '/var/log',
       '/etc/machine-id',
       '/etc/resolv.conf',
-      dirname(cell.home),
+      dirname(spec.home),
     ];
     const { stdout } = await runShell(
       open,
@@ -97,7 +97,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     t.after(() => rmSync(hiddenFolder, { recursive: true, force: true }));
     writeFileSync(join(hiddenFolder, 'secret'), 'canary');
     const around = dirname(hiddenFolder);
-    const { open } = await openTestCell(t, bubblewrap(), { cell: { readable: [around] } });
+    const { open } = await openTestSandbox(t, bubblewrap(), { spec: { readable: [around] } });
     const { stdout } = await runShell(
       open,
       `ls -A ${hiddenFolder}; touch ${hiddenFolder}/x; ls ${around} | wc -l`,
@@ -106,7 +106,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('sees no process of the host, and the name of none', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
       `ls /proc | grep -c "^[0-9]"; kill -0 ${process.pid} && echo alive; hostname`,
@@ -115,7 +115,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('can write nothing but workspace, home and temporary files', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
+    const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const folders =
       '/ /usr /usr/bin /etc /dev /opt /opt/parley /run /var /home /proc/sys/kernel /workspace /home/agent /tmp /dev/shm';
     const { stdout } = await runShell(
@@ -126,7 +126,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot open a switch of the kernel', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const files =
       '/proc/sys/kernel/core_pattern /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /proc/1/oom_score_adj';
     const { stdout } = await runShell(
@@ -137,7 +137,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('has no capability and can get none', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
       'grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status; unshare -Ur true 2>/dev/null && echo namespace; id -u',
@@ -147,7 +147,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
 
   it('cannot act on the programs that build the sandbox through its environment', async (t) => {
     const folder = temporaryFolder(t);
-    const { open } = await openTestCell(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
+    const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const env = { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(folder, 'trace') };
     const { stdout } = await runShell(open, 'echo "$LD_DEBUG"', env);
     assert.match(stdout, /libs\n$/);
@@ -155,7 +155,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot act on the program that hands the bridge over through its environment', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
+    const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const env = { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: '/tmp/trace' };
     const { stdout } = await runShell(open, 'cat /tmp/trace.*', env);
     assert.match(stdout, /initialize program: sh/);
@@ -197,10 +197,10 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot start more processes than allowed', {
-    skip: !limitsHold('bubblewrap', controlGroups).processes && 'nothing limits processes here',
+    skip: !limitsHold('bubblewrap', cgroups).processes && 'nothing limits processes here',
   }, async (t) => {
     const resourceFactor = 1 / 32;
-    const { open } = await openTestCell(t, bubblewrap(), { cell: { resourceFactor } });
+    const { open } = await openTestSandbox(t, bubblewrap(), { spec: { resourceFactor } });
     const { processesMax } = limitsOf({ resourceFactor });
     // It asks for three times as many, and would end by itself.
     const { stdout, stderr } = await runShell(
@@ -213,7 +213,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   });
 
   it('cannot write a file or temporary files without end', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
       'for at in /workspace /tmp /dev/shm; do fallocate -l 5G $at/x 2>/dev/null && echo $at; rm -f $at/x; truncate -s 5G $at/x 2>/dev/null && echo $at; done; ulimit -c',
@@ -234,7 +234,7 @@ describe('a well-behaved agent in bubblewrap', { skip: noBubblewrap }, () => {
       isOffLimits: () => false,
     });
     const bridge = createBridge({ handlers: {}, egress });
-    const { open } = await openTestCell(t, bubblewrap(), { bridge, cell: { readable: [node] } });
+    const { open } = await openTestSandbox(t, bubblewrap(), { bridge, spec: { readable: [node] } });
     const url = `http://elsewhere.example:${new URL(server.url).port}`;
     const { stdout, stderr } = await runShell(
       open,

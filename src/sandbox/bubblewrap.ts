@@ -3,19 +3,19 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
-import { carried, entranceArgv, entranceFiles, insidePort } from './entrance.ts';
-import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
+import { entryArgv, entryFiles, insidePort, withVariablePrefix } from './entryScript.ts';
 import { sharedMemoryBytesMax, temporaryBytesMax } from './limits.ts';
 import {
-  type Cell,
   filterDescriptor,
-  type Launch,
   type Network,
-  type Sandbox,
-  type Wrapped,
+  type SandboxEngine,
+  type SandboxProgram,
+  type SandboxSpec,
+  type WrappedCommand,
 } from './sandbox.ts';
+import { hiddenWithin, sandboxPaths } from './sandboxPaths.ts';
 
-const { workspace, home } = insidePlaces;
+const { workspace, home } = sandboxPaths;
 const user = '1000';
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
@@ -77,7 +77,7 @@ function hiddenArgs(hidden: readonly string[], readable: readonly string[]): str
 }
 
 /** Later mounts lie over earlier ones, so the order counts. What is made on the way is read-only at the end. */
-function mountArgs(cell: Cell, hidden: readonly string[], bridged: boolean): string[] {
+function mountArgs(spec: SandboxSpec, hidden: readonly string[], bridged: boolean): string[] {
   return [
     ...systemFolders.flatMap(systemArgs),
     ...settingsArgs(),
@@ -86,15 +86,15 @@ function mountArgs(cell: Cell, hidden: readonly string[], bridged: boolean): str
     ...['--size', String(sharedMemoryBytesMax), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(temporaryBytesMax), '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp', '--dir', '/run'],
-    ...cell.readable.flatMap((file) => ['--ro-bind', file, file]),
-    ...hiddenArgs(hidden, cell.readable),
-    ...(bridged ? entranceFiles.flatMap(([from, to]) => ['--ro-bind', from, to]) : []),
-    ...['--bind', cell.workspace, workspace, '--bind', cell.home, home],
+    ...spec.readable.flatMap((file) => ['--ro-bind', file, file]),
+    ...hiddenArgs(hidden, spec.readable),
+    ...(bridged ? entryFiles.flatMap(([from, to]) => ['--ro-bind', from, to]) : []),
+    ...['--bind', spec.workspace, workspace, '--bind', spec.home, home],
     ...['--remount-ro', '/'],
   ];
 }
 
-function environmentOf(launch: Launch): Record<string, string> {
+function environmentOf(program: SandboxProgram): Record<string, string> {
   const taken = inherited.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
@@ -105,19 +105,19 @@ function environmentOf(launch: Launch): Record<string, string> {
     HOME: home,
     USER: 'agent',
     TMPDIR: '/tmp',
-    ...launch.env,
+    ...program.env,
   };
 }
 
-export function createBubblewrap(options: BubblewrapOptions): Sandbox {
+export function createBubblewrap(options: BubblewrapOptions): SandboxEngine {
   const { command, hidden, forbidNamespaces, filter } = options;
   return {
     kind: 'bubblewrap',
-    bridgeWay: 'handover',
+    bridgeConnection: 'handover',
     bridgePort: insidePort,
-    inside: () => insidePlaces,
-    wrap: (cell: Cell, launch: Launch, network: Network): Wrapped => {
-      const env = environmentOf(launch);
+    paths: () => sandboxPaths,
+    wrap: (spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand => {
+      const env = environmentOf(program);
       const bridged = network !== 'none';
       return {
         command,
@@ -126,12 +126,12 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
           ...['--cap-drop', 'ALL', '--die-with-parent', '--new-session'],
           ...(forbidNamespaces ? ['--disable-userns'] : []),
           ...(filter === undefined ? [] : ['--seccomp', String(filterDescriptor)]),
-          ...mountArgs(cell, hidden, bridged),
-          ...['--chdir', launch.cwd ?? workspace],
+          ...mountArgs(spec, hidden, bridged),
+          ...['--chdir', program.cwd ?? workspace],
           '--',
-          ...entranceArgv(cell, launch, { env, way: bridged ? 'handover' : 'none' }),
+          ...entryArgv(spec, program, { env, way: bridged ? 'handover' : 'none' }),
         ],
-        env: carried(env),
+        env: withVariablePrefix(env),
         ...(filter === undefined ? {} : { filter }),
       };
     },

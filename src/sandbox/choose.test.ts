@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap, temporaryFolder } from '../../test/support/cells.ts';
+import { noBubblewrap, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { type ChooseOptions, planSandbox } from './choose.ts';
 
 const usualPath = process.env['PATH'] ?? '';
@@ -40,7 +40,7 @@ describe('the choice of a sandbox', () => {
     const { kind, announcement, choose } = await plan(t);
     assert.deepEqual([kind, announcement], ['bubblewrap', 'Agents run in bubblewrap with a seccomp filter.']);
     const chosen = await choose();
-    assert.ok('sandbox' in chosen && !chosen.builtInOnly && !chosen.confirmAlways);
+    assert.ok('engine' in chosen && !chosen.builtInOnly && !chosen.confirmAlways);
   });
 
   it('is bubblewrap without the seccomp filter where the operator says so, and is announced', {
@@ -79,7 +79,7 @@ describe('the choice of a sandbox', () => {
     assert.equal(kind, 'process');
     assert.match(announcement, /no sandbox.*No permissions to create new namespace.*Cannot connect/);
     const chosen = await choose();
-    assert.ok('sandbox' in chosen && chosen.builtInOnly && chosen.confirmAlways);
+    assert.ok('engine' in chosen && chosen.builtInOnly && chosen.confirmAlways);
   });
 
   it('is none where nothing works and others can come', async (t) => {
@@ -98,7 +98,7 @@ describe('the choice of a sandbox', () => {
     for (const choice of ['auto', 'process'] as const) {
       one = true;
       const { choose } = await plan(t, { choice, hasOneUser: async () => one });
-      assert.ok('sandbox' in (await choose()), choice);
+      assert.ok('engine' in (await choose()), choice);
       one = false;
       assert.ok('refusal' in (await choose()), choice);
     }
@@ -108,7 +108,7 @@ describe('the choice of a sandbox', () => {
     const { announcement, choose } = await plan(t, { choice: 'process', onLoopback: () => false });
     assert.match(announcement, /can do whatever the service can do/);
     const chosen = await choose();
-    assert.ok('sandbox' in chosen && chosen.sandbox.kind === 'process');
+    assert.ok('engine' in chosen && chosen.engine.kind === 'process');
     assert.ok(!chosen.builtInOnly && !chosen.confirmAlways);
   });
 

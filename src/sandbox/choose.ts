@@ -2,8 +2,8 @@
 import type { SandboxChoice } from '../config.ts';
 import { createDocker } from './docker.ts';
 import { type Probed, probeBubblewrap, probeDocker } from './probe.ts';
-import { processSandbox } from './process.ts';
-import type { Sandbox, SandboxKind } from './sandbox.ts';
+import { processEngine } from './processEngine.ts';
+import type { SandboxEngine, SandboxKind } from './sandbox.ts';
 
 export interface ChooseOptions {
   readonly choice: SandboxChoice;
@@ -11,7 +11,7 @@ export interface ChooseOptions {
   readonly image: string;
   /** Folders that no agent may see: that of the data. */
   readonly hidden: readonly string[];
-  /** A folder in which a launch can be tried. */
+  /** A folder in which a process can be tried. */
   readonly trialFolder: string;
   /** Whether programs in bubblewrap run under the seccomp filter. */
   readonly seccomp: boolean;
@@ -23,7 +23,7 @@ export interface ChooseOptions {
 
 /** What a run has to do with the sandbox it is given. */
 export interface Chosen {
-  readonly sandbox: Sandbox;
+  readonly engine: SandboxEngine;
   /** No agent but the built-in one may run. */
   readonly builtInOnly: boolean;
   /** Every command and write must be confirmed, whatever the settings say. */
@@ -48,8 +48,8 @@ const noBoundary =
   'no sandbox: agents run as processes of this machine and can do whatever the service can do';
 
 /** One kind, for everybody. */
-function settled(sandbox: Sandbox, options: ChooseOptions): SandboxPlan {
-  const { kind } = sandbox;
+function planFor(engine: SandboxEngine, options: ChooseOptions): SandboxPlan {
+  const { kind } = engine;
   const filterNote = options.seccomp
     ? ' with a seccomp filter'
     : ' without a seccomp filter, as PARLEY_SECCOMP=off asks for';
@@ -58,11 +58,11 @@ function settled(sandbox: Sandbox, options: ChooseOptions): SandboxPlan {
     seccomp: options.seccomp && kind === 'bubblewrap',
     // Container engines have a seccomp filter of their own.
     announcement: `Agents run in ${kind}${kind === 'bubblewrap' ? filterNote : ''}.`,
-    choose: async () => ({ sandbox, builtInOnly: false, confirmAlways: false }),
+    choose: async () => ({ engine, builtInOnly: false, confirmAlways: false }),
   };
 }
 
-function nothing(sentence: string): SandboxPlan {
+function planForNone(sentence: string): SandboxPlan {
   return {
     kind: undefined,
     seccomp: false,
@@ -72,14 +72,14 @@ function nothing(sentence: string): SandboxPlan {
 }
 
 /** The operator wants no boundary. They may have it for themselves. */
-function named({ hasOneUser }: ChooseOptions): SandboxPlan {
+function planForProcess({ hasOneUser }: ChooseOptions): SandboxPlan {
   return {
     kind: 'process',
     seccomp: false,
     announcement: `Agents have ${noBoundary}, as PARLEY_SANDBOX=process asks for.`,
     choose: async () =>
       (await hasOneUser())
-        ? { sandbox: processSandbox, builtInOnly: false, confirmAlways: false }
+        ? { engine: processEngine, builtInOnly: false, confirmAlways: false }
         : {
             refusal:
               'PARLEY_SANDBOX=process is no boundary between users, and there is more than one: it needs bubblewrap or docker.',
@@ -88,16 +88,16 @@ function named({ hasOneUser }: ChooseOptions): SandboxPlan {
 }
 
 /** Nothing else works: one person on their own machine may go on, with care. */
-function lastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): SandboxPlan {
+function planForLastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): SandboxPlan {
   const advice = `${faults}; install bubblewrap`;
-  if (!onLoopback()) return nothing(advice);
+  if (!onLoopback()) return planForNone(advice);
   return {
     kind: 'process',
     seccomp: false,
     announcement: `Agents have ${noBoundary}, for ${faults}. Only the built-in agent runs, and asks before each command and write.`,
     choose: async () =>
       (await hasOneUser())
-        ? { sandbox: processSandbox, builtInOnly: true, confirmAlways: true }
+        ? { engine: processEngine, builtInOnly: true, confirmAlways: true }
         : { refusal: `There is no sandbox to run it in: ${advice}.` },
   };
 }
@@ -105,7 +105,7 @@ function lastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): 
 /** Tries what the choice allows, in order, once. */
 export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> {
   const { choice, image, hidden, trialFolder: folder, seccomp } = options;
-  if (choice === 'process') return named(options);
+  if (choice === 'process') return planForProcess(options);
   const probes: readonly [SandboxKind, () => Promise<Probed>][] = [
     ['bubblewrap', () => probeBubblewrap({ hidden, folder, seccomp })],
     ['docker', () => probeDocker((command) => createDocker({ command, image, hidden }))],
@@ -114,9 +114,9 @@ export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> 
   for (const [kind, probe] of probes) {
     if (choice !== 'auto' && choice !== kind) continue;
     const probed = await probe();
-    if ('sandbox' in probed) return settled(probed.sandbox, options);
+    if ('engine' in probed) return planFor(probed.engine, options);
     faults.push(probed.fault);
   }
   const why = faults.join(', and ');
-  return choice === 'auto' ? lastResort(why, options) : nothing(why);
+  return choice === 'auto' ? planForLastResort(why, options) : planForNone(why);
 }

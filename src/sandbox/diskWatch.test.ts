@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { longSleep, sleeps, temporaryFolder } from '../../test/support/cells.ts';
+import { longSleep, sleeps, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { mountTmpfs, noTmpfs } from '../../test/support/tmpfs.ts';
 import { until } from '../../test/support/until.ts';
 import { mib } from '../validation/schema.ts';

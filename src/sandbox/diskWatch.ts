@@ -31,10 +31,10 @@ export interface DiskWatchOptions extends DiskLimits {
   readonly onFull: OnDiskFull;
 }
 
-const everyMsUsual = 2_000;
+const everyMsDefault = 2_000;
 /** Counts at least this often, because free space that others release can hide growth. */
 const countAtLeastEveryMs = 60_000;
-const countMsUsual = 30_000;
+const countMsDefault = 30_000;
 /** This many timeouts in a row count as too many files. */
 const lateMax = 3;
 /** The pause between counts, as a multiple of how long the last one took. */
@@ -130,7 +130,7 @@ function createTally(what: Counted, max: number, options: Omit<CountOptions, 'wh
 /** Watches until it is stopped or has called `onFull`. What is returned stops it. */
 export function watchDisk(options: DiskWatchOptions): () => void {
   const { folders, bytesMax, filesMax, onFull } = options;
-  const { everyMs = everyMsUsual, countMs = countMsUsual } = options;
+  const { everyMs = everyMsDefault, countMs = countMsDefault } = options;
   const [first = '/'] = folders;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -142,7 +142,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
   let lateInARow = 0;
   let timer: NodeJS.Timeout;
 
-  async function look(): Promise<string | undefined> {
+  async function findFault(): Promise<string | undefined> {
     const free = await findFree(first);
     const fault = freeFault(free, options);
     if (fault !== undefined) return fault;
@@ -161,7 +161,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
 
   const next = () => {
     timer = setTimeout(() => {
-      look().then(
+      findFault().then(
         (sentence) => {
           if (signal.aborted) return;
           if (sentence === undefined) return next();

@@ -8,13 +8,13 @@ import { describe, it, type TestContext } from 'node:test';
 import {
   commandLines,
   longSleep,
-  newCell,
+  newSandboxSpec,
   noBubblewrap,
-  openTestCell,
+  openTestSandbox,
   runShell,
   sleeps,
   temporaryFolder,
-} from '../../test/support/cells.ts';
+} from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { createDocker } from './docker.ts';
@@ -27,8 +27,8 @@ function valuesOf(args: readonly string[], name: string): string[] {
 
 describe('the command for a container', () => {
   it('takes away the network, capabilities and everything writable but workspace and home', (t) => {
-    const cell = newCell(t, { readable: ['/opt/agent'] });
-    const { command, args } = usual.wrap(cell, { argv: ['agent', '--acp'], env: {} }, 'none');
+    const spec = newSandboxSpec(t, { readable: ['/opt/agent'] });
+    const { command, args } = usual.wrap(spec, { argv: ['agent', '--acp'], env: {} }, 'none');
     assert.equal(command, 'docker');
     for (const flag of ['--read-only', '--rm', '--init', '--interactive'])
       assert.ok(args.includes(flag), flag);
@@ -37,8 +37,8 @@ describe('the command for a container', () => {
     assert.deepEqual(valuesOf(args, '--cap-drop'), ['ALL']);
     assert.deepEqual(valuesOf(args, '--security-opt'), ['no-new-privileges']);
     assert.deepEqual(valuesOf(args, '--mount'), [
-      `type=bind,source=${cell.workspace},target=/workspace`,
-      `type=bind,source=${cell.home},target=/home/agent`,
+      `type=bind,source=${spec.workspace},target=/workspace`,
+      `type=bind,source=${spec.home},target=/home/agent`,
       'type=bind,source=/opt/agent,target=/opt/agent,readonly',
     ]);
     assert.deepEqual(args.slice(-2), ['agent', '--acp']);
@@ -46,14 +46,14 @@ describe('the command for a container', () => {
 
   it('has an empty folder in place of a hidden one that lies in what can be read', (t) => {
     const sandbox = createDocker({ command: 'docker', image: 'x', hidden: ['/opt/agent/data', '/other'] });
-    const cell = newCell(t, { readable: ['/opt/agent'] });
-    const { args } = sandbox.wrap(cell, { argv: ['agent'], env: {} }, 'none');
+    const spec = newSandboxSpec(t, { readable: ['/opt/agent'] });
+    const { args } = sandbox.wrap(spec, { argv: ['agent'], env: {} }, 'none');
     const mounts = valuesOf(args, '--mount').filter((mount) => mount.startsWith('type=tmpfs'));
     assert.deepEqual(mounts, ['type=tmpfs,target=/opt/agent/data,tmpfs-size=4096,readonly']);
   });
 
-  it('scales the limits, and takes the image of the cell', (t) => {
-    const wrap = (more: object) => usual.wrap(newCell(t, more), { argv: ['a'], env: {} }, 'none').args;
+  it('scales the limits, and takes the image of the sandbox', (t) => {
+    const wrap = (more: object) => usual.wrap(newSandboxSpec(t, more), { argv: ['a'], env: {} }, 'none').args;
     const gib = 1_024 ** 3;
     assert.deepEqual(valuesOf(wrap({}), '--memory'), [String(4 * gib)]);
     assert.deepEqual(valuesOf(wrap({ resourceFactor: 2 }), '--memory'), [String(8 * gib)]);
@@ -67,7 +67,7 @@ describe('the command for a container', () => {
 
   it('has the names of variables in its argv and the values only in the environment of the client', (t) => {
     const env = { LD_PRELOAD: 'canary', DOCKER_HOST: 'canary', PATH: 'canary' };
-    const wrapped = usual.wrap(newCell(t), { argv: ['a'], env }, 'none');
+    const wrapped = usual.wrap(newSandboxSpec(t), { argv: ['a'], env }, 'none');
     assert.ok(!wrapped.args.some((arg) => arg.includes('canary')));
     assert.equal(wrapped.env['PATH'], process.env['PATH']);
     assert.equal(wrapped.env['LD_PRELOAD'], undefined);
@@ -79,20 +79,23 @@ describe('the command for a container', () => {
 
   it('refuses a name that the shell could take for something else', (t) => {
     for (const name of ['A B', 'A;id', '1A', 'A$(id)', ''])
-      assert.throws(() => usual.wrap(newCell(t), { argv: ['a'], env: { [name]: 'x' } }, 'none'), /name/);
+      assert.throws(
+        () => usual.wrap(newSandboxSpec(t), { argv: ['a'], env: { [name]: 'x' } }, 'none'),
+        /name/,
+      );
   });
 
   it('quotes a path with a comma', (t) => {
-    const cell = { ...newCell(t), workspace: '/data/a,b"c' };
-    const [first] = valuesOf(usual.wrap(cell, { argv: ['a'], env: {} }, 'none').args, '--mount');
+    const spec = { ...newSandboxSpec(t), workspace: '/data/a,b"c' };
+    const [first] = valuesOf(usual.wrap(spec, { argv: ['a'], env: {} }, 'none').args, '--mount');
     assert.equal(first, 'type=bind,"source=/data/a,b""c",target=/workspace');
   });
 
-  it('names each launch on its own, and how to remove it', (t) => {
-    const cell = newCell(t);
-    const [one, other] = [1, 2].map(() => usual.wrap(cell, { argv: ['a'], env: {} }, 'none'));
+  it('names each process on its own, and how to remove it', (t) => {
+    const spec = newSandboxSpec(t);
+    const [one, other] = [1, 2].map(() => usual.wrap(spec, { argv: ['a'], env: {} }, 'none'));
     const name = valuesOf(one?.args ?? [], '--name')[0] ?? '';
-    assert.ok(name.startsWith(`parley-${cell.name}-`));
+    assert.ok(name.startsWith(`parley-${spec.name}-`));
     assert.notEqual(name, valuesOf(other?.args ?? [], '--name')[0]);
     assert.deepEqual(one?.end?.args, ['rm', '--force', name]);
   });
@@ -107,7 +110,7 @@ function fakeDocker(t: TestContext) {
   return { folder, sandbox: createDocker({ command, image: 'usual:1', hidden: [] }) };
 }
 
-describe('a cell in a container', { skip: noBubblewrap }, () => {
+describe('a sandbox in a container', { skip: noBubblewrap }, () => {
   const node = process.execPath;
   const ask = `"${node}" -e "
 fetch('http://127.0.0.1:3128/hello', { headers: { 'x-api-key': process.env.TOKEN } })
@@ -123,7 +126,7 @@ fetch('http://127.0.0.1:3128/hello', { headers: { 'x-api-key': process.env.TOKEN
       if (before === undefined) delete process.env['TMPDIR'];
       else process.env['TMPDIR'] = before;
     });
-    const { open } = await openTestCell(t, sandbox, { bridge, cell: { readable: [node] } });
+    const { open } = await openTestSandbox(t, sandbox, { bridge, spec: { readable: [node] } });
     assert.equal(open.bridge?.origin, 'http://127.0.0.1:3128');
     const { stdout, stderr } = await runShell(open, ask, { TOKEN: bridge.token });
     assert.equal(stdout, '200 hello\n', stderr);
@@ -136,19 +139,19 @@ fetch('http://127.0.0.1:3128/hello', { headers: { 'x-api-key': process.env.TOKEN
 
   it('passes on input, output and exit code, with the environment put in place', async (t) => {
     const { sandbox } = fakeDocker(t);
-    const { open } = await openTestCell(t, sandbox, { bridge: createBridge({ handlers: {} }) });
+    const { open } = await openTestSandbox(t, sandbox, { bridge: createBridge({ handlers: {} }) });
     const { stdout, code } = await runShell(open, 'env | grep -E "PARLEY|ASKED"; exit 9', { ASKED: 'yes' });
     assert.deepEqual([stdout, code], ['ASKED=yes\n', 9]);
   });
 
   it('is removed when it is killed, although it outlives its client', async (t) => {
     const { folder, sandbox } = fakeDocker(t);
-    const { open } = await openTestCell(t, sandbox);
+    const { open } = await openTestSandbox(t, sandbox);
     const sleep = longSleep();
-    const entered = await open.enter({ argv: ['sleep', sleep], env: { CANARY: 'value-of-a-secret' } });
+    const running = await open.start({ argv: ['sleep', sleep], env: { CANARY: 'value-of-a-secret' } });
     await until('it runs', () => sleeps(sleep) > 0);
     assert.ok(!commandLines().some((line) => line.includes('value-of-a-secret')));
-    await entered.kill();
+    await running.kill();
     await until('it is gone', () => sleeps(sleep) === 0);
     assert.match(readFileSync(join(folder, 'calls'), 'utf8'), /\["rm","--force","parley-test-/);
   });

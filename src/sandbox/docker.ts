@@ -1,7 +1,6 @@
-// The sandbox where there is an engine for containers and no bubblewrap: a container without a network for each launch.
+// The sandbox where there is an engine for containers and no bubblewrap: a container without a network for each process.
 import { randomBytes } from 'node:crypto';
-import { carried, entranceArgv, entranceFiles, insidePort, insideSocket } from './entrance.ts';
-import { hiddenWithin, insidePlaces } from './insidePlaces.ts';
+import { entryArgv, entryFiles, insidePort, insideSocket, withVariablePrefix } from './entryScript.ts';
 import {
   fileBytesMax,
   limitsOf,
@@ -10,9 +9,17 @@ import {
   sharedMemoryBytesMax,
   temporaryBytesMax,
 } from './limits.ts';
-import type { Cell, Command, Launch, Network, Sandbox, Wrapped } from './sandbox.ts';
+import type {
+  HostCommand,
+  Network,
+  SandboxEngine,
+  SandboxProgram,
+  SandboxSpec,
+  WrappedCommand,
+} from './sandbox.ts';
+import { hiddenWithin, sandboxPaths } from './sandboxPaths.ts';
 
-const { workspace, home } = insidePlaces;
+const { workspace, home } = sandboxPaths;
 
 /** What the client of the engine needs of the service's environment. Nothing of it goes into a container. */
 const clientVariables = [
@@ -29,7 +36,7 @@ const clientVariables = [
 interface DockerOptions {
   /** Where the client is, or its name. */
   readonly command: string;
-  /** For cells that name none. Its programs must be linked against glibc, for ours are. */
+  /** For sandboxes that name none. Its programs must be linked against glibc, for ours are. */
   readonly image: string;
   /** Folders of the host that nothing inside may see, even where they lie in one that can be read: the data folder. */
   readonly hidden: readonly string[];
@@ -52,26 +59,26 @@ function bindArgs({ from, to, readonly }: Mount): string[] {
 }
 
 /** An empty folder in place of each hidden one that could be seen. */
-function hiddenArgs(hidden: readonly string[], { readable }: Cell): string[] {
+function hiddenArgs(hidden: readonly string[], { readable }: SandboxSpec): string[] {
   return hiddenWithin(hidden, readable).flatMap((folder) =>
     mountArg(['type=tmpfs', `target=${folder}`, 'tmpfs-size=4096', 'readonly']),
   );
 }
 
-function mountsOf(cell: Cell, network: Network): Mount[] {
+function mountsOf(spec: SandboxSpec, network: Network): Mount[] {
   const read = (from: string, to: string): Mount => ({ from, to, readonly: true });
   return [
-    { from: cell.workspace, to: workspace, readonly: false },
-    { from: cell.home, to: home, readonly: false },
-    ...cell.readable.map((path) => read(path, path)),
+    { from: spec.workspace, to: workspace, readonly: false },
+    { from: spec.home, to: home, readonly: false },
+    ...spec.readable.map((path) => read(path, path)),
     ...(typeof network === 'object'
-      ? [...entranceFiles.map(([from, to]) => read(from, to)), read(network.socket, insideSocket)]
+      ? [...entryFiles.map(([from, to]) => read(from, to)), read(network.socket, insideSocket)]
       : []),
   ];
 }
 
-function limitArgs(cell: Cell): string[] {
-  const { memoryBytesMax, processesMax, processorsMax } = limitsOf(cell);
+function limitArgs(spec: SandboxSpec): string[] {
+  const { memoryBytesMax, processesMax, processorsMax } = limitsOf(spec);
   return [
     ...['--pids-limit', String(processesMax), '--cpus', String(processorsMax)],
     // With both the same there is nothing to swap to.
@@ -83,7 +90,7 @@ function limitArgs(cell: Cell): string[] {
   ];
 }
 
-/** The files of a cell belong to the user of the service, so that is who programs inside are. */
+/** The files of a sandbox belong to the user of the service, so that is who programs inside are. */
 const userArgs = ['--user', `${process.getuid?.() ?? 1_000}:${process.getgid?.() ?? 1_000}`];
 
 const confinement = [
@@ -91,7 +98,7 @@ const confinement = [
   ...['--network', 'none', '--hostname', 'parley', '--ipc', 'private'],
 ];
 
-export function createDocker({ command, image, hidden }: DockerOptions): Sandbox {
+export function createDocker({ command, image, hidden }: DockerOptions): SandboxEngine {
   const clientEnv = () =>
     Object.fromEntries(
       clientVariables.flatMap((name) => {
@@ -102,19 +109,19 @@ export function createDocker({ command, image, hidden }: DockerOptions): Sandbox
 
   return {
     kind: 'docker',
-    bridgeWay: 'socket',
+    bridgeConnection: 'socket',
     bridgePort: insidePort,
-    inside: () => insidePlaces,
-    wrap: (cell: Cell, launch: Launch, network: Network): Wrapped => {
-      // A cell may have several launches at a time.
-      const name = `parley-${cell.name}-${randomBytes(4).toString('hex')}`;
-      const env = { HOME: home, USER: 'agent', TMPDIR: '/tmp', ...launch.env };
-      const travelling = carried(env);
-      const [entrance = '', ...entranceArgs] = entranceArgv(cell, launch, {
+    paths: () => sandboxPaths,
+    wrap: (spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand => {
+      // A sandbox may have several processes at a time.
+      const name = `parley-${spec.name}-${randomBytes(4).toString('hex')}`;
+      const env = { HOME: home, USER: 'agent', TMPDIR: '/tmp', ...program.env };
+      const travelling = withVariablePrefix(env);
+      const [entrance = '', ...entranceArgs] = entryArgv(spec, program, {
         env,
         way: network === 'none' ? 'none' : 'socket',
       });
-      const end: Command = { command, args: ['rm', '--force', name], env: clientEnv() };
+      const end: HostCommand = { command, args: ['rm', '--force', name], env: clientEnv() };
       return {
         command,
         args: [
@@ -126,14 +133,14 @@ export function createDocker({ command, image, hidden }: DockerOptions): Sandbox
             '--name',
             name,
             '--label',
-            `parley.cell=${cell.name}`,
+            `parley.sandbox=${spec.name}`,
           ],
-          ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(cell)],
-          ...mountsOf(cell, network).flatMap(bindArgs),
-          ...hiddenArgs(hidden, cell),
+          ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(spec)],
+          ...mountsOf(spec, network).flatMap(bindArgs),
+          ...hiddenArgs(hidden, spec),
           // Names only: the client takes the values from its own environment.
           ...Object.keys(travelling).flatMap((variable) => ['--env', variable]),
-          ...['--workdir', launch.cwd ?? workspace, '--entrypoint', entrance, cell.image ?? image],
+          ...['--workdir', program.cwd ?? workspace, '--entrypoint', entrance, spec.image ?? image],
           ...entranceArgs,
         ],
         env: { ...clientEnv(), ...travelling },

@@ -1,13 +1,13 @@
-// How much a cell may take. The factor of its settings scales what is shared: memory, processes and processors.
+// How much a sandbox may take. The factor of its settings scales what is shared: memory, processes and processors.
 import { availableParallelism, totalmem } from 'node:os';
 import { mib } from '../validation/schema.ts';
-import type { Cell } from './sandbox.ts';
+import type { SandboxSpec } from './sandbox.ts';
 
 const gib = 1_024 * mib;
-const memoryBytesUsual = 4 * gib;
+const memoryBytesDefault = 4 * gib;
 /** Threads count, too. */
-const processesUsual = 1_024;
-const processorsUsual = 2;
+const processesDefault = 1_024;
+const processorsDefault = 2;
 
 /**
  * What the kernel adds to the badness of every process in a sandbox, in thousandths of the memory: where memory runs
@@ -17,7 +17,7 @@ export const oomScoreAdjustment = 500;
 /** Of the machine's memory: what one process of the service's own git may map, where no cgroup limits memory. */
 const addressShareMax = 0.5;
 
-/** The same for every cell: they keep one program from taking what others need. */
+/** The same for every sandbox: they keep one program from taking what others need. */
 export const openFilesMax = 16_384;
 export const fileBytesMax = 4 * gib;
 export const temporaryBytesMax = gib;
@@ -27,7 +27,7 @@ export const sharedMemoryBytesMax = 256 * mib;
 export const freeBytesMin = 500_000_000;
 export const freeFilesMin = 10_000;
 
-export interface CellLimits {
+export interface SandboxLimits {
   readonly memoryBytesMax: number;
   /** The address space of one process that reserves no more than it uses, where no cgroup limits memory. */
   readonly addressBytesMax: number;
@@ -40,13 +40,13 @@ function machineBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
 }
 
-export function limitsOf({ resourceFactor }: Pick<Cell, 'resourceFactor'>): CellLimits {
-  const memoryBytesMax = Math.round(memoryBytesUsual * resourceFactor);
+export function limitsOf({ resourceFactor }: Pick<SandboxSpec, 'resourceFactor'>): SandboxLimits {
+  const memoryBytesMax = Math.round(memoryBytesDefault * resourceFactor);
   return {
     memoryBytesMax,
     addressBytesMax: Math.min(memoryBytesMax, Math.round(machineBytes() * addressShareMax)),
-    processesMax: Math.max(1, Math.round(processesUsual * resourceFactor)),
+    processesMax: Math.max(1, Math.round(processesDefault * resourceFactor)),
     // An engine refuses to promise more than there are.
-    processorsMax: Math.min(processorsUsual * resourceFactor, availableParallelism()),
+    processorsMax: Math.min(processorsDefault * resourceFactor, availableParallelism()),
   };
 }

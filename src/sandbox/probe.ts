@@ -2,12 +2,12 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createBubblewrap } from './bubblewrap.ts';
-import type { Sandbox, Wrapped } from './sandbox.ts';
+import type { SandboxEngine, WrappedCommand } from './sandbox.ts';
 import { createFilter, hasFilter } from './seccomp/filter.ts';
 import { startWrapped } from './startWrapped.ts';
 
 const trialMsMax = 10_000;
-const words = 400;
+const faultCharsMax = 400;
 
 /** Where a program is, in the folders of PATH. */
 function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
@@ -24,35 +24,35 @@ function findProgram(name: string, path = process.env['PATH'] ?? ''): string | u
 }
 
 /** What a command said against it, undefined where it ended well. */
-function tryCommand(wrapped: Wrapped): Promise<string | undefined> {
+function tryCommand(wrapped: WrappedCommand): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = startWrapped(wrapped, ['ignore', 'ignore', 'pipe'], { timeout: trialMsMax });
     let said = '';
     child.stderr?.setEncoding('utf8').on('data', (piece: string) => {
-      if (said.length < words) said += piece;
+      if (said.length < faultCharsMax) said += piece;
     });
     child.once('error', () => resolve('it cannot be started'));
     child.once('close', (code) => {
       if (code === 0) return resolve(undefined);
-      const [line = ''] = said.trim().slice(0, words).split('\n');
+      const [line = ''] = said.trim().slice(0, faultCharsMax).split('\n');
       resolve(line || `it ended with ${code === null ? 'a signal, or not in time' : `code ${code}`}`);
     });
   });
 }
 
-export type Probed = { readonly sandbox: Sandbox } | { readonly fault: string };
+export type Probed = { readonly engine: SandboxEngine } | { readonly fault: string };
 
 /** Runs `true` in the sandbox and returns the error message if that fails. */
-function tryInside(sandbox: Sandbox, folder: string): Promise<string | undefined> {
+function tryInside(engine: SandboxEngine, folder: string): Promise<string | undefined> {
   const folders = { workspace: folder, home: folder };
-  const cell = { ...folders, name: 'trial', readable: [], resourceFactor: 1, image: null };
-  return tryCommand(sandbox.wrap(cell, { argv: ['true'], env: {} }, 'none'));
+  const spec = { ...folders, name: 'trial', readable: [], resourceFactor: 1, image: null };
+  return tryCommand(engine.wrap(spec, { argv: ['true'], env: {} }, 'none'));
 }
 
 export interface BubblewrapProbe {
   /** Folders of the host that nothing inside may see. */
   readonly hidden: readonly string[];
-  /** A folder in which a launch can be tried. */
+  /** A folder in which a process can be tried. */
   readonly folder: string;
   /** Whether to use the seccomp filter. If it does not work, bubblewrap is not used either. */
   readonly seccomp: boolean;
@@ -69,21 +69,21 @@ export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapPro
   const filter = seccomp && hasFilter(arch) ? createFilter(arch) : undefined;
   let fault = '';
   for (const forbidNamespaces of [true, false]) {
-    const sandbox = createBubblewrap({ command, hidden, forbidNamespaces, filter });
-    const said = await tryInside(sandbox, folder);
-    if (said === undefined) return { sandbox };
+    const engine = createBubblewrap({ command, hidden, forbidNamespaces, filter });
+    const said = await tryInside(engine, folder);
+    if (said === undefined) return { engine };
     fault ||= said;
   }
-  if (filter !== undefined && 'sandbox' in (await probeBubblewrap({ hidden, folder, seccomp: false })))
+  if (filter !== undefined && 'engine' in (await probeBubblewrap({ hidden, folder, seccomp: false })))
     return { fault: `bubblewrap cannot install the seccomp filter here (${fault}); ${leaveOut}` };
   return { fault: `bubblewrap does not work here (${fault})` };
 }
 
 /** Whether the engine answers; containers are not tried, for the image may have to be fetched. */
-export async function probeDocker(create: (command: string) => Sandbox): Promise<Probed> {
+export async function probeDocker(create: (command: string) => SandboxEngine): Promise<Probed> {
   const command = findProgram('docker');
   if (command === undefined) return { fault: 'docker is not installed' };
   const args = ['version', '--format', '{{.Server.Version}}'];
   const said = await tryCommand({ command, args, env: process.env as Record<string, string> });
-  return said === undefined ? { sandbox: create(command) } : { fault: `docker does not answer (${said})` };
+  return said === undefined ? { engine: create(command) } : { fault: `docker does not answer (${said})` };
 }

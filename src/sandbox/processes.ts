@@ -8,7 +8,7 @@ export interface KnownProcess {
   readonly startedAt: string | null;
 }
 
-const askAgainMs = 5;
+const checkAgainMs = 5;
 /** More are not looked for. */
 const descendantsMax = 10_000;
 const stateField = 0;
@@ -89,13 +89,13 @@ export async function allGone(processes: readonly KnownProcess[], withinMs: numb
   const end = performance.now() + withinMs;
   while (processes.some(isRunning)) {
     if (performance.now() > end) return false;
-    await wait(askAgainMs);
+    await wait(checkAgainMs);
   }
   return true;
 }
 
 /** Whether some process has the number, be it the one that was meant or not. */
-export function isTaken(pid: number): boolean {
+export function isPidInUse(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

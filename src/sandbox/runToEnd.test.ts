@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { longSleep, newCell } from '../../test/support/cells.ts';
-import { openCell } from './openCell.ts';
-import { processSandbox } from './process.ts';
+import { longSleep, newSandboxSpec } from '../../test/support/sandboxes.ts';
+import { openSandbox } from './openSandbox.ts';
+import { processEngine } from './processEngine.ts';
 import { runForTail, runToEnd } from './runToEnd.ts';
 
 describe('a program that is run to its end', () => {
   it('is over although somebody who left its session holds its output', async (t) => {
     // Without control groups nothing ends what has left.
-    const open = await openCell({ sandbox: processSandbox, cell: newCell(t) });
+    const open = await openSandbox({ engine: processEngine, spec: newSandboxSpec(t) });
     t.after(() => open.close());
     const leaver = `echo $$; : >left; exec sleep ${longSleep()}`;
     const script = `setsid sh -c '${leaver}' & until [ -e left ]; do sleep 0.01; done`;
@@ -20,10 +20,10 @@ describe('a program that is run to its end', () => {
   });
 
   it('is let write without end where only the last of it is wanted', async (t) => {
-    const open = await openCell({ sandbox: processSandbox, cell: newCell(t) });
+    const open = await openSandbox({ engine: processEngine, spec: newSandboxSpec(t) });
     t.after(() => open.close());
-    const launch = { argv: ['sh', '-c', 'seq 200000; echo last; exit 3'], env: {} } as const;
-    const { code, tail } = await runForTail(open, launch, { timeoutMs: 20_000, tailBytesMax: 100 });
+    const program = { argv: ['sh', '-c', 'seq 200000; echo last; exit 3'], env: {} } as const;
+    const { code, tail } = await runForTail(open, program, { timeoutMs: 20_000, tailBytesMax: 100 });
     assert.equal(code, 3);
     assert.ok(tail.length <= 100 && tail.endsWith('last\n'), tail);
   });

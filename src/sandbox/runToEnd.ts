@@ -1,8 +1,8 @@
-// A program in a cell that is run to its end, with bounds on time and output.
+// A program in a sandbox that is run to its end, with bounds on time and output.
 import type { Readable } from 'node:stream';
 import { keepTail } from '../text/tail.ts';
-import type { End, Entered, OpenCell } from './openCell.ts';
-import type { Launch } from './sandbox.ts';
+import type { OpenSandbox, ProcessEnd, SandboxProcess } from './openSandbox.ts';
+import type { SandboxProgram } from './sandbox.ts';
 
 interface TimeBounds {
   readonly timeoutMs: number;
@@ -17,7 +17,7 @@ interface RunBounds extends TimeBounds {
   readonly onErrorOutput?: (text: string) => void;
 }
 
-interface Bounded extends End {
+interface Bounded extends ProcessEnd {
   /** Which bound ended it, where one did. */
   readonly bound: 'time' | 'output' | 'aborted' | undefined;
 }
@@ -45,26 +45,26 @@ type Ending = (why: NonNullable<Bounded['bound']>) => void;
 
 /** `read` takes the outputs before anything comes; what it returns is called when all has come. */
 async function runBounded<Read>(
-  cell: OpenCell,
-  launch: Launch,
+  sandbox: OpenSandbox,
+  program: SandboxProgram,
   { timeoutMs, signal, input }: TimeBounds,
-  read: (program: Entered, end: Ending) => () => Read,
+  read: (running: SandboxProcess, end: Ending) => () => Read,
 ): Promise<Bounded & Read> {
-  const program = await cell.enter(launch);
+  const running = await sandbox.start(program);
   let bound: Bounded['bound'];
   const end: Ending = (why) => {
     bound ??= why;
-    void program.kill();
+    void running.kill();
   };
-  const result = read(program, end);
+  const result = read(running, end);
   const timer = setTimeout(() => end('time'), timeoutMs);
   const abort = () => end('aborted');
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort, { once: true });
-  program.stdin.end(input);
+  running.stdin.end(input);
   try {
-    const ended = await program.ended;
-    await drained([program.stdout, program.stderr]);
+    const ended = await running.ended;
+    await drained([running.stdout, running.stderr]);
     return { ...ended, bound, ...result() };
   } finally {
     clearTimeout(timer);
@@ -82,24 +82,28 @@ async function drained(streams: readonly Readable[]): Promise<void> {
   clearTimeout(timer);
 }
 
-export function runToEnd(cell: OpenCell, launch: Launch, bounds: RunBounds): Promise<RunOutcome> {
+export function runToEnd(
+  sandbox: OpenSandbox,
+  program: SandboxProgram,
+  bounds: RunBounds,
+): Promise<RunOutcome> {
   const { outputBytesMax, onErrorOutput } = bounds;
-  return runBounded(cell, launch, bounds, (program, end) => {
-    const stdout = collect(program.stdout, outputBytesMax, () => end('output'));
-    const stderr = collect(program.stderr, outputBytesMax, () => end('output'));
+  return runBounded(sandbox, program, bounds, (running, end) => {
+    const stdout = collect(running.stdout, outputBytesMax, () => end('output'));
+    const stderr = collect(running.stderr, outputBytesMax, () => end('output'));
     if (onErrorOutput !== undefined)
-      program.stderr.on('data', (piece: Buffer) => onErrorOutput(piece.toString()));
+      running.stderr.on('data', (piece: Buffer) => onErrorOutput(piece.toString()));
     return () => ({ stdout: stdout(), stderr: stderr() });
   });
 }
 
 /** However much it writes: only the end of both outputs together is kept. */
 export function runForTail(
-  cell: OpenCell,
-  launch: Launch,
+  sandbox: OpenSandbox,
+  program: SandboxProgram,
   bounds: TimeBounds & { readonly tailBytesMax: number },
 ): Promise<Bounded & { readonly tail: string }> {
-  return runBounded(cell, launch, bounds, ({ stdout, stderr }) => {
+  return runBounded(sandbox, program, bounds, ({ stdout, stderr }) => {
     const tail = keepTail([stdout, stderr], bounds.tailBytesMax);
     return () => ({ tail: tail() });
   });

@@ -3,7 +3,7 @@
 export type SandboxKind = 'bubblewrap' | 'docker' | 'process';
 
 /** What one run, or one look at a workspace, is confined to. Paths are those of the host. */
-export interface Cell {
+export interface SandboxSpec {
   /** Unique among all that live; names containers and control groups. */
   readonly name: string;
   /** Writable inside. */
@@ -19,7 +19,7 @@ export interface Cell {
 }
 
 /** A program to start inside. */
-export interface Launch {
+export interface SandboxProgram {
   readonly argv: readonly [program: string, ...args: string[]];
   /** All that it gets of an environment, beside what the sandbox itself needs. Never part of an argv. */
   readonly env: Readonly<Record<string, string>>;
@@ -34,26 +34,26 @@ export interface Launch {
   readonly limitAddressSpace?: boolean;
 }
 
-/** The cell as seen from inside. */
-export interface Inside {
+/** The sandbox as seen from inside. */
+export interface SandboxPaths {
   readonly workspace: string;
   readonly home: string;
 }
 
 /** A command of the host. */
-export interface Command {
+export interface HostCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** What to start on the host. */
-export interface Wrapped extends Command {
+export interface WrappedCommand extends HostCommand {
   readonly cwd?: string;
   /** What ends it for certain, where killing what was started does not. */
-  readonly end?: Command;
+  readonly end?: HostCommand;
   /** Nothing holds together what it starts: that has to be looked for. */
-  readonly loose?: true;
+  readonly childrenMayEscape?: true;
   /** A seccomp filter for the program inside, which the command reads from `filterDescriptor`. */
   readonly filter?: Buffer;
 }
@@ -65,17 +65,17 @@ export const filterDescriptor = 4;
  * How programs inside get to the bridge: over a listener that the program `inside.ts` opens in there and hands out,
  * over a socket of the host to which it forwards, or on the loopback of the host, which they share.
  */
-export type BridgeWay = 'handover' | 'socket' | 'loopback';
+export type BridgeConnection = 'handover' | 'socket' | 'loopback';
 
-/** What a launch has of a network; `socket` is the path of the bridge's on the host. */
+/** What a process has of a network; `socket` is the path of the bridge's on the host. */
 export type Network = 'none' | 'bridge' | { readonly socket: string };
 
-export interface Sandbox {
+export interface SandboxEngine {
   readonly kind: SandboxKind;
-  readonly bridgeWay: BridgeWay;
+  readonly bridgeConnection: BridgeConnection;
   /** The port on which programs inside find the bridge. Undefined: the one on which it listens on the host. */
   readonly bridgePort: number | undefined;
-  inside(cell: Cell): Inside;
+  paths(spec: SandboxSpec): SandboxPaths;
   /** Throws where a name in the environment cannot be passed on. */
-  wrap(cell: Cell, launch: Launch, network: Network): Wrapped;
+  wrap(spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand;
 }

@@ -1,13 +1,13 @@
 // Starts a command that builds a sandbox and passes it the seccomp filter, if there is one.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { Duplex } from 'node:stream';
-import { filterDescriptor, type Wrapped } from './sandbox.ts';
+import { filterDescriptor, type WrappedCommand } from './sandbox.ts';
 
 type Stdio = Extract<SpawnOptions['stdio'], readonly unknown[]>;
 
 /** `stdio` has at most four entries; the filter's descriptor comes after them. */
 export function startWrapped(
-  { command, args, env, cwd, filter }: Wrapped,
+  { command, args, env, cwd, filter }: WrappedCommand,
   stdio: Stdio,
   options: Pick<SpawnOptions, 'detached' | 'timeout'> = {},
 ): ChildProcess {

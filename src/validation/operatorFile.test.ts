@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../test/support/cells.ts';
+import { temporaryFolder } from '../../test/support/sandboxes.ts';
 import { RefusalError } from '../errors.ts';
 import { readOperatorFile } from './operatorFile.ts';
 

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { chooseAgent } from '../../src/agents/choose.ts';
 import { loadProfiles } from '../../src/agents/profiles.ts';
 import { version as ownVersion } from '../../src/process/version.ts';
-import { noBubblewrap } from '../support/cells.ts';
+import { noBubblewrap } from '../support/sandboxes.ts';
 import { drive, keys } from './drive.ts';
 import { type Installed, installAgents, type Package } from './install.ts';
 import { outcomesOf } from './outcomes.ts';

@@ -42,7 +42,7 @@ function readOptions() {
 /** Agents of several users need a sandbox. */
 async function chooseSandbox(): Promise<RoundOptions['sandbox']> {
   const probed = await probeBubblewrap({ hidden: [], folder: tmpdir(), seccomp: true });
-  if ('sandbox' in probed) return 'bubblewrap';
+  if ('engine' in probed) return 'bubblewrap';
   say(`There is one user only, and no check of what users see of each other: ${probed.fault}.`);
   return 'process';
 }

@@ -6,9 +6,9 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { longSleep, sleeps } from '../support/cells.ts';
 import { jsonLines } from '../support/commandLine.ts';
 import { mainFile } from '../support/program.ts';
+import { longSleep, sleeps } from '../support/sandboxes.ts';
 import { until } from '../support/until.ts';
 
 const modelAgent = resolve(import.meta.dirname, '../support/modelAgent.ts');

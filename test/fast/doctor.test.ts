@@ -6,9 +6,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
-import { noBubblewrap } from '../support/cells.ts';
 import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
 import { createPlace } from '../support/databases.ts';
+import { noBubblewrap } from '../support/sandboxes.ts';
 import { startService } from '../support/service.ts';
 
 interface Found {

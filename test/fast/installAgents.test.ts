@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Install, installAgents } from '../agents/install.ts';
-import { temporaryFolder } from '../support/cells.ts';
+import { temporaryFolder } from '../support/sandboxes.ts';
 
 const packages = ['@some/one', 'two', 'three'].map((name) => ({ name, version: '1.0.0' }));
 

@@ -1,12 +1,12 @@
-// The fake agent in a cell without walls: to speak to over real pipes.
+// The fake agent in a sandbox without walls: to speak to over real pipes.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
 import { type Agent, type AgentOptions, openAgent } from '../../src/agents/acp/agent.ts';
 import type { SessionUpdate } from '../../src/agents/acp/update.ts';
-import { type Entered, openCell } from '../../src/sandbox/openCell.ts';
-import { processSandbox } from '../../src/sandbox/process.ts';
+import { openSandbox, type SandboxProcess } from '../../src/sandbox/openSandbox.ts';
+import { processEngine } from '../../src/sandbox/processEngine.ts';
 
 interface After {
   after(fn: () => Promise<void>): void;
@@ -40,34 +40,34 @@ export function fakeAgentArgv(...flags: readonly string[]): [string, ...string[]
   return [process.execPath, fakeAgentFile(), ...flags];
 }
 
-export interface FakeAgentCell {
+export interface FakeAgentSandbox {
   readonly workspace: string;
   readonly home: string;
   /** Starts another one in the same folders. */
-  enter(...flags: readonly string[]): Promise<Entered>;
+  enter(...flags: readonly string[]): Promise<SandboxProcess>;
 }
 
 /** Folders of its own, and all that was started in them gone when the test ends. */
-export async function openFakeAgentCell(t: After): Promise<FakeAgentCell> {
+export async function openFakeAgentSandbox(t: After): Promise<FakeAgentSandbox> {
   const root = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const [workspace, home] = ['workspace-', 'home-'].map((name) => mkdtempSync(join(root, name))) as [
     string,
     string,
   ];
-  const cell = await openCell({
-    sandbox: processSandbox,
-    cell: { name: 'test', workspace, home, readable: [], resourceFactor: 1, image: null },
+  const sandbox = await openSandbox({
+    engine: processEngine,
+    spec: { name: 'test', workspace, home, readable: [], resourceFactor: 1, image: null },
   });
   t.after(async () => {
-    await cell.close();
+    await sandbox.close();
     rmSync(root, { recursive: true, force: true });
   });
-  return { workspace, home, enter: (...flags) => cell.enter({ argv: fakeAgentArgv(...flags), env: {} }) };
+  return { workspace, home, enter: (...flags) => sandbox.start({ argv: fakeAgentArgv(...flags), env: {} }) };
 }
 
 export interface FakeAgent {
   readonly agent: Agent;
-  readonly program: Entered;
+  readonly program: SandboxProcess;
   readonly updates: readonly SessionUpdate[];
   readonly notices: readonly string[];
   /** All that it said so far, put together. */
@@ -77,14 +77,14 @@ export interface FakeAgent {
 type Chosen = Partial<Omit<AgentOptions, 'program'>> & { readonly flags?: readonly string[] };
 
 /** One that is opened, without a session. */
-export async function openFakeAgent(cell: FakeAgentCell, chosen: Chosen = {}): Promise<FakeAgent> {
+export async function openFakeAgent(sandbox: FakeAgentSandbox, chosen: Chosen = {}): Promise<FakeAgent> {
   const { flags = [], ...options } = chosen;
-  const program = await cell.enter(...flags);
+  const program = await sandbox.enter(...flags);
   const updates: SessionUpdate[] = [];
   const notices: string[] = [];
   const agent = await openAgent({
     program,
-    cwd: cell.workspace,
+    cwd: sandbox.workspace,
     initializeMs,
     onUpdate: (update) => {
       updates.push(update);

@@ -1,15 +1,15 @@
-// Starts a program in a cell and waits to be killed:
+// Starts a program in a sandbox and waits to be killed:
 // `node orphaned.ts process|bubblewrap RECORDS WORKSPACE SLEEP`.
-import { openControlGroups } from '../../src/sandbox/controlGroups.ts';
-import { openCell } from '../../src/sandbox/openCell.ts';
-import { openLaunchRecords } from '../../src/sandbox/orphans.ts';
-import { processSandbox } from '../../src/sandbox/process.ts';
-import { bubblewrap } from './cells.ts';
+import { openCgroups } from '../../src/sandbox/cgroups.ts';
+import { openSandbox } from '../../src/sandbox/openSandbox.ts';
+import { processEngine } from '../../src/sandbox/processEngine.ts';
+import { openProcessRecords } from '../../src/sandbox/processRecords.ts';
+import { bubblewrap } from './sandboxes.ts';
 
 const [kind = '', folder = '', workspace = '', sleep = ''] = process.argv.slice(2);
-const open = await openCell({
-  sandbox: kind === 'bubblewrap' ? bubblewrap() : processSandbox,
-  cell: {
+const open = await openSandbox({
+  engine: kind === 'bubblewrap' ? bubblewrap() : processEngine,
+  spec: {
     name: `orphan-${process.pid}`,
     workspace,
     home: workspace,
@@ -17,8 +17,8 @@ const open = await openCell({
     resourceFactor: 1,
     image: null,
   },
-  controlGroups: openControlGroups(),
-  records: openLaunchRecords(folder),
+  cgroups: openCgroups(),
+  records: openProcessRecords(folder),
 });
-await open.enter({ argv: ['sleep', sleep], env: {} });
+await open.start({ argv: ['sleep', sleep], env: {} });
 setInterval(() => {}, 60_000);

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { openCell } from '../../src/sandbox/openCell.ts';
-import { processSandbox } from '../../src/sandbox/process.ts';
+import { openSandbox } from '../../src/sandbox/openSandbox.ts';
+import { processEngine } from '../../src/sandbox/processEngine.ts';
 import { lookBounds } from '../../src/workspaces/read/bounds.ts';
 import type { Look } from '../../src/workspaces/read/inside/request.ts';
 import { lookAt } from '../../src/workspaces/read/look.ts';
@@ -53,9 +53,9 @@ export function makeFolder(t: { after(fn: () => void): void }): string {
   return folder;
 }
 
-/** A cell of the sandbox that confines nothing: what is not followed there is followed nowhere. */
-export function openLookCell(workspace: string) {
-  const cell = {
+/** A sandbox of the sandbox that confines nothing: what is not followed there is followed nowhere. */
+export function openInspectionSandbox(workspace: string) {
+  const spec = {
     name: 'look',
     workspace,
     home: workspace,
@@ -63,7 +63,7 @@ export function openLookCell(workspace: string) {
     resourceFactor: 1,
     image: null,
   };
-  return openCell({ sandbox: processSandbox, cell });
+  return openSandbox({ engine: processEngine, spec });
 }
 
 export async function look(
@@ -72,7 +72,7 @@ export async function look(
   bounds = {},
   signal = new AbortController().signal,
 ): Promise<unknown> {
-  return lookAt(await openLookCell(workspace), what, { ...lookBounds, ...bounds }, signal);
+  return lookAt(await openInspectionSandbox(workspace), what, { ...lookBounds, ...bounds }, signal);
 }
 
 /** A new conversation, and where its workspace is to be. */

@@ -1,22 +1,22 @@
-// A workspace in the making: real folders, a real cell with its bridge, and a git host of the test behind it.
+// A workspace in the making: real folders, a real sandbox with its bridge, and a git host of the test behind it.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBridge } from '../../src/bridge/bridge.ts';
 import { createGitHandler } from '../../src/bridge/git.ts';
 import type { GitRemote } from '../../src/git/remote.ts';
-import { openCell } from '../../src/sandbox/openCell.ts';
-import { processSandbox } from '../../src/sandbox/process.ts';
+import { openSandbox } from '../../src/sandbox/openSandbox.ts';
+import { processEngine } from '../../src/sandbox/processEngine.ts';
 import { type RunOutcome, runToEnd } from '../../src/sandbox/runToEnd.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxEngine } from '../../src/sandbox/sandbox.ts';
 import { createFolders } from '../../src/workspaces/prepare/folders.ts';
 import { gitEnvironment } from '../../src/workspaces/prepare/gitEnvironment.ts';
 import { type PrepareOptions, prepareWorkspace } from '../../src/workspaces/prepare/prepare.ts';
-import { bubblewrap, noBubblewrap } from './cells.ts';
+import { bubblewrap, noBubblewrap } from './sandboxes.ts';
 
 /** Every test of workspaces runs in each of these. */
-export const workspaceSandboxes: readonly Sandbox[] = [
-  processSandbox,
+export const workspaceSandboxes: readonly SandboxEngine[] = [
+  processEngine,
   ...(noBubblewrap === false ? [bubblewrap()] : []),
 ];
 
@@ -28,7 +28,7 @@ export function remoteAt(origin: string, path: string, more: Partial<GitRemote> 
 }
 
 interface BenchOptions {
-  readonly sandbox: Sandbox;
+  readonly engine: SandboxEngine;
   readonly remote?: GitRemote | undefined;
   readonly token?: string | null;
   readonly allowPrivate?: boolean;
@@ -51,7 +51,7 @@ export function everythingIn(folder: string): string {
 
 export async function createWorkspaceBench(
   t: After,
-  { sandbox, remote, token = null, allowPrivate = false, resourceFactor = 1 }: BenchOptions,
+  { engine, remote, token = null, allowPrivate = false, resourceFactor = 1 }: BenchOptions,
 ) {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-ws-'));
   const folders = await createFolders(dataDir).open(1, { userId: 1, id: 'a' });
@@ -59,13 +59,13 @@ export async function createWorkspaceBench(
     remote && createGitHandler({ remote, token, allowPrivate: () => Promise.resolve(allowPrivate) });
   const bridge = createBridge({ handlers: gitHandler ? { git: gitHandler.handle } : {} });
   const { workspace, home } = folders;
-  const cell = await openCell({
-    sandbox,
+  const sandbox = await openSandbox({
+    engine,
     bridge,
-    cell: { name: 'test', workspace, home, readable: [], resourceFactor, image: null },
+    spec: { name: 'test', workspace, home, readable: [], resourceFactor, image: null },
   });
   t.after(async () => {
-    await cell.close();
+    await sandbox.close();
     await bridge.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
@@ -73,12 +73,12 @@ export async function createWorkspaceBench(
   const progress: string[] = [];
   const prepare = (more: Partial<PrepareOptions> = {}) =>
     prepareWorkspace({
-      cell,
+      sandbox,
       folders,
       remote,
       branch: null,
       identity,
-      environment: gitEnvironment({ bridge: cell.bridge, remote, identity }),
+      environment: gitEnvironment({ bridge: sandbox.bridge, remote, identity }),
       setupRefusal: undefined,
       ...(gitHandler && { hostFault: gitHandler.fault }),
       onProgress: (text) => progress.push(text),
@@ -88,9 +88,9 @@ export async function createWorkspaceBench(
   /** Runs a line of shell as the agent would. */
   const asAgent = (line: string): Promise<RunOutcome> =>
     runToEnd(
-      cell,
-      { argv: ['sh', '-c', line], env: gitEnvironment({ bridge: cell.bridge, remote, identity }) },
+      sandbox,
+      { argv: ['sh', '-c', line], env: gitEnvironment({ bridge: sandbox.bridge, remote, identity }) },
       { timeoutMs: 20_000, outputBytesMax: 1024 * 1024 },
     );
-  return { cell, folders, progress, prepare, asAgent, bridge };
+  return { sandbox, folders, progress, prepare, asAgent, bridge };
 }

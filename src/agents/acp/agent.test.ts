@@ -7,7 +7,7 @@ import {
   initializeMs,
   lines,
   openFakeAgent,
-  openFakeAgentCell,
+  openFakeAgentSandbox,
   textOf,
 } from '../../../test/support/fakeAgent.ts';
 import { until, watch } from '../../../test/support/until.ts';
@@ -18,7 +18,7 @@ import { messageBytesMax } from './peer.ts';
 type Chosen = Partial<Omit<AgentOptions, 'program'>> & { readonly flags?: readonly string[] };
 
 async function start(t: TestContext, chosen?: Chosen): Promise<FakeAgent> {
-  return openFakeAgent(await openFakeAgentCell(t), chosen);
+  return openFakeAgent(await openFakeAgentSandbox(t), chosen);
 }
 
 async function startSession(t: TestContext, chosen?: Chosen, session?: Partial<SessionOptions>) {
@@ -44,8 +44,8 @@ describe('opening an agent', () => {
   });
 
   it('fails and kills the program where it never answers', async (t) => {
-    const cell = await openFakeAgentCell(t);
-    const opening = openFakeAgent(cell, { flags: ['--never-initialize'], initializeMs: 50 });
+    const sandbox = await openFakeAgentSandbox(t);
+    const opening = openFakeAgent(sandbox, { flags: ['--never-initialize'], initializeMs: 50 });
     const error = await errorOf(opening);
     assert.deepEqual(
       [error.code, error.message],
@@ -123,12 +123,12 @@ describe('a session', () => {
     { flags: ['--no-resume'], how: 'loaded' },
   ] as const)
     it(`goes on after a kill, ${how}, and tells nothing twice`, async (t) => {
-      const cell = await openFakeAgentCell(t);
-      const first = await openFakeAgent(cell);
+      const sandbox = await openFakeAgentSandbox(t);
+      const first = await openFakeAgent(sandbox);
       const { sessionId } = await first.agent.openSession({ mcpServers: [] });
       await first.agent.prompt(lines('remember plum', 'say Hello'));
       await first.program.kill();
-      const second = await openFakeAgent(cell, { flags });
+      const second = await openFakeAgent(sandbox, { flags });
       const opened = await second.agent.openSession({ mcpServers: [], resume: sessionId });
       assert.deepEqual(opened, { sessionId, how, notedTurn: undefined });
       await second.agent.prompt(lines('recall'));
@@ -282,14 +282,14 @@ describe('an agent that dies', () => {
 
   it('is dead at every step without a rejection that nobody handles', async (t) => {
     for (const delayMs of [0, 20, 80, 160]) {
-      const cell = await openFakeAgentCell(t);
-      const program = await cell.enter();
+      const sandbox = await openFakeAgentSandbox(t);
+      const program = await sandbox.enter();
       const timer = setTimeout(() => void program.kill(), delayMs);
       t.after(() => clearTimeout(timer));
       const flow = async () => {
         const agent = await openAgent({
           program,
-          cwd: cell.workspace,
+          cwd: sandbox.workspace,
           initializeMs,
           onUpdate: () => {},
           onPermission: async () => 'cancelled',
@@ -302,11 +302,11 @@ describe('an agent that dies', () => {
   });
 
   it('leaves nothing behind', async (t) => {
-    const cell = await openFakeAgentCell(t);
-    const { agent } = await openFakeAgent(cell);
+    const sandbox = await openFakeAgentSandbox(t);
+    const { agent } = await openFakeAgent(sandbox);
     await agent.openSession({ mcpServers: [] });
     await agent.prompt(lines('spawn-child'));
-    const child = Number(readFileSync(join(cell.home, 'child.pid'), 'utf8'));
+    const child = Number(readFileSync(join(sandbox.home, 'child.pid'), 'utf8'));
     await errorOf(agent.prompt(lines('crash')));
     await until('the end of the child', () => !isAlive(child));
   });

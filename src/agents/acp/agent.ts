@@ -1,7 +1,7 @@
 // An agent program as the rest of the runtime sees it: opened, prompted, cancelled, ended. See docs/events.md for what
 // becomes of its updates.
 import type { AgentCapabilities, ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
-import type { Entered } from '../../sandbox/openCell.ts';
+import type { SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { watchEnd } from './end.ts';
 import { AgentError, quote } from './errors.ts';
 import { type Ask, createAsk, initialize } from './initialize.ts';
@@ -12,7 +12,7 @@ import { type OpenedSession, openSession } from './session.ts';
 import type { SessionUpdate } from './update.ts';
 
 export interface AgentOptions {
-  readonly program: Entered;
+  readonly program: SandboxProcess;
   /** The workspace as seen from inside. */
   readonly cwd: string;
   /** For each answer until a session is open. */

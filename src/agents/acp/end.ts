@@ -1,6 +1,6 @@
 // The end of an agent: why it came, with the last that the agent had to say.
 import type { Readable } from 'node:stream';
-import type { End, Entered } from '../../sandbox/openCell.ts';
+import type { ProcessEnd, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { keepTail } from '../../text/tail.ts';
 import { AgentError } from './errors.ts';
 import type { Peer } from './peer.ts';
@@ -20,13 +20,13 @@ async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
-function describe({ code, signal }: End): string {
+function describe({ code, signal }: ProcessEnd): string {
   if (signal !== null) return `The agent was ended by ${signal}.`;
   return code === 0 ? 'The agent ended by itself.' : `The agent ended with exit code ${code}.`;
 }
 
 /** Waits until the agent has ended. Kills the process if only its connection has closed. */
-async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
+async function findEnd(program: SandboxProcess, peer: Peer): Promise<AgentError> {
   const tail = keepTail([program.stderr], stderrBytesMax);
   program.stderr.on('error', () => {
     // It has ended.
@@ -44,7 +44,7 @@ async function findEnd(program: Entered, peer: Peer): Promise<AgentError> {
 }
 
 /** Resolves with the reason for the end and closes the peer with it. Never rejects. */
-export async function watchEnd(program: Entered, peer: Peer): Promise<AgentError> {
+export async function watchEnd(program: SandboxProcess, peer: Peer): Promise<AgentError> {
   const reason = await findEnd(program, peer).catch(
     (error: unknown) =>
       new AgentError('exited', 'The agent could not be stopped cleanly.', '', { cause: error }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../../test/support/cells.ts';
+import { temporaryFolder } from '../../../test/support/sandboxes.ts';
 import { trialOutcomes } from './outcomes.ts';
 
 function faultsOf(workspace: string): Record<string, boolean> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { temporaryFolder } from '../../../test/support/cells.ts';
+import { temporaryFolder } from '../../../test/support/sandboxes.ts';
 import type { Profile } from '../profiles.ts';
 import { plantRepository, repositoryActed } from './repository.ts';
 

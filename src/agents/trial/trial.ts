@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createBridge } from '../../bridge/bridge.ts';
-import { type Entered, openCell } from '../../sandbox/openCell.ts';
-import type { Cell, Sandbox } from '../../sandbox/sandbox.ts';
+import { openSandbox, type SandboxProcess } from '../../sandbox/openSandbox.ts';
+import type { SandboxEngine, SandboxSpec } from '../../sandbox/sandbox.ts';
 import { openAgent } from '../acp/agent.ts';
 import { AgentError } from '../acp/errors.ts';
 import { createEventMapper } from '../acp/events.ts';
@@ -32,7 +32,7 @@ export type TrialVerdict = 'good' | 'bad' | 'unjudged';
 interface TrialOptions {
   readonly profile: Profile;
   readonly found: Found;
-  readonly sandbox: Sandbox;
+  readonly engine: SandboxEngine;
   readonly mode: AskMode;
   /** The name under which the agent knows the scripted model. */
   readonly model: string;
@@ -63,7 +63,7 @@ async function within<Result>(ms: number, signal: AbortSignal, work: Promise<Res
   }
 }
 
-function prepareCell({ profile: { instructions }, found, folder, mode }: TrialOptions): Cell {
+function prepareSpec({ profile: { instructions }, found, folder, mode }: TrialOptions): SandboxSpec {
   const workspace = join(folder, 'workspace');
   const home = join(folder, 'home');
   mkdirSync(workspace);
@@ -92,7 +92,7 @@ function choose({ options }: PermissionRequest, wanted: 'allow_once' | 'reject_o
 type Timed = <Result>(name: string, boundMs: number, work: Promise<Result>) => Promise<Result>;
 
 interface Turn {
-  readonly program: Entered;
+  readonly program: SandboxProcess;
   readonly cwd: string;
   readonly timed: Timed;
   /** Called with each approval request, and with the reason if it cannot be shown in full. */
@@ -148,17 +148,17 @@ function verdictOf({ working, asking }: Outcomes): TrialVerdict {
 
 interface Stage {
   readonly options: TrialOptions;
-  readonly cell: Cell;
+  readonly spec: SandboxSpec;
   /** The workspace as seen from inside. */
   readonly inside: string;
-  enter(): Promise<Entered>;
+  enter(): Promise<SandboxProcess>;
   /** Makes the model follow this script from now on. */
   play(script: readonly Step[]): readonly Exchange[];
   readonly timed: Timed;
 }
 
 /** Runs a turn in which everything is rejected. Only its effects matter, not how it ends. */
-async function tryRejecting({ options, cell, inside, enter, play }: Stage) {
+async function tryRejecting({ options, spec, inside, enter, play }: Stage) {
   play(rejectedScript(inside));
   let wasAsked = false;
   const onPermission = (request: PermissionRequest) => {
@@ -169,12 +169,12 @@ async function tryRejecting({ options, cell, inside, enter, play }: Stage) {
   const program = await enter();
   await driveTurn({ program, cwd: inside, timed, onPermission }, options).catch(() => '');
   await program.kill();
-  return { wasAsked, acted: readTrialFile(cell.workspace, rejectedFile) !== undefined };
+  return { wasAsked, acted: readTrialFile(spec.workspace, rejectedFile) !== undefined };
 }
 
 async function tryTurns(stage: Stage): Promise<Outcomes> {
-  const { options, cell, inside, enter, play, timed } = stage;
-  const { workspace } = cell;
+  const { options, spec, inside, enter, play, timed } = stage;
+  const { workspace } = spec;
   const { mode, model, profile } = options;
   const exchanges = play(trialScript(inside, mode));
   const requests: SeenRequest[] = [];
@@ -195,16 +195,16 @@ async function tryTurns(stage: Stage): Promise<Outcomes> {
 
 /** Tries the agent and ends every process that it started. */
 export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
-  const { profile, found, sandbox, mode, model, signal, onStep } = options;
-  const cell = prepareCell(options);
-  const { workspace: inside, home } = sandbox.inside(cell);
+  const { profile, found, engine, mode, model, signal, onStep } = options;
+  const spec = prepareSpec(options);
+  const { workspace: inside, home } = engine.paths(spec);
   if (mode === 'ask') {
-    plantRepository(cell.workspace, inside, profile);
-    writeFileSync(join(cell.workspace, 'seed.txt'), writtenText);
+    plantRepository(spec.workspace, inside, profile);
+    writeFileSync(join(spec.workspace, 'seed.txt'), writtenText);
   }
   let scripted = createScriptedModel([], { name: model });
   const bridge = createBridge({ handlers: { model: (...request) => scripted.handle(...request) } });
-  const open = await openCell({ sandbox, cell, bridge });
+  const open = await openSandbox({ engine, spec, bridge });
 
   let failed = false;
   const timed: Timed = async (name, boundMs, work) => {
@@ -225,10 +225,10 @@ export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
     return scripted.exchanges;
   };
   const values = { model, token: bridge.token, origin: open.bridge?.origin ?? '', home, mode };
-  const enter = () => open.enter(launchOf(profile, found, values));
+  const enter = () => open.start(launchOf(profile, found, values));
 
   try {
-    const outcomes = await tryTurns({ options, cell, inside, enter, play, timed });
+    const outcomes = await tryTurns({ options, spec, inside, enter, play, timed });
     for (const outcome of [...outcomes.working, ...outcomes.asking]) onStep(outcome);
     return verdictOf(outcomes);
   } catch (error) {

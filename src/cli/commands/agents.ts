@@ -11,8 +11,8 @@ import { readConfig, sandboxChoices } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { probeBubblewrap } from '../../sandbox/probe.ts';
-import { processSandbox } from '../../sandbox/process.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { processEngine } from '../../sandbox/processEngine.ts';
+import type { SandboxEngine } from '../../sandbox/sandbox.ts';
 import type { Command } from '../command.ts';
 import { exits, outputHelp } from '../exits.ts';
 import { exitOfSignal, untilInterrupted } from '../terminal/interruption.ts';
@@ -52,12 +52,12 @@ function profiles(): readonly Profile[] {
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** `folder` is one in which a launch can be tried. */
-async function getSandbox(choice: string, folder: string): Promise<Sandbox> {
-  if (choice === 'process') return processSandbox;
+async function getSandbox(choice: string, folder: string): Promise<SandboxEngine> {
+  if (choice === 'process') return processEngine;
   const { dataDir, seccomp } = readConfig(process.env);
   const probed = await probeBubblewrap({ hidden: [dataDir], folder, seccomp: seccomp === 'on' });
-  if ('sandbox' in probed) return probed.sandbox;
-  if (choice === 'auto') return processSandbox;
+  if ('engine' in probed) return probed.engine;
+  if (choice === 'auto') return processEngine;
   throw new RefusalError(`The sandbox cannot be had: ${probed.fault}.`);
 }
 
@@ -116,12 +116,12 @@ async function test({ name, sandbox: sandboxChoice, confirm, model }: Asked): Pr
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   try {
     return await untilInterrupted(endingSignals, async (signal) => {
-      const sandbox = await getSandbox(sandboxChoice, folder);
+      const engine = await getSandbox(sandboxChoice, folder);
       const version = found.version === undefined ? '' : ` ${found.version}`;
-      const about = `${profile.name}${version}, ${found.place}, sandbox ${sandbox.kind}`;
+      const about = `${profile.name}${version}, ${found.place}, sandbox ${engine.kind}`;
       process.stdout.write(`${plainLine(about)}\n`);
       const mode = confirm ? 'ask' : 'auto';
-      const trial = { profile, found, sandbox, mode, model, folder, signal, onStep: printStep } as const;
+      const trial = { profile, found, engine, mode, model, folder, signal, onStep: printStep } as const;
       const verdict = await tryAgent(trial);
       if (signal.aborted) return exitOfSignal(signal.reason);
       if (confirm) process.stdout.write(`${confirmVerdicts[verdict]}\n`);

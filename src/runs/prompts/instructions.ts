@@ -1,7 +1,7 @@
 // Writes files that agents read in their home, such as standing instructions. They are written inside the sandbox,
 // because the agent may have replaced a folder by a link.
 import { preamble } from '../../agents/acp/prompt.ts';
-import type { OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runToEnd } from '../../sandbox/runToEnd.ts';
 import type { RunInputs } from '../inputs.ts';
 import { RunEnd } from '../runEnd.ts';
@@ -24,10 +24,10 @@ export function instructionsOf({ instructions, settings }: RunInputs): string {
 }
 
 /** `file` is relative to the home. Without a text, one that was there goes: nobody but us writes it. */
-export async function writeHomeFile(cell: OpenCell, file: string, text: string): Promise<void> {
-  const { home } = cell.inside;
+export async function writeHomeFile(sandbox: OpenSandbox, file: string, text: string): Promise<void> {
+  const { home } = sandbox.paths;
   const { code, bound } = await runToEnd(
-    cell,
+    sandbox,
     {
       argv: ['sh', '-c', script, 'sh', home, file, text === '' ? '' : 'text'],
       env: {},

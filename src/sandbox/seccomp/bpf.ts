@@ -35,10 +35,10 @@ function encode(code: number, value: number, jump = 0): Buffer {
 
 /** Throws if a label is missing, lies behind the jump, or is too far away. */
 export function assemble(steps: readonly Step[]): Buffer {
-  const places = new Map<string, number>();
+  const offsets = new Map<string, number>();
   let count = 0;
   for (const step of steps) {
-    if ('label' in step) places.set(step.label, count);
+    if ('label' in step) offsets.set(step.label, count);
     else count++;
   }
   if (count > instructionsMax) throw new Error('the filter is too long');
@@ -49,7 +49,7 @@ export function assemble(steps: readonly Step[]): Buffer {
     if ('load' in step) return [encode(codes.load, step.load)];
     if ('and' in step) return [encode(codes.and, step.and)];
     if ('answer' in step) return [encode(codes.answer, step.answer)];
-    const jump = (places.get(step.to) ?? -1) - at;
+    const jump = (offsets.get(step.to) ?? -1) - at;
     if (jump < 0 || jump > jumpMax) throw new Error(`the filter cannot jump to ${step.to}`);
     return [encode(codes[step.when], step.value, jump)];
   });

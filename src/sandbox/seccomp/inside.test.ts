@@ -5,12 +5,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { bubblewrap, noBubblewrap, openTestCell, runShell } from '../../../test/support/cells.ts';
+import { bubblewrap, noBubblewrap, openTestSandbox, runShell } from '../../../test/support/sandboxes.ts';
 import { callingProgram, resultsOf, type SystemCall } from '../../../test/support/systemCalls.ts';
 import { createBridge } from '../../bridge/bridge.ts';
 import { probeBubblewrap } from '../probe.ts';
 import { runToEnd } from '../runToEnd.ts';
-import type { Sandbox } from '../sandbox.ts';
+import type { SandboxEngine } from '../sandbox.ts';
 import { type CallRow, judgedCalls, newestCall, numberOf, refusedCalls } from './calls.ts';
 import { hasFilter } from './filter.ts';
 
@@ -25,18 +25,22 @@ const call = (row: CallRow, ...args: number[]): SystemCall => ({
 const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [-1, -38, -93, -97];
 
 /** Makes the calls inside, in order, and returns what each returned. */
-async function callInside(t: TestContext, calls: readonly SystemCall[], sandbox: Sandbox = bubblewrap()) {
-  const { open, cell } = await openTestCell(t, sandbox);
-  writeFileSync(join(cell.workspace, 'calls'), callingProgram(architecture, calls), { mode: 0o755 });
+async function callInside(
+  t: TestContext,
+  calls: readonly SystemCall[],
+  sandbox: SandboxEngine = bubblewrap(),
+) {
+  const { open, spec } = await openTestSandbox(t, sandbox);
+  writeFileSync(join(spec.workspace, 'calls'), callingProgram(architecture, calls), { mode: 0o755 });
   const bounds = { timeoutMs: 20_000, outputBytesMax: 100_000 };
   const outcome = await runToEnd(open, { argv: ['./calls'], env: {} }, bounds);
   return { ...outcome, results: resultsOf(outcome.stdout) };
 }
 
-async function withoutFilter(): Promise<Sandbox> {
+async function withoutFilter(): Promise<SandboxEngine> {
   const probed = await probeBubblewrap({ hidden: [], folder: tmpdir(), seccomp: false });
   if ('fault' in probed) throw new Error(probed.fault);
-  return probed.sandbox;
+  return probed.engine;
 }
 
 describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
@@ -134,14 +138,14 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
   it('cannot look at the memory of another by a debugger', {
     skip: !existsSync('/usr/bin/strace') && 'strace is not installed',
   }, async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const { code, stderr } = await runShell(open, 'strace -f true');
     assert.notEqual(code, 0);
     assert.match(stderr, /Operation not permitted/);
   });
 
   it('cannot write to the memory of another process, nor open the output of one', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap());
+    const { open } = await openTestSandbox(t, bubblewrap());
     const tries = ['/proc/$$/mem', '/proc/$$/fd/1'].map((file) => `(exec 5>>${file}) 2>&1`);
     const { stdout } = await runShell(open, tries.join('; '));
     assert.match(stdout, /Read-only file system\n.*No such device or address\n$/);
@@ -149,7 +153,7 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
 
   it('finds no descriptor of the filter or of anything else that built the sandbox', async (t) => {
     for (const more of [{}, { bridge: createBridge({ handlers: {} }) }]) {
-      const { open } = await openTestCell(t, bubblewrap(), more);
+      const { open } = await openTestSandbox(t, bubblewrap(), more);
       const { stdout } = await runShell(
         open,
         'ls /proc/self/fd | grep -x "[0-9]"; grep ^Seccomp: /proc/self/status',
@@ -160,7 +164,7 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
   });
 
   it('can use threads, pipelines, git, and Python where there is one', async (t) => {
-    const { open } = await openTestCell(t, bubblewrap(), { cell: { readable: [process.execPath] } });
+    const { open } = await openTestSandbox(t, bubblewrap(), { spec: { readable: [process.execPath] } });
     const script = `set -e
       ${process.execPath} -e "new (require('node:worker_threads').Worker)('console.log(1 + 1)', { eval: true })"
       printf 'b\\na\\n' | sort | head -1

@@ -1,7 +1,7 @@
-// Git as the service itself uses it, inside a cell and under the strictest rules: clones, and looks at a workspace.
+// Git as the service itself uses it, inside a sandbox and under the strictest rules: clones, and looks at a workspace.
 
 import { type GitRemote, isBranchName } from '../../git/remote.ts';
-import type { OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runToEnd } from '../../sandbox/runToEnd.ts';
 import { mib } from '../../validation/schema.ts';
 import { cloneFailure } from './cloneFailure.ts';
@@ -10,7 +10,7 @@ import { createGitProgressReader } from './progress.ts';
 import { setupScript } from './setupScript.ts';
 
 export interface GitPlace {
-  readonly cell: OpenCell;
+  readonly sandbox: OpenSandbox;
   /** Undefined: the conversation has no repository. */
   readonly remote: GitRemote | undefined;
   readonly identity: GitIdentity;
@@ -42,24 +42,24 @@ const outputBytesMax = mib;
 const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
 
 const lookScript = `test ! -f ${setupScript} || echo setup`;
-/** All in one, for a program is quickly run and a cell slowly entered. */
+/** All in one, for a program is quickly run and a sandbox slowly entered. */
 const cloneScript = `git "$@" || exit\n${lookScript}`;
 
 function run(
-  { cell, remote, identity, signal }: GitPlace,
+  { sandbox, remote, identity, signal }: GitPlace,
   args: readonly string[],
   timeoutMs: number,
   onErrorOutput: (text: string) => void,
 ) {
-  const env = { ...strictGitEnvironment({ bridge: cell.bridge, remote, identity }), ...lowSpeed };
+  const env = { ...strictGitEnvironment({ bridge: sandbox.bridge, remote, identity }), ...lowSpeed };
   const bounds = { timeoutMs, outputBytesMax, signal, onErrorOutput };
-  const launch = {
+  const program = {
     argv: ['sh', '-c', cloneScript, 'sh', ...args],
     env,
     offline: remote === undefined,
     limitAddressSpace: true,
   } as const;
-  return runToEnd(cell, launch, bounds);
+  return runToEnd(sandbox, program, bounds);
 }
 
 function readLook(stdout: Buffer): Look {
@@ -67,10 +67,10 @@ function readLook(stdout: Buffer): Look {
 }
 
 /** Looks at a workspace that is there. What is in it by now may be anything. */
-export async function lookAtWorkspace({ cell, signal }: GitPlace): Promise<Look | CloneFault> {
+export async function lookAtWorkspace({ sandbox, signal }: GitPlace): Promise<Look | CloneFault> {
   const launch = { argv: ['sh', '-c', lookScript], env: {}, offline: true } as const;
   const bounds = { timeoutMs: lookMs, outputBytesMax, signal };
-  const { code, bound, stdout } = await runToEnd(cell, launch, bounds);
+  const { code, bound, stdout } = await runToEnd(sandbox, launch, bounds);
   if (code === 0 && bound === undefined) return readLook(stdout);
   return { fault: 'The workspace cannot be looked at.' };
 }

@@ -1,6 +1,7 @@
 // Why a clone failed, as one sentence for the user. The words of git are looked at only where the bridge knows nothing.
-import { couldNotStart } from '../../sandbox/entered.ts';
+
 import type { RunOutcome } from '../../sandbox/runToEnd.ts';
+import { couldNotStartCode } from '../../sandbox/sandboxProcess.ts';
 
 interface Clone {
   readonly path: string;
@@ -47,7 +48,7 @@ export function cloneFailure(outcome: RunOutcome, clone: Clone): string {
   const { path, timeoutMs, fault } = clone;
   if (outcome.bound === 'aborted') return 'It was stopped while its workspace was made.';
   if (outcome.bound === 'time') return `Cloning ${path} took longer than ${timeoutMs / 1_000} s.`;
-  if (outcome.code === couldNotStart) return 'git is not installed where agents run.';
+  if (outcome.code === couldNotStartCode) return 'git is not installed where agents run.';
   if (fault !== undefined) return fault;
   const stderr = outcome.stderr.toString();
   const known = knownFaults(clone).find(([pattern]) => pattern.test(stderr));

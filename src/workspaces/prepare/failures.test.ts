@@ -11,14 +11,14 @@ import type { PrepareOptions } from './prepare.ts';
 const token = 'ghp_hunter2hunter2';
 const credential = `x-access-token:${token}`;
 
-for (const sandbox of workspaceSandboxes) {
-  describe(`a workspace that cannot be made in the ${sandbox.kind} sandbox`, () => {
+for (const engine of workspaceSandboxes) {
+  describe(`a workspace that cannot be made in the ${engine.kind} sandbox`, () => {
     async function failureOf(
       t: TestContext,
       remote: GitRemote,
       { sent = token as string | null, ...more }: Partial<PrepareOptions> & { sent?: string | null } = {},
     ): Promise<string> {
-      const bench = await createWorkspaceBench(t, { sandbox, remote, token: sent });
+      const bench = await createWorkspaceBench(t, { engine, remote, token: sent });
       const prepared = await bench.prepare(more);
       assert.equal(prepared.outcome, 'failed');
       assert.ok(!existsSync(bench.folders.readyMark));

@@ -1,8 +1,8 @@
-// The environment in which git runs inside a cell. Nothing of it is written to a file or an argv, so that nothing of it
+// The environment in which git runs inside a sandbox. Nothing of it is written to a file or an argv, so that nothing of it
 // outlives the run.
 
 import { type GitRemote, sshUrls } from '../../git/remote.ts';
-import type { OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 
 export interface GitIdentity {
   readonly name: string;
@@ -20,13 +20,13 @@ export function identityOf(name: string | null, email: string | null): GitIdenti
 }
 
 interface GitPlace {
-  readonly bridge: OpenCell['bridge'];
+  readonly bridge: OpenSandbox['bridge'];
   readonly remote: GitRemote | undefined;
   readonly identity: GitIdentity;
 }
 
 /** The repository keeps its true URL; this is how git comes to it by the bridge. */
-function routeConfig({ origin, token }: NonNullable<OpenCell['bridge']>, remote: GitRemote): Config {
+function routeConfig({ origin, token }: NonNullable<OpenSandbox['bridge']>, remote: GitRemote): Config {
   const proxy = `${origin}/git/`;
   const target = `url.${proxy}${remote.path}.git.insteadOf`;
   return [

@@ -10,15 +10,15 @@ import {
   startGitServer,
 } from '../../../test/support/gitServer.ts';
 import { createWorkspaceBench, remoteAt, workspaceSandboxes } from '../../../test/support/workspaceBench.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxEngine } from '../../sandbox/sandbox.ts';
 
-async function setUp(t: TestContext, sandbox: Sandbox, resourceFactor = 1) {
+async function setUp(t: TestContext, engine: SandboxEngine, resourceFactor = 1) {
   const server = await startGitServer(t);
   const repository = server.repository('eve/trap');
   const remote = remoteAt(server.url, 'eve/trap');
-  const bench = await createWorkspaceBench(t, { sandbox, remote, resourceFactor });
+  const bench = await createWorkspaceBench(t, { engine, remote, resourceFactor });
   // A place that can be written to inside; `trap` is its name in there.
-  const trap = join(bench.cell.inside.home, 'sprung');
+  const trap = join(bench.sandbox.paths.home, 'sprung');
   const isSprung = () => existsSync(join(bench.folders.home, 'sprung'));
   const inWorkspace = (path: string) => join(bench.folders.workspace, path);
   return { ...bench, server, repository, remote, trap, isSprung, inWorkspace };
@@ -34,10 +34,10 @@ const forbiddenPaths = [
   'a/../../out',
 ];
 
-for (const sandbox of workspaceSandboxes) {
-  describe(`a hostile repository in the ${sandbox.kind} sandbox`, () => {
+for (const engine of workspaceSandboxes) {
+  describe(`a hostile repository in the ${engine.kind} sandbox`, () => {
     it('runs no filter that its attributes name', async (t) => {
-      const bench = await setUp(t, sandbox);
+      const bench = await setUp(t, engine);
       commit(bench.repository, 'main', {
         '.gitattributes': '* filter=trap diff=trap merge=trap\n*.bin filter=lfs\n',
         '.gitconfig': `[filter "trap"]\n\tsmudge = touch ${bench.trap}\n\trequired = true\n`,
@@ -50,13 +50,13 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('runs nothing that the configuration of a home or a workspace names', async (t) => {
-      const bench = await setUp(t, sandbox);
+      const bench = await setUp(t, engine);
       commit(bench.repository, 'main', { '.gitattributes': '* filter=trap\n', a: 'a' });
       const config = [
-        `[core]\n\tfsmonitor = touch ${bench.trap}; false\n\thooksPath = ${bench.cell.inside.home}\n`,
+        `[core]\n\tfsmonitor = touch ${bench.trap}; false\n\thooksPath = ${bench.sandbox.paths.home}\n`,
         `[filter "trap"]\n\tsmudge = touch ${bench.trap}; cat\n`,
         '[url "file:///"]\n\tinsteadOf = http\n',
-        `[init]\n\ttemplateDir = ${bench.cell.inside.home}\n`,
+        `[init]\n\ttemplateDir = ${bench.sandbox.paths.home}\n`,
       ].join('');
       writeFileSync(join(bench.folders.home, '.gitconfig'), config);
       writeFileSync(join(bench.folders.home, 'post-checkout'), `#!/bin/sh\ntouch ${bench.trap}\n`, {
@@ -74,7 +74,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('runs no hook of the host, and brings none along', async (t) => {
-      const bench = await setUp(t, sandbox);
+      const bench = await setUp(t, engine);
       commit(bench.repository, 'main', { 'hooks/post-checkout': `#!/bin/sh\ntouch ${bench.trap}\n` });
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.ok(!existsSync(bench.inWorkspace('.git/hooks/post-checkout')));
@@ -83,7 +83,7 @@ for (const sandbox of workspaceSandboxes) {
 
     it('gets no submodule, whatever its URL is', async (t) => {
       for (const url of ['ext::sh -c "touch%20TRAP"', 'file:///etc', '-u./payload', '/etc']) {
-        const bench = await setUp(t, sandbox);
+        const bench = await setUp(t, engine);
         commitWithSubmodule(bench.repository, 'main', url.replace('TRAP', bench.trap));
         assert.equal((await bench.prepare()).outcome, 'ready');
         assert.ok(!existsSync(bench.inWorkspace('lib/.git')));
@@ -92,8 +92,8 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('cannot write through its links', async (t) => {
-      const bench = await setUp(t, sandbox);
-      const target = bench.cell.inside.home;
+      const bench = await setUp(t, engine);
+      const target = bench.sandbox.paths.home;
       commit(bench.repository, 'main', { out: { link: target }, hosts: { link: '/etc/hosts' } });
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.ok(lstatSync(bench.inWorkspace('out')).isSymbolicLink());
@@ -105,7 +105,7 @@ for (const sandbox of workspaceSandboxes) {
 
     it('is refused where it holds paths that lead to .git or out', async (t) => {
       for (const path of forbiddenPaths) {
-        const bench = await setUp(t, sandbox);
+        const bench = await setUp(t, engine);
         commit(bench.repository, 'main', { [path]: `[core]\n\tfsmonitor = touch ${bench.trap}\n` });
         assert.deepEqual(
           await bench.prepare(),
@@ -122,7 +122,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('cannot take all memory with a tree of many files, where no cgroup limits it', async (t) => {
-      const bench = await setUp(t, sandbox, 0.1);
+      const bench = await setUp(t, engine, 0.1);
       commit(bench.repository, 'small', { a: 'a' });
       assert.equal((await bench.prepare({ branch: 'small' })).outcome, 'ready');
       rmSync(bench.folders.readyMark);
@@ -134,7 +134,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('has refs with odd names, and none is taken for an option', async (t) => {
-      const bench = await setUp(t, sandbox);
+      const bench = await setUp(t, engine);
       const made = commit(bench.repository, 'main', { a: 'a' });
       const packed = [`--upload-pack=touch ${bench.trap}`, '-x', '$(touch sprung)', '`x`', 'a;b', "it's"];
       const lines = packed.filter((name) => !/[ ]/.test(name)).map((name) => `${made} refs/heads/${name}\n`);
@@ -145,7 +145,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('whose HEAD points to a branch like an option springs nothing', async (t) => {
-      const bench = await setUp(t, sandbox);
+      const bench = await setUp(t, engine);
       const made = commit(bench.repository, 'main', { a: 'a' });
       writeFileSync(join(bench.repository, 'packed-refs'), `${made} refs/heads/-x\n`, { flag: 'a' });
       writeFileSync(join(bench.repository, 'HEAD'), 'ref: refs/heads/-x\n');

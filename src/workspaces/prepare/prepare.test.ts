@@ -11,7 +11,7 @@ import {
   remoteAt,
   workspaceSandboxes,
 } from '../../../test/support/workspaceBench.ts';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxEngine } from '../../sandbox/sandbox.ts';
 
 const token = 'ghp_hunter2hunter2';
 const credential = `x-access-token:${token}`;
@@ -29,20 +29,20 @@ function commandLines(): string[] {
     });
 }
 
-async function setUp(t: TestContext, sandbox: Sandbox, files: Parameters<typeof commit>[2]) {
+async function setUp(t: TestContext, engine: SandboxEngine, files: Parameters<typeof commit>[2]) {
   const server = await startGitServer(t, { credential });
   const repository = server.repository('ada/app');
   commit(repository, 'main', files);
   const remote = remoteAt(server.url, 'ada/app');
-  const bench = await createWorkspaceBench(t, { sandbox, remote, token });
+  const bench = await createWorkspaceBench(t, { engine, remote, token });
   const inWorkspace = (path: string) => join(bench.folders.workspace, path);
   return { ...bench, server, repository, remote, inWorkspace };
 }
 
-for (const sandbox of workspaceSandboxes) {
-  describe(`a workspace in the ${sandbox.kind} sandbox`, () => {
+for (const engine of workspaceSandboxes) {
+  describe(`a workspace in the ${engine.kind} sandbox`, () => {
     it('is a clone of the repository at its default branch', async (t) => {
-      const { prepare, inWorkspace, progress, asAgent, remote } = await setUp(t, sandbox, {
+      const { prepare, inWorkspace, progress, asAgent, remote } = await setUp(t, engine, {
         'README.md': 'hello\n',
         'src/a.ts': 'export {};\n',
       });
@@ -62,7 +62,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is at the branch that was asked for', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       commit(bench.repository, 'fix/ünïcode-1', { a: 'fix' });
       const prepared = await bench.prepare({ branch: 'fix/ünïcode-1' });
       assert.equal(prepared.outcome, 'ready');
@@ -71,7 +71,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('lets the agent push a branch, under the identity of the settings', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       await bench.prepare();
       const pushed = await bench.asAgent(
         'git switch -qc mine && echo more >> a && git commit -qam "more" && git push -q -u origin mine',
@@ -84,7 +84,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('pushes more than git sends in one piece', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       await bench.prepare();
       const pushed = await bench.asAgent(
         'git switch -qc big && head -c 5000000 /dev/urandom > big && git add big && git commit -qm big && git push -q origin big',
@@ -94,7 +94,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it("keeps the user's token out: no file, no environment, no argv, no progress", async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       await bench.prepare();
       const seen = await bench.asAgent(
         'git push -q origin HEAD:mine; env; cat .git/config; tr "\\0" " " < /proc/self/cmdline',
@@ -112,7 +112,7 @@ for (const sandbox of workspaceSandboxes) {
 
     it('shows no token among the processes of the machine while git runs', async (t) => {
       const hung = await listenOnLoopback(t, () => {});
-      const bench = await createWorkspaceBench(t, { sandbox, remote: remoteAt(hung.url, 'ada/app'), token });
+      const bench = await createWorkspaceBench(t, { engine, remote: remoteAt(hung.url, 'ada/app'), token });
       const stop = new AbortController();
       const preparing = watch(bench.prepare({ signal: stop.signal }));
       await until('the host was asked', () => hung.requests.length > 0);
@@ -128,7 +128,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is kept as it is once it is complete', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       await bench.prepare();
       writeFileSync(bench.inWorkspace('a'), 'changed');
       assert.equal((await bench.prepare()).outcome, 'ready');
@@ -136,7 +136,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is made anew where an earlier run left half of it', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       mkdirSync(bench.inWorkspace('.git/objects'), { recursive: true });
       writeFileSync(bench.inWorkspace('.git/config.lock'), '');
       assert.equal((await bench.prepare()).outcome, 'ready');
@@ -145,7 +145,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is an empty repository where the conversation has none', async (t) => {
-      const bench = await createWorkspaceBench(t, { sandbox });
+      const bench = await createWorkspaceBench(t, { engine });
       const prepared = await bench.prepare();
       assert.deepEqual(prepared, { outcome: 'ready', setupFailure: undefined });
       assert.ok(lstatSync(join(bench.folders.workspace, '.git')).isDirectory());
@@ -154,13 +154,13 @@ for (const sandbox of workspaceSandboxes) {
     it('clones a repository without a single commit', async (t) => {
       const server = await startGitServer(t);
       server.repository('ada/empty');
-      const bench = await createWorkspaceBench(t, { sandbox, remote: remoteAt(server.url, 'ada/empty') });
+      const bench = await createWorkspaceBench(t, { engine, remote: remoteAt(server.url, 'ada/empty') });
       const prepared = await bench.prepare();
       assert.equal(prepared.outcome, 'ready', JSON.stringify(prepared));
     });
 
     it('clones from a server that cannot leave out contents', async (t) => {
-      const bench = await setUp(t, sandbox, { a: 'main' });
+      const bench = await setUp(t, engine, { a: 'main' });
       git(bench.repository, ['config', 'uploadpack.allowFilter', 'false']);
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.equal(readFileSync(bench.inWorkspace('a'), 'utf8'), 'main');
@@ -168,7 +168,7 @@ for (const sandbox of workspaceSandboxes) {
 
     it('ends when it is told to, and is not taken for complete', async (t) => {
       const hung = await listenOnLoopback(t, () => {});
-      const bench = await createWorkspaceBench(t, { sandbox, remote: remoteAt(hung.url, 'ada/app') });
+      const bench = await createWorkspaceBench(t, { engine, remote: remoteAt(hung.url, 'ada/app') });
       const stop = new AbortController();
       const preparing = watch(bench.prepare({ signal: stop.signal }));
       await until('the host was asked', () => hung.requests.length > 0);
@@ -182,11 +182,11 @@ for (const sandbox of workspaceSandboxes) {
     });
   });
 
-  describe(`the setup script in the ${sandbox.kind} sandbox`, () => {
+  describe(`the setup script in the ${engine.kind} sandbox`, () => {
     const script = (text: string) => ({ '.openhands/setup.sh': text });
 
     it('runs once, with the repository around it', async (t) => {
-      const bench = await setUp(t, sandbox, {
+      const bench = await setUp(t, engine, {
         ...script('git log -1 --format=%s >> made; yes | head -c 3000000'),
       });
       const prepared = await bench.prepare();
@@ -197,7 +197,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is told of where it fails, and the workspace is ready all the same', async (t) => {
-      const bench = await setUp(t, sandbox, script('echo out; echo wrong >&2; exit 3'));
+      const bench = await setUp(t, engine, script('echo out; echo wrong >&2; exit 3'));
       const prepared = await bench.prepare();
       assert.ok(prepared.outcome === 'ready' && prepared.setupFailure !== undefined);
       assert.equal(prepared.setupFailure.sentence, '.openhands/setup.sh failed with code 3.');
@@ -207,7 +207,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('does not run where nothing would confine it, and that is told', async (t) => {
-      const bench = await setUp(t, sandbox, script('touch began'));
+      const bench = await setUp(t, engine, script('touch began'));
       const prepared = await bench.prepare({ setupRefusal: 'no sandbox would confine it' });
       assert.ok(prepared.outcome === 'ready');
       assert.match(prepared.setupFailure?.sentence ?? '', /^\.openhands\/setup\.sh was not run, because/);
@@ -215,7 +215,7 @@ for (const sandbox of workspaceSandboxes) {
     });
 
     it('is ended when its time is over', async (t) => {
-      const bench = await setUp(t, sandbox, script('touch began; sleep 1000'));
+      const bench = await setUp(t, engine, script('touch began; sleep 1000'));
       const prepared = await bench.prepare({ times: { setupMs: 500 } });
       assert.ok(prepared.outcome === 'ready');
       assert.equal(prepared.setupFailure?.sentence, '.openhands/setup.sh was ended after 0.5 s.');

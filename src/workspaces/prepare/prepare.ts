@@ -16,7 +16,7 @@ interface PrepareTimes {
 const usualTimes: PrepareTimes = { cloneMs: 8 * 60_000, setupMs: 5 * 60_000 };
 
 export interface PrepareOptions extends GitPlace {
-  /** Those of the cell. */
+  /** Those of the sandbox. */
   readonly folders: ConversationFolders;
   /** Null: the default branch of the repository. */
   readonly branch: string | null;
@@ -55,13 +55,13 @@ async function setUp(
   timeoutMs: number,
   report: Report,
 ): Promise<SetupFailure | undefined> {
-  const { cell, environment, signal, folders, setupRefusal } = options;
+  const { sandbox, environment, signal, folders, setupRefusal } = options;
   if (hasSetupScript && setupRefusal !== undefined)
     return { sentence: `${setupScript} was not run, because ${setupRefusal}.`, output: '' };
   let failure: SetupFailure | undefined;
   if (hasSetupScript) {
     report(`Running ${setupScript}`);
-    failure = await runSetupScript({ cell, env: environment, signal, timeoutMs });
+    failure = await runSetupScript({ sandbox, env: environment, signal, timeoutMs });
   }
   if (!signal.aborted) replaceFile(folders.setupMark, '');
   return failure;
@@ -69,8 +69,8 @@ async function setUp(
 
 /** Whatever can be the matter with the repository or its host is an outcome; only faults of this machine throw. */
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
-  const { signal, folders, remote, cell } = options;
-  if (remote !== undefined && cell.bridge === undefined) throw new Error('a clone needs the bridge');
+  const { signal, folders, remote, sandbox } = options;
+  if (remote !== undefined && sandbox.bridge === undefined) throw new Error('a clone needs the bridge');
   const fresh = !existsSync(folders.readyMark);
   if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
 

@@ -1,6 +1,6 @@
 // The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
-// cell. That it fails is told, and the conversation goes on.
-import type { OpenCell } from '../../sandbox/openCell.ts';
+// sandbox. That it fails is told, and the conversation goes on.
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runForTail } from '../../sandbox/runToEnd.ts';
 
 export const setupScript = '.openhands/setup.sh';
@@ -14,7 +14,7 @@ export interface SetupFailure {
 }
 
 interface SetupOptions {
-  readonly cell: OpenCell;
+  readonly sandbox: OpenSandbox;
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -22,9 +22,9 @@ interface SetupOptions {
 
 /** Undefined where it went well. */
 export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
-  const { cell, env, signal, timeoutMs } = options;
+  const { sandbox, env, signal, timeoutMs } = options;
   const launch = { argv: ['bash', setupScript], env } as const;
-  const outcome = await runForTail(cell, launch, { timeoutMs, signal, tailBytesMax });
+  const outcome = await runForTail(sandbox, launch, { timeoutMs, signal, tailBytesMax });
   const { code, bound, tail } = outcome;
   if (code === 0) return undefined;
   const how =

@@ -1,6 +1,6 @@
-// An archive of a workspace, passed on as it is written in the cell, and its end when nobody reads it any more.
+// An archive of a workspace, passed on as it is written in the sandbox, and its end when nobody reads it any more.
 import { Readable } from 'node:stream';
-import type { Entered, OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { downloadMs } from './bounds.ts';
 import { gaveUp } from './gate.ts';
 import type { LookBounds } from './inside/request.ts';
@@ -10,7 +10,7 @@ import { lookInput, lookLaunch } from './program.ts';
 const brace = '{'.charCodeAt(0);
 
 /** Fails where the program did, so that half an archive is never taken for a whole one. */
-async function* piecesOf({ ended }: Entered, first: Buffer, rest: AsyncIterator<Buffer>) {
+async function* piecesOf({ ended }: SandboxProcess, first: Buffer, rest: AsyncIterator<Buffer>) {
   yield first;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
   const end = await ended;
@@ -19,12 +19,12 @@ async function* piecesOf({ ended }: Entered, first: Buffer, rest: AsyncIterator<
 
 /** Settles when the first bytes are there. Throws what was refused. The stream ends the program when it closes. */
 export async function download(
-  cell: OpenCell,
+  sandbox: OpenSandbox,
   bounds: LookBounds,
   signal: AbortSignal,
   onEnd: () => void,
 ): Promise<Readable> {
-  const program = await cell.enter(lookLaunch);
+  const program = await sandbox.start(lookLaunch);
   const kill = () => void program.kill();
   const timer = setTimeout(kill, downloadMs);
   signal.addEventListener('abort', kill, { once: true });

@@ -5,9 +5,9 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { git, look, makeFolder, openLookCell, putFiles } from '../../../test/support/workspace.ts';
+import { git, look, makeFolder, openInspectionSandbox, putFiles } from '../../../test/support/workspace.ts';
 import { readZip } from '../../../test/support/zip.ts';
-import type { Entered, OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
 import { lookBounds } from './bounds.ts';
 import { download } from './download.ts';
@@ -18,9 +18,9 @@ const read = (workspace: string, path: string, bounds = {}) =>
   look(workspace, { command: 'read', path }, bounds);
 
 async function archive(workspace: string, bounds = {}): Promise<Buffer> {
-  const cell = await openLookCell(workspace);
+  const sandbox = await openInspectionSandbox(workspace);
   const { signal } = new AbortController();
-  return buffer(await download(cell, { ...lookBounds, ...bounds }, signal, () => void cell.close()));
+  return buffer(await download(sandbox, { ...lookBounds, ...bounds }, signal, () => void sandbox.close()));
 }
 
 /** A workspace with a secret beside it. */
@@ -195,14 +195,14 @@ describe('an archive of a workspace', () => {
   it('ends its program when nobody waits for it any more', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, { noise: randomBytes(16 * mib) });
-    const opened = await openLookCell(workspace);
-    let program: Entered | undefined;
-    const enter: OpenCell['enter'] = async (launch) => {
-      program = await opened.enter(launch);
+    const opened = await openInspectionSandbox(workspace);
+    let program: SandboxProcess | undefined;
+    const start: OpenSandbox['start'] = async (command) => {
+      program = await opened.start(command);
       return program;
     };
     const gone = new AbortController();
-    const stream = await download({ ...opened, enter }, lookBounds, gone.signal, () => {});
+    const stream = await download({ ...opened, start }, lookBounds, gone.signal, () => {});
     gone.abort();
     assert.equal((await program?.ended)?.signal, 'SIGKILL');
     await assert.rejects(buffer(stream), 'half an archive is not taken for a whole one');

@@ -1,5 +1,5 @@
-// One look at a workspace: a program that is run in a cell, to its end, and what it said.
-import type { OpenCell } from '../../sandbox/openCell.ts';
+// One look at a workspace: a program that is run in a sandbox, to its end, and what it said.
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { type RunOutcome, runToEnd } from '../../sandbox/runToEnd.ts';
 import { answerBytesMax, lookMs } from './bounds.ts';
 import { gaveUp } from './gate.ts';
@@ -25,12 +25,12 @@ export function readReply(text: string): unknown {
 }
 
 export async function lookAt(
-  cell: OpenCell,
+  sandbox: OpenSandbox,
   look: Look,
   bounds: LookBounds,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const outcome = await runToEnd(cell, lookLaunch, {
+  const outcome = await runToEnd(sandbox, lookLaunch, {
     timeoutMs: lookMs,
     outputBytesMax: answerBytesMax,
     input: lookInput(look, bounds),

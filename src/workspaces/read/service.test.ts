@@ -3,13 +3,13 @@ import { describe, it } from 'node:test';
 import { newConversation } from '../../../test/support/conversations.ts';
 import { openTestDatabase } from '../../../test/support/databases.ts';
 import { until } from '../../../test/support/until.ts';
-import { makeFolder, openLookCell, putFiles } from '../../../test/support/workspace.ts';
+import { makeFolder, openInspectionSandbox, putFiles } from '../../../test/support/workspace.ts';
 import { createConversation } from '../../conversations/create/store.ts';
 import { ensureUser } from '../../users/store.ts';
 import { downloadGate } from './bounds.ts';
 import { createWorkspaces } from './service.ts';
 
-describe('an archive whose cell cannot be closed', () => {
+describe('an archive whose sandbox cannot be closed', () => {
   it('gives its place free all the same', async (t) => {
     const database = await openTestDatabase('sqlite', t);
     const userId = (await database.run(ensureUser, 'ada')).id;
@@ -19,13 +19,13 @@ describe('an archive whose cell cannot be closed', () => {
     putFiles(folder, { 'a.txt': 'a' });
     let failed = 0;
     const openWorkspace = async () => {
-      const cell = await openLookCell(folder);
+      const sandbox = await openInspectionSandbox(folder);
       const close = async () => {
-        await cell.close();
+        await sandbox.close();
         failed++;
         throw new Error('the folder of the socket cannot be removed');
       };
-      return { ...cell, close };
+      return { ...sandbox, close };
     };
     const workspaces = createWorkspaces({ database, openWorkspace });
     const principal = { userId, userName: 'ada', keyId: 'k', via: 'session', scopes: new Set() } as never;
@@ -33,7 +33,7 @@ describe('an archive whose cell cannot be closed', () => {
     for (let i = 1; i <= downloadGate.userAtOnceMax + 1; i++) {
       const archive = await workspaces.archive({ principal, id, signal });
       assert.ok((await archive.toArray()).length > 0);
-      await until('its cell failed to close', () => failed === i);
+      await until('its sandbox failed to close', () => failed === i);
     }
     await workspaces.close();
   });

@@ -1,11 +1,11 @@
-// What a conversation's workspace holds. None of it is read by the service itself: a program in a cell does, without
+// What a conversation's workspace holds. None of it is read by the service itself: a program in a sandbox does, without
 // network, and what it says is passed on.
 import type { Readable } from 'node:stream';
 import { type ConversationName, conversationName, noConversation } from '../../conversations/id.ts';
 import { findConversation } from '../../conversations/list/store.ts';
 import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';
-import type { OpenCell } from '../../sandbox/openCell.ts';
+import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { downloadGate, lookBounds, lookGate } from './bounds.ts';
 import { download } from './download.ts';
 import { createGate } from './gate.ts';
@@ -14,8 +14,8 @@ import { lookAt } from './look.ts';
 import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
-/** A cell without network on the workspace of a conversation; undefined where there is none on this machine. */
-type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenCell | undefined>;
+/** A sandbox without network on the workspace of a conversation; undefined where there is none on this machine. */
+type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
 
 interface WorkspacesOptions {
   readonly database: Database;
@@ -42,27 +42,27 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
   const bounds = { ...lookBounds, ...given };
   const looks = createGate(lookGate);
   const downloads = createGate(downloadGate);
-  const open = new Set<OpenCell>();
+  const open = new Set<OpenSandbox>();
 
-  async function enter({ principal, id }: Asking): Promise<OpenCell> {
+  async function enter({ principal, id }: Asking): Promise<OpenSandbox> {
     const name = conversationName(principal, id);
     const found = await database.run(findConversation, name);
     if (found === undefined) throw noConversation();
-    const cell = await openWorkspace(found.key, name);
-    if (cell === undefined) throw noWorkspace();
-    open.add(cell);
-    return cell;
+    const sandbox = await openWorkspace(found.key, name);
+    if (sandbox === undefined) throw noWorkspace();
+    open.add(sandbox);
+    return sandbox;
   }
 
-  async function leave(cell: OpenCell): Promise<void> {
-    await cell.close().finally(() => open.delete(cell));
+  async function leave(sandbox: OpenSandbox): Promise<void> {
+    await sandbox.close().finally(() => open.delete(sandbox));
   }
 
   async function look(asking: Asking, what: Look): Promise<unknown> {
     const goOut = await looks.enter(asking.principal.userId, asking.signal);
     try {
-      const cell = await enter(asking);
-      return await lookAt(cell, what, bounds, asking.signal).finally(() => leave(cell));
+      const sandbox = await enter(asking);
+      return await lookAt(sandbox, what, bounds, asking.signal).finally(() => leave(sandbox));
     } finally {
       goOut();
     }
@@ -70,15 +70,15 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
 
   async function archive(asking: Asking): Promise<Readable> {
     const goOut = await downloads.enter(asking.principal.userId, asking.signal);
-    let cell: OpenCell | undefined;
+    let sandbox: OpenSandbox | undefined;
     const end = () => {
-      const left = cell === undefined ? Promise.resolve() : leave(cell);
-      // Nobody waits for it: what is left of a cell is told where cells are ended.
+      const left = sandbox === undefined ? Promise.resolve() : leave(sandbox);
+      // Nobody waits for it: what is left of a sandbox is told where sandboxes are ended.
       left.then(goOut, goOut);
     };
     try {
-      cell = await enter(asking);
-      return await download(cell, bounds, asking.signal, end);
+      sandbox = await enter(asking);
+      return await download(sandbox, bounds, asking.signal, end);
     } catch (error) {
       end();
       throw error;

@@ -1,4 +1,4 @@
-// The program that looks at a workspace, run in a cell with the workspace as its folder: takes one request on its
+// The program that looks at a workspace, run in a sandbox with the workspace as its folder: takes one request on its
 // standard input and answers on its standard output.
 import { realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';

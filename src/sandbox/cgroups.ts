@@ -1,34 +1,34 @@
-// Limits on memory and processes that hold for all that a cell starts, and a way to kill all of it, by control groups
+// Limits on memory and processes that hold for all that a sandbox starts, and a way to kill all of it, by control groups
 // of the kernel.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { findGroupPlaces, type GroupPlace, type GroupSources } from './controlGroupPlaces.ts';
-import { type CellLimits, limitsOf } from './limits.ts';
-import type { Cell, SandboxKind, Wrapped } from './sandbox.ts';
+import { type CgroupParent, type CgroupSources, findCgroupParents } from './cgroupParents.ts';
+import { limitsOf, type SandboxLimits } from './limits.ts';
+import type { SandboxKind, SandboxSpec, WrappedCommand } from './sandbox.ts';
 
-/** What one launch is in. */
-export interface LaunchGroup {
-  /** The groups of the cell, in which it is: what is to be removed should the service die. */
-  readonly cellFolders: readonly string[];
+/** What one process is in. */
+export interface ProcessCgroup {
+  /** The groups of the sandbox, in which it is: what is to be removed should the service die. */
+  readonly sandboxFolders: readonly string[];
   /** Writes a command so that it begins its life in the group. */
-  wrap(wrapped: Wrapped): Wrapped;
+  wrap(wrapped: WrappedCommand): WrappedCommand;
   /** Kills all that is in it, and removes it. False: something could not be killed in time. */
   end(): Promise<boolean>;
 }
 
-interface CellGroup {
+interface SandboxCgroup {
   readonly folders: readonly string[];
-  enter(): LaunchGroup;
+  createForProcess(): ProcessCgroup;
   /** Kills all that is in it, and removes it. False: something could not be killed in time. */
   end(): Promise<boolean>;
 }
 
-export interface ControlGroups {
-  /** Which limits hold. Where none does, a cell has no group either. */
+export interface Cgroups {
+  /** Which limits hold. Where none does, a sandbox has no group either. */
   readonly holds: { readonly memory: boolean; readonly processes: boolean };
   /** Fails where the system refuses; then nothing is left. */
-  create(cell: Pick<Cell, 'name' | 'resourceFactor'>): CellGroup;
+  create(spec: Pick<SandboxSpec, 'name' | 'resourceFactor'>): SandboxCgroup;
 }
 
 const groupPrefix = 'parley-';
@@ -38,8 +38,8 @@ const endMsMax = 5_000;
 
 /** By version: which files hold a limit. Without room to swap to, the limit is one on memory. */
 function limitFiles(
-  { version, controllers }: GroupPlace,
-  limits: CellLimits,
+  { version, controllers }: CgroupParent,
+  limits: SandboxLimits,
 ): [file: string, value: number][] {
   const files: [string, number][] = [];
   if (controllers.includes('pids')) files.push(['pids.max', limits.processesMax]);
@@ -50,7 +50,7 @@ function limitFiles(
 }
 
 /** Not there without swap, or on kernels that do not count it. */
-function limitSwap(folder: string, { version }: GroupPlace, { memoryBytesMax }: CellLimits): void {
+function limitSwap(folder: string, { version }: CgroupParent, { memoryBytesMax }: SandboxLimits): void {
   const [file, value] =
     version === 1 ? ['memory.memsw.limit_in_bytes', memoryBytesMax] : ['memory.swap.max', 0];
   try {
@@ -60,7 +60,7 @@ function limitSwap(folder: string, { version }: GroupPlace, { memoryBytesMax }: 
   }
 }
 
-function members(folder: string): number[] {
+function processIdsIn(folder: string): number[] {
   return readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim().split('\n').filter(Boolean).map(Number);
 }
 
@@ -76,7 +76,7 @@ function writeIfThere(file: string, text: string): void {
 function killOnce(folder: string): void {
   writeIfThere(join(folder, 'pids.max'), '0');
   writeIfThere(join(folder, 'cgroup.kill'), '1');
-  for (const pid of members(folder)) {
+  for (const pid of processIdsIn(folder)) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
@@ -107,12 +107,12 @@ async function endUntil(folder: string, deadline: number): Promise<boolean> {
 }
 
 /** Kills all that is in a group and in those below it, and removes them. False: it gave up on what cannot be killed. */
-export function endGroup(folder: string, withinMs = endMsMax): Promise<boolean> {
+export function endCgroup(folder: string, withinMs = endMsMax): Promise<boolean> {
   return endUntil(folder, performance.now() + withinMs);
 }
 
-export async function endGroups(folders: readonly string[]): Promise<boolean> {
-  const ended = await Promise.all(folders.map((folder) => endGroup(folder)));
+export async function endCgroups(folders: readonly string[]): Promise<boolean> {
+  const ended = await Promise.all(folders.map((folder) => endCgroup(folder)));
   return ended.every((gone) => gone);
 }
 
@@ -123,21 +123,21 @@ done
 shift
 exec "$@"`;
 
-function createLaunchGroup(cellFolders: readonly string[], name: string): LaunchGroup {
-  const folders = cellFolders.map((folder) => join(folder, name));
+function createProcessCgroup(sandboxFolders: readonly string[], name: string): ProcessCgroup {
+  const folders = sandboxFolders.map((folder) => join(folder, name));
   for (const folder of folders) mkdirSync(folder);
   return {
-    cellFolders,
+    sandboxFolders,
     wrap: ({ command, args, ...rest }) => ({
       ...rest,
       command: '/bin/sh',
       args: ['-c', joinScript, 'parley', ...folders, '--', command, ...args],
     }),
-    end: () => endGroups(folders),
+    end: () => endCgroups(folders),
   };
 }
 
-function limitGroup(folder: string, place: GroupPlace, limits: CellLimits): void {
+function createLimitedCgroup(folder: string, place: CgroupParent, limits: SandboxLimits): void {
   mkdirSync(folder);
   try {
     for (const [file, value] of limitFiles(place, limits)) writeFileSync(join(folder, file), String(value));
@@ -149,10 +149,10 @@ function limitGroup(folder: string, place: GroupPlace, limits: CellLimits): void
 }
 
 /** Whether a group can be made in a place; leaves nothing. */
-function works(place: GroupPlace): boolean {
+function works(place: CgroupParent): boolean {
   const folder = join(place.folder, `${groupPrefix}trial-${process.pid}`);
   try {
-    limitGroup(folder, place, limitsOf({ resourceFactor: 1 }));
+    createLimitedCgroup(folder, place, limitsOf({ resourceFactor: 1 }));
     rmdirSync(folder);
     return true;
   } catch {
@@ -160,7 +160,7 @@ function works(place: GroupPlace): boolean {
   }
 }
 
-function currentSources(): GroupSources | undefined {
+function currentSources(): CgroupSources | undefined {
   try {
     return {
       own: readFileSync('/proc/self/cgroup', 'utf8'),
@@ -178,27 +178,27 @@ function currentSources(): GroupSources | undefined {
  */
 export function limitsHold(
   kind: SandboxKind,
-  { holds }: ControlGroups,
+  { holds }: Cgroups,
   uid = process.getuid?.() ?? 0,
-): ControlGroups['holds'] {
+): Cgroups['holds'] {
   if (kind === 'docker') return { memory: true, processes: true };
   if (kind === 'bubblewrap') return { ...holds, processes: holds.processes || uid !== 0 };
   return holds;
 }
 
 /** What of control groups can be used here. */
-export function openControlGroups(sources = currentSources()): ControlGroups {
-  const places = sources === undefined ? [] : findGroupPlaces(sources).filter(works);
+export function openCgroups(sources = currentSources()): Cgroups {
+  const places = sources === undefined ? [] : findCgroupParents(sources).filter(works);
   const can = (name: 'memory' | 'pids') => places.some(({ controllers }) => controllers.includes(name));
   return {
     holds: { memory: can('memory'), processes: can('pids') },
-    create: (cell) => {
-      const limits = limitsOf(cell);
+    create: (spec) => {
+      const limits = limitsOf(spec);
       const made: string[] = [];
       try {
         for (const place of places) {
-          const folder = join(place.folder, groupPrefix + cell.name);
-          limitGroup(folder, place, limits);
+          const folder = join(place.folder, groupPrefix + spec.name);
+          createLimitedCgroup(folder, place, limits);
           made.push(folder);
         }
       } catch (error) {
@@ -208,11 +208,11 @@ export function openControlGroups(sources = currentSources()): ControlGroups {
       let count = 0;
       return {
         folders: made,
-        enter: () => {
+        createForProcess: () => {
           count++;
-          return createLaunchGroup(made, String(count));
+          return createProcessCgroup(made, String(count));
         },
-        end: () => endGroups(made),
+        end: () => endCgroups(made),
       };
     },
   };

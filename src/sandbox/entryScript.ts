@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
 import { kib } from '../validation/schema.ts';
 import { fileBytesMax, limitsOf, openFilesMax } from './limits.ts';
-import type { BridgeWay, Cell, Launch } from './sandbox.ts';
+import type { BridgeConnection, SandboxProgram, SandboxSpec } from './sandbox.ts';
 
 /** Where programs inside find the bridge. */
 export const insidePort = 3_128;
@@ -19,7 +19,7 @@ const insideSource = fileURLToPath(programFile('bridge/inside.ts'));
 const insideFile = `${folder}/${basename(insideSource).replace('.', '.m')}`;
 
 /** What of the host must be readable inside, for a way to the bridge: from, to. */
-export const entranceFiles: readonly (readonly [from: string, to: string])[] = [
+export const entryFiles: readonly (readonly [from: string, to: string])[] = [
   [process.execPath, insideNode],
   [insideSource, insideFile],
 ];
@@ -32,7 +32,7 @@ const prefix = 'PARLEY_VAR_';
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The variables as they travel. Throws where the shell could not put one in place. */
-export function carried(env: Readonly<Record<string, string>>): Record<string, string> {
+export function withVariablePrefix(env: Readonly<Record<string, string>>): Record<string, string> {
   const travelling: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (!namePattern.test(name))
@@ -43,7 +43,7 @@ export function carried(env: Readonly<Record<string, string>>): Record<string, s
 }
 
 // A limit that cannot be set is lower already. Shells differ in the letter for processes. The way to the bridge is opened
-// before the variables of the launch are there: one such as LD_PRELOAD would act on the program that holds the channel.
+// before the variables of the process are there: one such as LD_PRELOAD would act on the program that holds the channel.
 // That channel is descriptor 3, which the program must not get, nor anything else that was left open. The forwarder says
 // that it listens by closing its output, for which the substitution waits.
 const script = `
@@ -68,18 +68,18 @@ exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 `;
 
 /** As `ulimit -v` counts. */
-export function addressKibMax(cell: Cell): string {
-  return String(Math.floor(limitsOf(cell).addressBytesMax / kib));
+export function addressKibMax(spec: SandboxSpec): string {
+  return String(Math.floor(limitsOf(spec).addressBytesMax / kib));
 }
 
-/** The argv inside that ends in the launch. The variables of `env` must be there as `carried` has them. */
-export function entranceArgv(
-  cell: Cell,
-  { argv, limitAddressSpace }: Pick<Launch, 'argv' | 'limitAddressSpace'>,
-  { env, way }: { env: Readonly<Record<string, string>>; way: BridgeWay | 'none' },
+/** The argv inside that ends in the process. The variables of `env` must be there as `withVariablePrefix` has them. */
+export function entryArgv(
+  spec: SandboxSpec,
+  { argv, limitAddressSpace }: Pick<SandboxProgram, 'argv' | 'limitAddressSpace'>,
+  { env, way }: { env: Readonly<Record<string, string>>; way: BridgeConnection | 'none' },
 ): string[] {
-  const { processesMax } = limitsOf(cell);
-  const address = limitAddressSpace ? addressKibMax(cell) : 'unlimited';
+  const { processesMax } = limitsOf(spec);
+  const address = limitAddressSpace ? addressKibMax(spec) : 'unlimited';
   const names = Object.keys(env).join(' ');
   return ['/bin/sh', '-c', script, 'parley', names, String(processesMax), way, address, ...argv];
 }

@@ -1,24 +1,24 @@
-// What a worker that was killed, or was taken for dead, has left: each launch has a small file in the data folder while
+// What a worker that was killed, or was taken for dead, has left: each process has a small file in the data folder while
 // it lives. The next start ends what is named in files whose worker is gone; a run, what others left in its workspace.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endGroups } from './controlGroups.ts';
+import { endCgroups } from './cgroups.ts';
 import {
   allGone,
+  isPidInUse,
   isReplaced,
   isRunning,
-  isTaken,
   type KnownProcess,
   killTree,
   knownProcess,
   processSpace,
   unknownSpace,
 } from './processes.ts';
-import type { Command } from './sandbox.ts';
+import type { HostCommand } from './sandbox.ts';
 
-interface LaunchRecord {
+interface ProcessRecord {
   /** Where the numbers of the processes mean something. */
   readonly space: string;
   readonly worker: KnownProcess;
@@ -27,39 +27,39 @@ interface LaunchRecord {
   /** Control groups. */
   readonly folders: readonly string[];
   /** The argv that ends it for certain; run with the environment of the service that reads it. */
-  readonly end: Pick<Command, 'command' | 'args'> | null;
+  readonly end: Pick<HostCommand, 'command' | 'args'> | null;
   /** The workspace that it has to itself; null: it shares one. */
   readonly alone: string | null;
 }
 
-interface NewLaunch {
+interface NewProcess {
   readonly pid: number;
   readonly folders: readonly string[];
-  readonly end: Command | undefined;
+  readonly end: HostCommand | undefined;
   readonly alone: string | null;
 }
 
-/** The note of a launch. Neither way to be done with it throws. */
-export interface LaunchNote {
+/** The note of a process. Neither way to be done with it throws. */
+export interface RecordHandle {
   /** Nothing of it is alive. */
-  forget(): void;
+  remove(): void;
   /** Something of it could not be ended: it stays noted for who comes next, and that is told. */
   keep(): void;
 }
 
-export interface LaunchRecords {
+export interface ProcessRecords {
   /** Throws where it cannot be noted. */
-  add(launch: NewLaunch): LaunchNote;
-  /** Ends what workers left that are gone. Returns how many launches that were. */
+  add(program: NewProcess): RecordHandle;
+  /** Ends what workers left that are gone. Returns how many processes that were. */
   endOrphans(): Promise<number>;
   /**
    * Ends processes that use this workspace exclusively, even if their worker is alive. Returns how many there were.
    * Throws as soon as `mayEnd` returns false.
    */
-  endAlone(workspace: string, mayEnd: () => boolean): Promise<number>;
+  endExclusive(workspace: string, mayEnd: () => boolean): Promise<number>;
 }
 
-interface LaunchRecordsOptions {
+interface ProcessRecordsOptions {
   /** Told of what could not be ended or removed. */
   readonly onFault?: (error: Error) => void;
   /** Where this process is; only tests have another. */
@@ -68,7 +68,7 @@ interface LaunchRecordsOptions {
 
 const endMsMax = 10_000;
 const goneMsMax = 5_000;
-/** Of a record of another space, whose worker cannot be looked for. No launch is meant to live so long. */
+/** Of a record of another space, whose worker cannot be looked for. No process is meant to live so long. */
 const foreignMsMax = 7 * 24 * 60 * 60_000;
 /** Of a record that is being written. */
 const writingMsMax = 60 * 60_000;
@@ -82,7 +82,7 @@ export function runEndCommand({
   command,
   args,
   env = process.env,
-}: Pick<Command, 'command' | 'args'> & { readonly env?: NodeJS.ProcessEnv }): Promise<void> {
+}: Pick<HostCommand, 'command' | 'args'> & { readonly env?: NodeJS.ProcessEnv }): Promise<void> {
   return new Promise((resolve) => {
     try {
       const child = spawn(command, args, { env, stdio: 'ignore', timeout: endMsMax });
@@ -94,9 +94,9 @@ export function runEndCommand({
   });
 }
 
-function readRecord(path: string): LaunchRecord | undefined {
+function readRecord(path: string): ProcessRecord | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as LaunchRecord;
+    return JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
   } catch {
     // It was forgotten since, or the machine stopped while it was written.
     return undefined;
@@ -110,10 +110,10 @@ function ageMsOf(path: string): number {
 }
 
 /** Whether nothing of it is alive. Without `byNumber` its processes are left: the numbers may be those of others. */
-async function endOrphan({ leader, folders, end }: LaunchRecord, byNumber: boolean): Promise<boolean> {
+async function endRecord({ leader, folders, end }: ProcessRecord, byNumber: boolean): Promise<boolean> {
   // Also where the leader has ended: others of its group may be left.
   const found = byNumber && !isReplaced(leader) ? killTree(leader) : [];
-  const groupsGone = await endGroups(folders);
+  const groupsGone = await endCgroups(folders);
   if (end !== null) await runEndCommand(end);
   return groupsGone && (!byNumber || (await allGone([leader, ...found], goneMsMax)));
 }
@@ -123,12 +123,12 @@ function isSameBoot(one: string, other: string): boolean {
   return one.split(' ')[0] === other.split(' ')[0];
 }
 
-export function openLaunchRecords(folder: string, options: LaunchRecordsOptions = {}): LaunchRecords {
+export function openProcessRecords(folder: string, options: ProcessRecordsOptions = {}): ProcessRecords {
   const { onFault = () => {}, space = processSpace() } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const worker = knownProcess(process.pid);
-  const isAlive = ({ worker: other }: LaunchRecord) =>
-    space === unknownSpace ? isTaken(other.pid) : isRunning(other);
+  const isAlive = ({ worker: other }: ProcessRecord) =>
+    space === unknownSpace ? isPidInUse(other.pid) : isRunning(other);
 
   function remove(path: string): void {
     try {
@@ -138,7 +138,7 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
     }
   }
 
-  function tellLeft(): void {
+  function reportLeft(): void {
     onFault(new Error('a process of an agent could not be killed; the next start tries again'));
   }
 
@@ -150,16 +150,16 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
   }
 
   /** Removes its record, too, unless something is left. */
-  async function endNoted(path: string, record: LaunchRecord): Promise<void> {
+  async function endRecorded(path: string, record: ProcessRecord): Promise<void> {
     const byNumber = space !== unknownSpace || isAlive(record);
-    if (await endOrphan(record, byNumber)) remove(path);
-    else tellLeft();
+    if (await endRecord(record, byNumber)) remove(path);
+    else reportLeft();
   }
 
   return {
     add: ({ pid, folders, end, alone }) => {
       const path = join(folder, randomUUID());
-      const record: LaunchRecord = {
+      const record: ProcessRecord = {
         space,
         worker,
         leader: knownProcess(pid),
@@ -169,7 +169,7 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
       };
       writeFileSync(path + writingEnding, JSON.stringify(record), { mode: 0o600 });
       renameSync(path + writingEnding, path + ending);
-      return { forget: () => remove(path + ending), keep: tellLeft };
+      return { remove: () => remove(path + ending), keep: reportLeft };
     },
     endOrphans: async () => {
       let count = 0;
@@ -177,7 +177,7 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
         const record = readRecord(path);
         if (record?.space === space) {
           if (isAlive(record)) continue;
-          await endNoted(path, record);
+          await endRecorded(path, record);
           count++;
           continue;
         }
@@ -189,14 +189,14 @@ export function openLaunchRecords(folder: string, options: LaunchRecordsOptions 
       }
       return count;
     },
-    endAlone: async (workspace, mayEnd) => {
+    endExclusive: async (workspace, mayEnd) => {
       let count = 0;
       for (const path of paths()) {
         const record = readRecord(path);
         if (record === undefined || record.space !== space || record.alone !== workspace) continue;
         // A process that slept past its lease must not kill the agent of the current run.
         if (!mayEnd()) throw new Error('the workspace belongs to another run');
-        await endNoted(path, record);
+        await endRecorded(path, record);
         count++;
       }
       return count;

@@ -15,17 +15,17 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
   longSleep,
-  newCell,
+  newSandboxSpec,
   noBubblewrap,
-  openTestCell,
+  openTestSandbox,
   sleeps,
   temporaryFolder,
-} from '../../test/support/cells.ts';
+} from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
-import { openCell } from './openCell.ts';
-import { openLaunchRecords } from './orphans.ts';
-import { processSandbox } from './process.ts';
+import { openSandbox } from './openSandbox.ts';
+import { processEngine } from './processEngine.ts';
 import { knownProcess, processSpace } from './processes.ts';
+import { openProcessRecords } from './processRecords.ts';
 import type { SandboxKind } from './sandbox.ts';
 
 const program = join(import.meta.dirname, '../../test/support/orphaned.ts');
@@ -33,7 +33,7 @@ const program = join(import.meta.dirname, '../../test/support/orphaned.ts');
 /** A worker that is killed while its agent runs. */
 async function leaveOrphan(t: TestContext, kind: SandboxKind, folder: string) {
   const sleep = longSleep();
-  const { workspace } = newCell(t);
+  const { workspace } = newSandboxSpec(t);
   const worker = spawn(process.execPath, [program, kind, folder, workspace, sleep], { stdio: 'inherit' });
   const isNoted = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.json'));
   await until('it runs, and is noted', () => sleeps(sleep) === 1 && isNoted());
@@ -59,7 +59,7 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
     const [name = ''] = readdirSync(folder);
     const { folders } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as { folders: string[] };
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 1);
     await until('it is gone', () => sleeps(sleep) === 0);
     assert.deepEqual(readdirSync(folder), []);
     for (const path of folders) assert.ok(!existsSync(path), path);
@@ -69,31 +69,31 @@ describe('what a killed worker left', () => {
     const folder = join(temporaryFolder(t), 'launches');
     const sleep = await leaveOrphan(t, 'bubblewrap', folder);
     await until('it is gone', () => sleeps(sleep) === 0);
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 1);
   });
 
   it('is left alone while its worker lives, and forgotten when it ends', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
-    const records = openLaunchRecords(folder);
-    const { open } = await openTestCell(t, processSandbox, { records });
+    const records = openProcessRecords(folder);
+    const { open } = await openTestSandbox(t, processEngine, { records });
     const sleep = longSleep();
-    const entered = await open.enter({ argv: ['sleep', sleep], env: { SECRET: 'canary' } });
+    const running = await open.start({ argv: ['sleep', sleep], env: { SECRET: 'canary' } });
     await until('it runs', () => sleeps(sleep) === 1);
     const [name = ''] = readdirSync(folder);
     assert.doesNotMatch(readFileSync(join(folder, name), 'utf8'), /canary/);
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 0);
     assert.equal(sleeps(sleep), 1);
-    await entered.kill();
+    await running.kill();
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('cannot come of a launch that could not be noted: it is not made', async (t) => {
+  it('cannot come of a process that could not be noted: it is not made', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
-    const records = openLaunchRecords(folder);
+    const records = openProcessRecords(folder);
     rmSync(folder, { recursive: true });
-    const { open } = await openTestCell(t, processSandbox, { records });
+    const { open } = await openTestSandbox(t, processEngine, { records });
     const sleep = longSleep();
-    await assert.rejects(open.enter({ argv: ['sleep', sleep], env: {} }), /ENOENT/);
+    await assert.rejects(open.start({ argv: ['sleep', sleep], env: {} }), /ENOENT/);
     await until('it is gone', () => sleeps(sleep) === 0);
   });
 
@@ -106,34 +106,34 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
     const record = { space: processSpace(), worker: deadWorker, leader, folders: [], end: null, alone: null };
     writeFileSync(join(folder, 'a.json'), JSON.stringify(record));
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 1);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 1);
     await until('it is gone', () => sleeps(sleep) === 0);
   });
 
   it('is ended by who gets its workspace for himself, even while its worker lives', async (t) => {
-    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const records = openProcessRecords(join(temporaryFolder(t), 'launches'));
     const [before, shared] = [longSleep(), longSleep()];
-    const first = await openTestCell(t, processSandbox, { records, alone: true });
-    await first.open.enter({ argv: ['sleep', before], env: {} });
-    const { cell } = first;
-    const looking = await openCell({ sandbox: processSandbox, cell, records });
-    await looking.enter({ argv: ['sleep', shared], env: {} });
+    const first = await openTestSandbox(t, processEngine, { records, exclusive: true });
+    await first.open.start({ argv: ['sleep', before], env: {} });
+    const { spec } = first;
+    const looking = await openSandbox({ engine: processEngine, spec, records });
+    await looking.start({ argv: ['sleep', shared], env: {} });
     await until('both run', () => sleeps(before) + sleeps(shared) === 2);
-    await openCell({ sandbox: processSandbox, cell, records, alone: true });
+    await openSandbox({ engine: processEngine, spec, records, exclusive: true });
     assert.deepEqual([sleeps(before), sleeps(shared)], [0, 1]);
     await looking.close();
   });
 
   it('is left alone by a run that has lost the workspace meanwhile, which starts nothing either', async (t) => {
-    const records = openLaunchRecords(join(temporaryFolder(t), 'launches'));
+    const records = openProcessRecords(join(temporaryFolder(t), 'launches'));
     const sleep = longSleep();
-    const { cell, open } = await openTestCell(t, processSandbox, { records, alone: true });
-    await open.enter({ argv: ['sleep', sleep], env: {} });
+    const { spec, open } = await openTestSandbox(t, processEngine, { records, exclusive: true });
+    await open.start({ argv: ['sleep', sleep], env: {} });
     await until('it runs', () => sleeps(sleep) === 1);
-    const late = { sandbox: processSandbox, cell, records, isHeld: () => false };
-    await assert.rejects(openCell({ ...late, alone: true }), /belongs to another run/);
-    const other = await openCell(late);
-    await assert.rejects(other.enter({ argv: ['true'], env: {} }), /closed/);
+    const late = { engine: processEngine, spec, records, isHeld: () => false };
+    await assert.rejects(openSandbox({ ...late, exclusive: true }), /belongs to another run/);
+    const other = await openSandbox(late);
+    await assert.rejects(other.start({ argv: ['true'], env: {} }), /closed/);
     assert.equal(sleeps(sleep), 1);
   });
 
@@ -143,7 +143,7 @@ describe('what a killed worker left', () => {
     const leader = { ...knownProcess(pid), startedAt: '1' };
     const record = { space: processSpace(), worker: deadWorker, leader, folders: [], end: null };
     writeFileSync(join(folder, 'a.json'), JSON.stringify(record));
-    await openLaunchRecords(folder).endOrphans();
+    await openProcessRecords(folder).endOrphans();
     assert.equal(sleeps(sleep), 1);
     assert.deepEqual(readdirSync(folder), []);
   });
@@ -156,7 +156,7 @@ describe('what a killed worker left', () => {
     writeFileSync(join(folder, 'here.json'), JSON.stringify({ ...record, space: `${boot} pid:[1]` }));
     writeFileSync(join(folder, 'before.json'), JSON.stringify({ ...record, space: 'other pid:[1]' }));
     writeFileSync(join(folder, 'half.json'), '{"space":');
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 0);
     assert.equal(sleeps(sleep), 1);
     assert.deepEqual(readdirSync(folder), ['here.json']);
   });
@@ -171,7 +171,7 @@ describe('what a killed worker left', () => {
     writeFileSync(old, JSON.stringify({ ...record, end: { command: 'touch', args: [ended] }, alone: null }));
     const longAgo = new Date(Date.now() - 8 * 24 * 60 * 60_000);
     utimesSync(old, longAgo, longAgo);
-    await openLaunchRecords(folder).endOrphans();
+    await openProcessRecords(folder).endOrphans();
     assert.deepEqual(readdirSync(folder), ['ended']);
     assert.equal(sleeps(sleep), 1);
   });
@@ -181,7 +181,7 @@ describe('what a killed worker left', () => {
     for (const name of ['a.new', 'b.new']) writeFileSync(join(folder, name), '{"space":');
     const longAgo = new Date(Date.now() - 2 * 60 * 60_000);
     utimesSync(join(folder, 'b.new'), longAgo, longAgo);
-    assert.equal(await openLaunchRecords(folder).endOrphans(), 0);
+    assert.equal(await openProcessRecords(folder).endOrphans(), 0);
     assert.deepEqual(readdirSync(folder), ['a.new']);
   });
 
@@ -191,7 +191,7 @@ describe('what a killed worker left', () => {
     const watcher = watch(folder, (_, name) => names.push(name ?? ''));
     t.after(() => watcher.close());
     const { pid } = await startSleep(t);
-    openLaunchRecords(folder).add({ pid, folders: [], end: undefined, alone: null });
+    openProcessRecords(folder).add({ pid, folders: [], end: undefined, alone: null });
     await until('it is there', () => names.some((name) => name.endsWith('.json')));
     // Written under another name: the one that readers look for is only ever given to a whole one.
     assert.match(names[0] ?? '', /\.new$/);
@@ -213,7 +213,7 @@ describe('what a killed worker left', () => {
           alone: null,
         }),
       );
-    assert.equal(await openLaunchRecords(folder, { space: 'unknown' }).endOrphans(), 1);
+    assert.equal(await openProcessRecords(folder, { space: 'unknown' }).endOrphans(), 1);
     assert.deepEqual(readdirSync(folder).sort(), ['dead-ended', 'live.json']);
     assert.equal(sleeps(sleep), 1);
   });
@@ -221,7 +221,7 @@ describe('what a killed worker left', () => {
   it('stays noted, and is told of, where it cannot be ended', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const faults: string[] = [];
-    const records = openLaunchRecords(folder, { onFault: ({ message }) => faults.push(message) });
+    const records = openProcessRecords(folder, { onFault: ({ message }) => faults.push(message) });
     const { pid } = await startSleep(t);
     const note = records.add({ pid, folders: [], end: undefined, alone: null });
     note.keep();
@@ -229,17 +229,17 @@ describe('what a killed worker left', () => {
     assert.match(faults[0] ?? '', /could not be killed/);
   });
 
-  it('is no fault of the launch where its note cannot be removed', async (t) => {
+  it('is no fault of the process where its note cannot be removed', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const faults: Error[] = [];
-    const records = openLaunchRecords(folder, { onFault: (error) => faults.push(error) });
-    const { open } = await openTestCell(t, processSandbox, { records });
-    const entered = await open.enter({ argv: ['cat'], env: {} });
+    const records = openProcessRecords(folder, { onFault: (error) => faults.push(error) });
+    const { open } = await openTestSandbox(t, processEngine, { records });
+    const running = await open.start({ argv: ['cat'], env: {} });
     const [name = ''] = readdirSync(folder);
     rmSync(join(folder, name));
     mkdirSync(join(folder, name));
-    entered.stdin.end();
-    assert.deepEqual(await entered.ended, { code: 0, signal: null });
+    running.stdin.end();
+    assert.deepEqual(await running.ended, { code: 0, signal: null });
     assert.equal(faults.length, 1);
   });
 
@@ -247,7 +247,7 @@ describe('what a killed worker left', () => {
     const folder = temporaryFolder(t);
     const ended = join(folder, 'ended');
     const records = join(folder, 'launches');
-    const add = openLaunchRecords(records);
+    const add = openProcessRecords(records);
     const { pid } = await startSleep(t);
     add.add({
       pid,

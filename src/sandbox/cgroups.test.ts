@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { controlGroups, longSleep, newCell, sleeps, temporaryFolder } from '../../test/support/cells.ts';
+import { cgroups, longSleep, newSandboxSpec, sleeps, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
-import { findGroupPlaces } from './controlGroupPlaces.ts';
-import { endGroup, limitsHold, openControlGroups } from './controlGroups.ts';
-import { enter } from './entered.ts';
-import { processSandbox } from './process.ts';
+import { findCgroupParents } from './cgroupParents.ts';
+import { endCgroup, limitsHold, openCgroups } from './cgroups.ts';
+import { processEngine } from './processEngine.ts';
+import { startProcess } from './sandboxProcess.ts';
 
 const mountLine = (folder: string, type: string, options: string) =>
   `30 25 0:26 / ${folder} rw,nosuid shared:9 - ${type} cgroup rw,${options}`;
@@ -24,7 +24,7 @@ describe('the places for control groups', () => {
   it('is the own group in each hierarchy of the first version, where that is the top', (t) => {
     const [memory, pids] = [fakeHierarchy(t, 'a'), fakeHierarchy(t, '')];
     const mounts = [mountLine(memory, 'cgroup', 'memory'), mountLine(pids, 'cgroup', 'pids')].join('\n');
-    assert.deepEqual(findGroupPlaces({ own: '8:pids:/\n4:memory:/\n', mounts, uid: 0 }), [
+    assert.deepEqual(findCgroupParents({ own: '8:pids:/\n4:memory:/\n', mounts, uid: 0 }), [
       { version: 1, folder: memory, controllers: ['memory'] },
       { version: 1, folder: pids, controllers: ['pids'] },
     ]);
@@ -34,10 +34,10 @@ describe('the places for control groups', () => {
     const memory = fakeHierarchy(t, 'a/b');
     const mounts = mountLine(memory, 'cgroup', 'memory');
     const own = '4:memory:/a/b\n';
-    assert.deepEqual(findGroupPlaces({ own, mounts, uid: 0 }), []);
+    assert.deepEqual(findCgroupParents({ own, mounts, uid: 0 }), []);
     const uid = statSync(memory).uid;
     const expected = uid === 0 ? [] : [{ version: 1, folder: join(memory, 'a/b'), controllers: ['memory'] }];
-    assert.deepEqual(findGroupPlaces({ own, mounts, uid }), expected);
+    assert.deepEqual(findCgroupParents({ own, mounts, uid }), expected);
   });
 
   it('is the group above the one that a unit names for the service, in the second version', (t) => {
@@ -46,15 +46,15 @@ describe('the places for control groups', () => {
     writeFileSync(join(folder, 'cgroup.controllers'), 'cpu io memory pids\n');
     const mounts = mountLine(root, 'cgroup2', 'nsdelegate');
     const own = '0::/system.slice/parley.service/parley-service\n';
-    assert.deepEqual(findGroupPlaces({ own, mounts, uid: 0 }), [
+    assert.deepEqual(findCgroupParents({ own, mounts, uid: 0 }), [
       { version: 2, folder, controllers: ['memory', 'pids'] },
     ]);
     assert.equal(readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8'), '+memory +pids');
   });
 
   it('is nothing where the system tells nothing', () => {
-    assert.deepEqual(findGroupPlaces({ own: '', mounts: '', uid: 0 }), []);
-    const { holds } = openControlGroups({ own: '', mounts: '', uid: 0 });
+    assert.deepEqual(findCgroupParents({ own: '', mounts: '', uid: 0 }), []);
+    const { holds } = openCgroups({ own: '', mounts: '', uid: 0 });
     assert.deepEqual(holds, { memory: false, processes: false });
   });
 });
@@ -64,10 +64,10 @@ describe('the limits of a control group', () => {
     const root = fakeHierarchy(t, '');
     writeFileSync(join(root, 'cgroup.controllers'), 'memory pids');
     const mounts = mountLine(root, 'cgroup2', 'nsdelegate');
-    const places = findGroupPlaces({ own: '0::/\n', mounts, uid: 0 });
+    const places = findCgroupParents({ own: '0::/\n', mounts, uid: 0 });
     assert.equal(places.length, 1);
     // A folder that is none of the kernel's keeps its files, so the trial cannot clean up and the place is not taken.
-    assert.equal(openControlGroups({ own: '0::/\n', mounts, uid: 0 }).holds.memory, false);
+    assert.equal(openCgroups({ own: '0::/\n', mounts, uid: 0 }).holds.memory, false);
     const trial = join(root, readdirSync(root).find((name) => name.startsWith('parley-trial')) ?? '');
     const gib = 1_024 ** 3;
     assert.equal(readFileSync(join(trial, 'memory.max'), 'utf8'), String(4 * gib));
@@ -75,7 +75,7 @@ describe('the limits of a control group', () => {
   });
 
   it('hold in containers whatever the machine can do, and on processes in bubblewrap unless root starts it', () => {
-    const none = openControlGroups({ own: '', mounts: '', uid: 0 });
+    const none = openCgroups({ own: '', mounts: '', uid: 0 });
     assert.deepEqual(limitsHold('docker', none), { memory: true, processes: true });
     assert.deepEqual(limitsHold('process', none), { memory: false, processes: false });
     assert.equal(limitsHold('bubblewrap', none, 0).processes, false);
@@ -92,25 +92,25 @@ describe('the end of a control group', () => {
       mkdirSync(group, { recursive: true });
       writeFileSync(join(group, 'cgroup.procs'), '');
     }
-    assert.equal(await endGroup(folder, 20), false);
-    assert.equal(await endGroup(join(folder, 'none'), 20), true);
+    assert.equal(await endCgroup(folder, 20), false);
+    assert.equal(await endCgroup(join(folder, 'none'), 20), true);
   });
 });
 
 describe('a control group', {
-  skip: !controlGroups.holds.processes && 'there are no control groups here',
+  skip: !cgroups.holds.processes && 'there are no control groups here',
 }, () => {
   it('holds what is started in it, kills it, and is gone then', async (t) => {
-    const cell = newCell(t, { resourceFactor: 0.5 });
-    const group = controlGroups.create(cell);
+    const spec = newSandboxSpec(t, { resourceFactor: 0.5 });
+    const group = cgroups.create(spec);
     t.after(() => group.end());
     const sleep = longSleep();
-    const launch = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
-    const { entered } = enter({
-      wrapped: processSandbox.wrap(cell, launch, 'none'),
-      group: group.enter(),
+    const program = { argv: ['sh', '-c', `setsid sleep ${sleep} & sleep ${sleep}`], env: {} } as const;
+    const { process } = startProcess({
+      wrapped: processEngine.wrap(spec, program, 'none'),
+      cgroup: group.createForProcess(),
       records: undefined,
-      alone: null,
+      exclusiveWorkspace: null,
       handover: undefined,
     });
     await until('both run', () => sleeps(sleep) === 2);
@@ -119,14 +119,14 @@ describe('a control group', {
     await group.end();
     assert.equal(sleeps(sleep), 0);
     assert.ok(group.folders.every((path) => !existsSync(path)));
-    await (await entered).ended;
+    await (await process).ended;
   });
 
   it('is refused where one of that name is, and then stays as it was', async (t) => {
-    const cell = newCell(t);
-    const group = controlGroups.create(cell);
+    const spec = newSandboxSpec(t);
+    const group = cgroups.create(spec);
     t.after(() => group.end());
-    assert.throws(() => controlGroups.create(cell), /EEXIST/);
+    assert.throws(() => cgroups.create(spec), /EEXIST/);
     assert.ok(group.folders.every((path) => existsSync(path)));
   });
 });

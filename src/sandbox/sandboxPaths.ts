@@ -1,9 +1,9 @@
-// The places of a cell as programs inside see it, and what of the host they must not see whatever they may read.
+// The places of a sandbox as programs inside see it, and what of the host they must not see whatever they may read.
 import { isAbsolute, relative } from 'node:path';
-import type { Inside } from './sandbox.ts';
+import type { SandboxPaths } from './sandbox.ts';
 
 /** Of every sandbox with a file system of its own. */
-export const insidePlaces: Inside = { workspace: '/workspace', home: '/home/agent' };
+export const sandboxPaths: SandboxPaths = { workspace: '/workspace', home: '/home/agent' };
 
 export function contains(folder: string, inner: string): boolean {
   const way = relative(folder, inner);

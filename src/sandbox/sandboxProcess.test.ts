@@ -2,31 +2,37 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { longSleep, newCell, sleeps, temporaryFolder } from '../../test/support/cells.ts';
+import { longSleep, newSandboxSpec, sleeps, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
-import { enter } from './entered.ts';
-import { openCell } from './openCell.ts';
-import { openLaunchRecords } from './orphans.ts';
-import { processSandbox } from './process.ts';
+import { openSandbox } from './openSandbox.ts';
+import { processEngine } from './processEngine.ts';
+import { openProcessRecords } from './processRecords.ts';
+import { startProcess } from './sandboxProcess.ts';
 
 /** A first process that has a channel to the service, and does what the program says. */
-function enterWithChannel(t: TestContext, program: string) {
+function startWithChannel(t: TestContext, source: string) {
   const bridge = createBridge({ handlers: {} });
-  const cell = newCell(t);
-  const launch = { argv: [process.execPath, '-e', program], env: {} } as const;
-  const wrapped = processSandbox.wrap(cell, launch, 'bridge');
-  const entry = enter({ wrapped, group: undefined, records: undefined, alone: null, handover: bridge });
+  const spec = newSandboxSpec(t);
+  const program = { argv: [process.execPath, '-e', source], env: {} } as const;
+  const wrapped = processEngine.wrap(spec, program, 'bridge');
+  const started = startProcess({
+    wrapped,
+    cgroup: undefined,
+    records: undefined,
+    exclusiveWorkspace: null,
+    handover: bridge,
+  });
   t.after(async () => {
-    await entry.kill();
+    await started.kill();
     await bridge.close();
   });
-  return entry.entered;
+  return started.process;
 }
 
 const live = 'setInterval(() => {}, 1_000);';
 
-describe('a launch that hands something else over than a listener', () => {
+describe('a process that hands something else over than a listener', () => {
   const programs = {
     nothing: `process.send('listening'); ${live}`,
     'a connection': `const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
@@ -36,19 +42,19 @@ describe('a launch that hands something else over than a listener', () => {
   };
   for (const [what, program] of Object.entries(programs))
     it(`is killed: ${what}`, async (t) => {
-      const { ended } = await enterWithChannel(t, program);
+      const { ended } = await startWithChannel(t, program);
       assert.deepEqual(await ended, { code: null, signal: 'SIGKILL' });
     });
 });
 
-describe('a launch that nothing holds together', () => {
+describe('a process that nothing holds together', () => {
   /** No control group ends what it has started. */
   async function openLoose(t: TestContext, argv: readonly [string, ...string[]]) {
-    const cell = newCell(t);
-    const open = await openCell({ sandbox: processSandbox, cell });
+    const spec = newSandboxSpec(t);
+    const open = await openSandbox({ engine: processEngine, spec });
     t.after(() => open.close());
-    await open.enter({ argv, env: {} });
-    return { open, has: (name: string) => existsSync(join(cell.workspace, name)) };
+    await open.start({ argv, env: {} });
+    return { open, has: (name: string) => existsSync(join(spec.workspace, name)) };
   }
 
   for (const atOnce of [false, true])
@@ -79,30 +85,36 @@ describe('a launch that nothing holds together', () => {
   });
 });
 
-describe('a launch that was left, and that nothing holds together', () => {
+describe('a process that was left, and that nothing holds together', () => {
   it('is ended with what left its group', async (t) => {
-    const records = openLaunchRecords(temporaryFolder(t));
-    const cell = newCell(t);
-    const open = await openCell({ sandbox: processSandbox, cell, records, alone: true });
+    const records = openProcessRecords(temporaryFolder(t));
+    const spec = newSandboxSpec(t);
+    const open = await openSandbox({ engine: processEngine, spec, records, exclusive: true });
     t.after(() => open.close());
     const sleep = longSleep();
-    await open.enter({ argv: ['sh', '-c', `setsid sleep ${sleep} & wait`], env: {} });
+    await open.start({ argv: ['sh', '-c', `setsid sleep ${sleep} & wait`], env: {} });
     await until('it runs', () => sleeps(sleep) === 1);
-    assert.equal(await records.endAlone(cell.workspace, () => true), 1);
+    assert.equal(await records.endExclusive(spec.workspace, () => true), 1);
     assert.equal(sleeps(sleep), 0);
   });
 });
 
-describe('a launch of which something cannot be killed', () => {
+describe('a process of which something cannot be killed', () => {
   it('is over all the same, and stays noted', async (t) => {
     const folder = temporaryFolder(t);
     const faults: Error[] = [];
-    const records = openLaunchRecords(folder, { onFault: (error) => faults.push(error) });
-    const wrapped = processSandbox.wrap(newCell(t), { argv: ['true'], env: {} }, 'none');
+    const records = openProcessRecords(folder, { onFault: (error) => faults.push(error) });
+    const wrapped = processEngine.wrap(newSandboxSpec(t), { argv: ['true'], env: {} }, 'none');
     // No kernel makes a process that cannot be killed on request.
-    const group = { cellFolders: [], wrap: () => wrapped, end: async () => false };
-    const { entered } = enter({ wrapped, group, records, alone: null, handover: undefined });
-    assert.deepEqual(await (await entered).ended, { code: 0, signal: null });
+    const cgroup = { sandboxFolders: [], wrap: () => wrapped, end: async () => false };
+    const { process } = startProcess({
+      wrapped,
+      cgroup,
+      records,
+      exclusiveWorkspace: null,
+      handover: undefined,
+    });
+    assert.deepEqual(await (await process).ended, { code: 0, signal: null });
     assert.deepEqual([readdirSync(folder).length, faults.length], [1, 1]);
   });
 });

@@ -1,15 +1,15 @@
-// Cells for tests: folders that go with the test, the sandboxes that this machine has, and a look at its processes.
+// Sandboxes for tests: folders that go with the test, the sandboxes that this machine has, and a look at its processes.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Bridge } from '../../src/bridge/bridge.ts';
-import { openControlGroups } from '../../src/sandbox/controlGroups.ts';
-import { type OpenCell, openCell } from '../../src/sandbox/openCell.ts';
-import type { LaunchRecords } from '../../src/sandbox/orphans.ts';
+import { openCgroups } from '../../src/sandbox/cgroups.ts';
+import { type OpenSandbox, openSandbox } from '../../src/sandbox/openSandbox.ts';
 import { probeBubblewrap } from '../../src/sandbox/probe.ts';
+import type { ProcessRecords } from '../../src/sandbox/processRecords.ts';
 import { type RunOutcome, runToEnd } from '../../src/sandbox/runToEnd.ts';
-import type { Cell, Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxEngine, SandboxSpec } from '../../src/sandbox/sandbox.ts';
 
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-test-'));
@@ -24,40 +24,44 @@ const probed = await probeBubblewrap({ hidden: [hiddenFolder], folder: tmpdir(),
 /** Why tests with bubblewrap are skipped here; false where they are not. */
 export const noBubblewrap: string | false = 'fault' in probed ? probed.fault : false;
 
-export function bubblewrap(): Sandbox {
+export function bubblewrap(): SandboxEngine {
   if ('fault' in probed) throw new Error(probed.fault);
-  return probed.sandbox;
+  return probed.engine;
 }
 
-export const controlGroups = openControlGroups();
+export const cgroups = openCgroups();
 
 let count = 0;
 
-export function newCell(t: TestContext, more: Partial<Cell> = {}): Cell {
+export function newSandboxSpec(t: TestContext, more: Partial<SandboxSpec> = {}): SandboxSpec {
   const folder = temporaryFolder(t);
-  const cell = { workspace: join(folder, 'workspace'), home: join(folder, 'home') };
-  for (const path of Object.values(cell)) mkdirSync(path);
+  const spec = { workspace: join(folder, 'workspace'), home: join(folder, 'home') };
+  for (const path of Object.values(spec)) mkdirSync(path);
   const name = `test-${process.pid}-${++count}`;
-  return { ...cell, name, readable: [], resourceFactor: 1, image: null, ...more };
+  return { ...spec, name, readable: [], resourceFactor: 1, image: null, ...more };
 }
 
-interface TestCell {
-  readonly cell?: Partial<Cell>;
+interface TestSandboxOptions {
+  readonly spec?: Partial<SandboxSpec>;
   readonly bridge?: Bridge;
-  readonly records?: LaunchRecords;
-  readonly alone?: boolean;
+  readonly records?: ProcessRecords;
+  readonly exclusive?: boolean;
 }
 
 /** Closed when the test ends, with its bridge. */
-export async function openTestCell(t: TestContext, sandbox: Sandbox, options: TestCell = {}) {
-  const { bridge, records, alone = false } = options;
-  const cell = newCell(t, options.cell);
-  const open = await openCell({ sandbox, cell, bridge, records, alone, controlGroups });
+export async function openTestSandbox(
+  t: TestContext,
+  engine: SandboxEngine,
+  options: TestSandboxOptions = {},
+) {
+  const { bridge, records, exclusive = false } = options;
+  const spec = newSandboxSpec(t, options.spec);
+  const open = await openSandbox({ engine, spec, bridge, records, exclusive, cgroups });
   t.after(async () => {
     await open.close();
     await bridge?.close();
   });
-  return { cell, open };
+  return { spec, open };
 }
 
 const timeoutMs = 20_000;
@@ -70,7 +74,7 @@ export interface ShellOutcome extends Omit<RunOutcome, 'stdout' | 'stderr'> {
 
 /** Runs a script of the shell inside, to its end. */
 export async function runShell(
-  open: OpenCell,
+  open: OpenSandbox,
   script: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ShellOutcome> {

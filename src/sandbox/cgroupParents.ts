@@ -6,14 +6,14 @@ import { basename, dirname, join, relative } from 'node:path';
 type Controller = 'memory' | 'pids';
 
 /** A folder in which groups can be made, and what they can limit. */
-export interface GroupPlace {
+export interface CgroupParent {
   readonly version: 1 | 2;
   readonly folder: string;
   readonly controllers: readonly Controller[];
 }
 
 /** Where the kernel tells of groups; only tests have others. */
-export interface GroupSources {
+export interface CgroupSources {
   readonly own: string;
   readonly mounts: string;
   readonly uid: number;
@@ -66,7 +66,7 @@ function isOurs(folder: string, atTop: boolean, uid: number): boolean {
 }
 
 /** A group of version 2 passes controllers on only while no process is in it: ours moves one down. */
-function passOn(folder: string, controllers: readonly Controller[]): void {
+function delegateControllers(folder: string, controllers: readonly Controller[]): void {
   const enable = () =>
     writeFileSync(join(folder, 'cgroup.subtree_control'), controllers.map((name) => `+${name}`).join(' '));
   try {
@@ -80,7 +80,7 @@ function passOn(folder: string, controllers: readonly Controller[]): void {
   }
 }
 
-function placeOf(mount: Mount, own: string, uid: number): GroupPlace | undefined {
+function parentOf(mount: Mount, own: string, uid: number): CgroupParent | undefined {
   const below = relative(mount.root, own);
   if (below.startsWith('..')) return undefined;
   const folder = join(mount.folder, below);
@@ -93,17 +93,17 @@ function placeOf(mount: Mount, own: string, uid: number): GroupPlace | undefined
   const place = named ? dirname(folder) : folder;
   const controllers = controllersIn(readFileSync(join(place, 'cgroup.controllers'), 'utf8'));
   if (controllers.length === 0) return undefined;
-  passOn(place, controllers);
+  delegateControllers(place, controllers);
   return { version: 2, folder: place, controllers };
 }
 
 /** Every place, in none of which anything was tried yet. */
-export function findGroupPlaces({ own, mounts, uid }: GroupSources): GroupPlace[] {
+export function findCgroupParents({ own, mounts, uid }: CgroupSources): CgroupParent[] {
   return mountsIn(mounts).flatMap((mount) => {
     if (mount.version === 1 && mount.controllers.length === 0) return [];
     const path = ownPath(own, mount);
     try {
-      const place = path === undefined ? undefined : placeOf(mount, path, uid);
+      const place = path === undefined ? undefined : parentOf(mount, path, uid);
       return place === undefined ? [] : [place];
     } catch {
       return [];

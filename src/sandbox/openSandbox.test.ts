@@ -5,27 +5,27 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   bubblewrap,
+  cgroups,
   commandLines,
-  controlGroups,
   longSleep,
-  newCell,
+  newSandboxSpec,
   noBubblewrap,
-  openTestCell,
+  openTestSandbox,
   runShell,
   sleeps,
   temporaryFolder,
-} from '../../test/support/cells.ts';
+} from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { createBridge } from '../bridge/bridge.ts';
 import { limitsOf, oomScoreAdjustment } from './limits.ts';
-import { type OpenCell, openCell } from './openCell.ts';
-import { processSandbox } from './process.ts';
+import { type OpenSandbox, openSandbox } from './openSandbox.ts';
+import { processEngine } from './processEngine.ts';
 import { runToEnd } from './runToEnd.ts';
-import type { Sandbox } from './sandbox.ts';
+import type { SandboxEngine } from './sandbox.ts';
 
 const kinds = [
-  { kind: 'bubblewrap', sandbox: bubblewrap, skip: noBubblewrap },
-  { kind: 'process', sandbox: () => processSandbox, skip: false },
+  { kind: 'bubblewrap', engine: bubblewrap, skip: noBubblewrap },
+  { kind: 'process', engine: () => processEngine, skip: false },
 ] as const;
 
 const hello = () => createBridge({ handlers: { hello: (_, response) => void response.end('hello') } });
@@ -35,11 +35,11 @@ const ask = `node -e "
 fetch(process.env.ORIGIN + '/hello', { headers: { authorization: 'Bearer ' + process.env.TOKEN } })
   .then(async (answer) => console.log(answer.status, await answer.text()))"`;
 
-for (const { kind, sandbox, skip } of kinds) {
-  describe(`a cell of the kind ${kind}`, { skip }, () => {
+for (const { kind, engine, skip } of kinds) {
+  describe(`a sandbox of the kind ${kind}`, { skip }, () => {
     it('carries bytes both ways, as they are', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
-      const { stdin, stdout, ended } = await open.enter({ argv: ['cat'], env: {} });
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
+      const { stdin, stdout, ended } = await open.start({ argv: ['cat'], env: {} });
       const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 256));
       const read = stdout.toArray();
       stdin.end(bytes);
@@ -48,30 +48,30 @@ for (const { kind, sandbox, skip } of kinds) {
     });
 
     it('tells the exit code', async (t) => {
-      const { open } = await openTestCell(t, sandbox());
+      const { open } = await openTestSandbox(t, engine());
       assert.equal((await runShell(open, 'exit 7')).code, 7);
     });
 
     it('ends with 127 where there is no such program', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
-      const { ended } = await open.enter({ argv: ['no-such-program'], env: {} });
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
+      const { ended } = await open.start({ argv: ['no-such-program'], env: {} });
       assert.equal((await ended).code, 127);
     });
 
     it('starts in the workspace, which it can write', async (t) => {
-      const { open, cell } = await openTestCell(t, sandbox());
+      const { open, spec } = await openTestSandbox(t, engine());
       const { stdout } = await runShell(
         open,
         'pwd; echo text >file; cat file; touch "$HOME/kept" && echo ok',
       );
-      assert.equal(stdout, `${open.inside.workspace}\ntext\nok\n`);
-      assert.notEqual(cell.workspace, cell.home);
+      assert.equal(stdout, `${open.paths.workspace}\ntext\nok\n`);
+      assert.notEqual(spec.workspace, spec.home);
     });
 
     it('gives the environment that was asked for, and nothing of the service', async (t) => {
       process.env['PARLEY_CANARY'] = 'canary-of-the-service';
       t.after(() => delete process.env['PARLEY_CANARY']);
-      const { open } = await openTestCell(t, sandbox());
+      const { open } = await openTestSandbox(t, engine());
       const value = 'two\nlines, "quotes" and $(words)';
       const { stdout } = await runShell(open, 'env; printf %s "$ASKED" | od -c | head -1', { ASKED: value });
       assert.ok(stdout.includes(`ASKED=${value}\n`), stdout);
@@ -79,17 +79,17 @@ for (const { kind, sandbox, skip } of kinds) {
     });
 
     it('has no value of the environment in any command line', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const canary = `value-${crypto.randomUUID()}`;
       const sleep = longSleep();
-      const entered = await open.enter({ argv: ['sleep', sleep], env: { CANARY: canary } });
+      const running = await open.start({ argv: ['sleep', sleep], env: { CANARY: canary } });
       await until('it runs', () => sleeps(sleep) > 0);
       assert.ok(!commandLines().some((line) => line.includes(canary)));
-      await entered.kill();
+      await running.kill();
     });
 
     it('is killed before the service where memory runs out', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { stdout } = await runShell(
         open,
         'cat /proc/self/oom_score_adj; sh -c "cat /proc/$$/oom_score_adj"',
@@ -98,20 +98,20 @@ for (const { kind, sandbox, skip } of kinds) {
     });
 
     it('limits the address space of programs that ask for it, where no cgroup limits memory', async (t) => {
-      const cell = newCell(t, { resourceFactor: 0.125 });
+      const spec = newSandboxSpec(t, { resourceFactor: 0.125 });
       const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
-      const limitIn = async (open: OpenCell, limitAddressSpace: boolean) => {
+      const limitIn = async (open: OpenSandbox, limitAddressSpace: boolean) => {
         const argv = ['sh', '-c', 'ulimit -v'] as const;
         return (await runToEnd(open, { argv, env: {}, limitAddressSpace }, bounds)).stdout.toString();
       };
-      const open = await openCell({ sandbox: sandbox(), cell });
+      const open = await openSandbox({ engine: engine(), spec });
       t.after(() => open.close());
-      assert.equal(await limitIn(open, true), `${limitsOf(cell).addressBytesMax / 1_024}\n`);
+      assert.equal(await limitIn(open, true), `${limitsOf(spec).addressBytesMax / 1_024}\n`);
       assert.equal(await limitIn(open, false), 'unlimited\n');
     });
 
     it('leaves programs the usual signals and no open files', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { stdout } = await runShell(
         open,
         'grep SigIgn /proc/self/status; for n in 3 4 5 6 7 8 9; do [ -e /proc/$$/fd/$n ] && readlink /proc/$$/fd/$n; done; true',
@@ -120,54 +120,54 @@ for (const { kind, sandbox, skip } of kinds) {
     });
 
     it('dies with all that it started', async (t) => {
-      const { open } = await openTestCell(t, sandbox());
+      const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
-      const entered = await open.enter({ argv: ['sh', '-c', `sleep ${sleep} & sleep ${sleep}`], env: {} });
+      const running = await open.start({ argv: ['sh', '-c', `sleep ${sleep} & sleep ${sleep}`], env: {} });
       await until('both run', () => sleeps(sleep) === 2);
-      await entered.kill();
+      await running.kill();
       assert.equal(sleeps(sleep), 0);
     });
 
     it('dies with what left its session', async (t) => {
-      const { open } = await openTestCell(t, sandbox());
+      const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
       const argv = ['sh', '-c', `setsid sh -c 'setsid sleep ${sleep} & wait' & sleep ${sleep}`] as const;
-      const entered = await open.enter({ argv, env: {} });
+      const running = await open.start({ argv, env: {} });
       await until('both run', () => sleeps(sleep) === 2);
-      await entered.kill();
+      await running.kill();
       assert.equal(sleeps(sleep), 0);
     });
 
     it('takes what is left when its program has ended', {
-      skip: kind === 'process' && !controlGroups.holds.processes && 'there are no control groups here',
+      skip: kind === 'process' && !cgroups.holds.processes && 'there are no control groups here',
     }, async (t) => {
-      const { open } = await openTestCell(t, sandbox());
+      const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
-      const entered = await open.enter({
+      const running = await open.start({
         argv: ['sh', '-c', `setsid sleep ${sleep} >/dev/null 2>&1 & read line`],
         env: {},
       });
       await until('it runs', () => sleeps(sleep) === 1);
-      entered.stdin.end('\n');
-      await entered.ended;
+      running.stdin.end('\n');
+      await running.ended;
       assert.equal(sleeps(sleep), 0);
     });
 
-    it('closes with all launches, and lets none in any more', async (t) => {
-      const { open } = await openTestCell(t, sandbox(), { bridge: hello() });
+    it('closes with all processes, and lets none in any more', async (t) => {
+      const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const sleep = longSleep();
-      const launch = { argv: ['sleep', sleep], env: {} } as const;
-      await Promise.all([open.enter(launch), open.enter(launch)]);
+      const program = { argv: ['sleep', sleep], env: {} } as const;
+      await Promise.all([open.start(program), open.start(program)]);
       await until('both run', () => sleeps(sleep) === 2);
       await open.close();
       assert.equal(sleeps(sleep), 0);
-      await assert.rejects(open.enter(launch), /closed/);
+      await assert.rejects(open.start(program), /closed/);
     });
 
     it('reaches the bridge with the token, and not without', async (t) => {
       const bridge = hello();
       const node = process.execPath;
-      const { open } = await openTestCell(t, sandbox(), { bridge, cell: { readable: [node] } });
+      const { open } = await openTestSandbox(t, engine(), { bridge, spec: { readable: [node] } });
       const env = {
         ORIGIN: open.bridge?.origin ?? '',
         PATH: `${node.slice(0, node.lastIndexOf('/'))}:/usr/bin:/bin`,
@@ -180,10 +180,10 @@ for (const { kind, sandbox, skip } of kinds) {
   });
 }
 
-describe('a cell that cannot be opened', () => {
+describe('a sandbox that cannot be opened', () => {
   it('leaves no folder for a socket, and no control group', async (t) => {
     // The path of a socket must be short.
-    const cell = newCell(t);
+    const spec = newSandboxSpec(t);
     const folder = join(temporaryFolder(t), 'x'.repeat(200));
     mkdirSync(folder);
     const before = process.env['TMPDIR'];
@@ -192,11 +192,11 @@ describe('a cell that cannot be opened', () => {
       if (before === undefined) delete process.env['TMPDIR'];
       else process.env['TMPDIR'] = before;
     });
-    const sandbox: Sandbox = { ...processSandbox, bridgeWay: 'socket' };
-    const opening = openCell({ sandbox, cell, bridge: createBridge({ handlers: {} }), controlGroups });
+    const engine: SandboxEngine = { ...processEngine, bridgeConnection: 'socket' };
+    const opening = openSandbox({ engine, spec, bridge: createBridge({ handlers: {} }), cgroups });
     await assert.rejects(opening, /EINVAL|ENAMETOOLONG/);
     assert.deepEqual(readdirSync(folder), []);
     // Its name is free again.
-    await controlGroups.create(cell).end();
+    await cgroups.create(spec).end();
   });
 });

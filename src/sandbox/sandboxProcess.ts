@@ -1,11 +1,10 @@
-// A program that was started in a cell, from its first process on the host to the end of all that it started.
+// A program that was started in a sandbox, from its first process on the host to the end of all that it started.
 import type { ChildProcess } from 'node:child_process';
 import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import type { Bridge } from '../bridge/bridge.ts';
-import type { LaunchGroup } from './controlGroups.ts';
+import type { ProcessCgroup } from './cgroups.ts';
 import { oomScoreAdjustment } from './limits.ts';
-import { type LaunchNote, type LaunchRecords, runEndCommand } from './orphans.ts';
 import {
   allGone,
   childrenOf,
@@ -15,16 +14,17 @@ import {
   killTree,
   knownProcess,
 } from './processes.ts';
-import type { Wrapped } from './sandbox.ts';
+import { type ProcessRecords, type RecordHandle, runEndCommand } from './processRecords.ts';
+import type { WrappedCommand } from './sandbox.ts';
 import { startWrapped } from './startWrapped.ts';
 
-export interface End {
+export interface ProcessEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A program that was started in a cell. */
-export interface Entered {
+/** A program that was started in a sandbox. */
+export interface SandboxProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -32,23 +32,23 @@ export interface Entered {
    * Never rejects; settles when nothing of it is alive, or what is cannot be killed. A program that could not be
    * started ends with code 127.
    */
-  readonly ended: Promise<End>;
+  readonly ended: Promise<ProcessEnd>;
   /** Kills it and all that it started. Never rejects; settles when it is gone, or could not be killed in time. */
   kill(): Promise<void>;
 }
 
-interface Entering {
-  readonly wrapped: Wrapped;
-  readonly group: LaunchGroup | undefined;
-  readonly records: LaunchRecords | undefined;
+interface StartOptions {
+  readonly wrapped: WrappedCommand;
+  readonly cgroup: ProcessCgroup | undefined;
+  readonly records: ProcessRecords | undefined;
   /** The workspace that it has to itself; null: it shares one. */
-  readonly alone: string | null;
+  readonly exclusiveWorkspace: string | null;
   /** Where the program `inside.ts` hands its listener to. */
   readonly handover: Bridge | undefined;
 }
 
 /** The exit code of what could not be started, as shells have it. */
-export const couldNotStart = 127;
+export const couldNotStartCode = 127;
 const goneMsMax = 5_000;
 /** In which a program may end what it started, where nothing else does for certain; the built-in agent does. */
 const endGraceMs = 300;
@@ -86,10 +86,10 @@ function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> 
   });
 }
 
-function endOf(child: ChildProcess): Promise<End> {
+function endOf(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     // Not only the first: what nobody listens for would end the service.
-    child.on('error', () => resolve({ code: couldNotStart, signal: null }));
+    child.on('error', () => resolve({ code: couldNotStartCode, signal: null }));
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
 }
@@ -98,15 +98,15 @@ function endOf(child: ChildProcess): Promise<End> {
 const killedFirstScript = '{ echo "$1" >/proc/self/oom_score_adj; } 2>/dev/null || :\nshift\nexec "$@"';
 
 /** Writes a command so that the kernel kills it, and whatever it starts, before the service if memory runs out. */
-function killedFirst({ command, args, ...rest }: Wrapped): Wrapped {
+function killedFirst({ command, args, ...rest }: WrappedCommand): WrappedCommand {
   const shellArgs = ['-c', killedFirstScript, 'parley', String(oomScoreAdjustment), command, ...args];
   return { ...rest, command: '/bin/sh', args: shellArgs };
 }
 
-function start({ wrapped, group, handover }: Entering): ChildProcess {
+function spawnFirst({ wrapped, cgroup, handover }: StartOptions): ChildProcess {
   const stdio = ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))] as const;
   // It gets a process group of its own, which can be killed as a whole.
-  const grouped = group === undefined ? wrapped : group.wrap(wrapped);
+  const grouped = cgroup === undefined ? wrapped : cgroup.wrap(wrapped);
   return startWrapped(killedFirst(grouped), [...stdio], { detached: true });
 }
 
@@ -121,17 +121,17 @@ async function settles(work: Promise<unknown>, withinMs: number): Promise<boolea
   }
 }
 
-interface First {
+interface FirstProcess {
   readonly child: ChildProcess;
   /** Undefined where it could not be started. */
   readonly known: KnownProcess | undefined;
-  readonly exited: Promise<End>;
+  readonly exited: Promise<ProcessEnd>;
 }
 
 /** Kills what can be found of it. Returns what takes a moment to be gone. */
-async function killFound({ child, known, exited }: First, { wrapped }: Entering, gently: boolean) {
+async function killFound({ child, known, exited }: FirstProcess, { wrapped }: StartOptions, gently: boolean) {
   if (known === undefined) return [];
-  if (wrapped.loose) {
+  if (wrapped.childrenMayEscape) {
     const before = descendantsOf(known);
     if (gently) {
       child.stdin?.end();
@@ -149,12 +149,12 @@ async function killFound({ child, known, exited }: First, { wrapped }: Entering,
  * Ends all that a first process started, whether it still runs or not. Never rejects. False: something could not be
  * killed in time, as what waits for a disk that is gone.
  */
-async function endAll(first: First, entering: Entering, gently: boolean): Promise<boolean> {
-  const { wrapped, group } = entering;
-  const found = await killFound(first, entering, gently);
+async function endAll(first: FirstProcess, options: StartOptions, gently: boolean): Promise<boolean> {
+  const { wrapped, cgroup } = options;
+  const found = await killFound(first, options, gently);
   const gone = await settles(first.exited, goneMsMax);
   const [groupGone = true, , foundGone] = await Promise.all([
-    group?.end(),
+    cgroup?.end(),
     wrapped.end === undefined ? undefined : runEndCommand(wrapped.end),
     allGone(found, goneMsMax),
   ]);
@@ -162,17 +162,17 @@ async function endAll(first: First, entering: Entering, gently: boolean): Promis
 }
 
 /** Node throws away what nobody reads when a process ends, which one may do before its caller is told of it. */
-function keep(output: Readable): Readable {
+function keepOutput(output: Readable): Readable {
   const kept = new PassThrough();
   output.once('error', () => kept.end());
   return output.pipe(kept);
 }
 
-async function becomeEntered(
+async function toSandboxProcess(
   child: ChildProcess,
   handover: Bridge | undefined,
-  life: Pick<Entered, 'ended' | 'kill'>,
-): Promise<Entered> {
+  life: Pick<SandboxProcess, 'ended' | 'kill'>,
+): Promise<SandboxProcess> {
   const { stdin, stdout, stderr } = child;
   if (stdin == null || stdout == null || stderr == null) {
     await life.ended;
@@ -183,15 +183,15 @@ async function becomeEntered(
       // It no longer reads or writes; `ended` tells.
     });
   if (handover === undefined) return { stdin, stdout, stderr, ...life };
-  const entered = { stdin, stdout: keep(stdout), stderr: keep(stderr), ...life };
+  const sandboxProcess = { stdin, stdout: keepOutput(stdout), stderr: keepOutput(stderr), ...life };
   const release = await takeListener(child, handover);
   void life.ended.then(release);
-  return entered;
+  return sandboxProcess;
 }
 
-export interface Entry {
+export interface StartedProcess {
   /** Rejects where the system has no room for another process. */
-  readonly entered: Promise<Entered>;
+  readonly process: Promise<SandboxProcess>;
   /**
    * As that of what is entered, and good before it is, too. `gently`: where nothing holds together what it started, it
    * may end that itself first, for a moment.
@@ -199,35 +199,40 @@ export interface Entry {
   kill(gently?: boolean): Promise<void>;
 }
 
-/** Throws where nothing was started, or nothing may stay. What it made of the group goes with the cell's. */
-export function enter(entering: Entering): Entry {
-  const { wrapped, group, records, alone, handover } = entering;
-  const child = start(entering);
+/** Throws where nothing was started, or nothing may stay. What it made of the group goes with the sandbox's. */
+export function startProcess(options: StartOptions): StartedProcess {
+  const { wrapped, cgroup, records, exclusiveWorkspace, handover } = options;
+  const child = spawnFirst(options);
   const { pid } = child;
   const exited = endOf(child);
   const first = { child, known: pid === undefined ? undefined : knownProcess(pid), exited };
-  const left = Promise.withResolvers<End>();
-  let note: LaunchNote | undefined;
+  const gaveUp = Promise.withResolvers<ProcessEnd>();
+  let record: RecordHandle | undefined;
   let ending: Promise<void> | undefined;
   const kill = (gently = false) => {
-    ending ??= endAll(first, entering, gently).then((gone) => {
-      if (gone) return note?.forget();
-      note?.keep();
-      left.resolve({ code: null, signal: 'SIGKILL' });
+    ending ??= endAll(first, options, gently).then((gone) => {
+      if (gone) return record?.remove();
+      record?.keep();
+      gaveUp.resolve({ code: null, signal: 'SIGKILL' });
     });
     return ending;
   };
   try {
     if (pid !== undefined)
-      note = records?.add({ pid, folders: group?.cellFolders ?? [], end: wrapped.end, alone });
+      record = records?.add({
+        pid,
+        folders: cgroup?.sandboxFolders ?? [],
+        end: wrapped.end,
+        alone: exclusiveWorkspace,
+      });
   } catch (error) {
     // Without a note of it nobody could end it after us.
     void kill();
     throw error;
   }
-  const ended = Promise.race([exited, left.promise]).then(async (end) => {
+  const ended = Promise.race([exited, gaveUp.promise]).then(async (end) => {
     await kill();
     return end;
   });
-  return { entered: becomeEntered(child, handover, { ended, kill: () => kill() }), kill };
+  return { process: toSandboxProcess(child, handover, { ended, kill: () => kill() }), kill };
 }

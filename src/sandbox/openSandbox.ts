@@ -1,0 +1,115 @@
+// A sandbox that is in use: what is started in it, and the end of all of it at once.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bridge } from '../bridge/bridge.ts';
+import type { Cgroups } from './cgroups.ts';
+import type { ProcessRecords } from './processRecords.ts';
+import type { Network, SandboxEngine, SandboxPaths, SandboxProgram, SandboxSpec } from './sandbox.ts';
+import { type SandboxProcess, type StartedProcess, startProcess } from './sandboxProcess.ts';
+
+export type { ProcessEnd, SandboxProcess } from './sandboxProcess.ts';
+
+export interface OpenSandbox {
+  readonly paths: SandboxPaths;
+  /** Where programs inside reach the bridge, and what they must show it; undefined where there is none. */
+  readonly bridge: { readonly origin: string; readonly token: string } | undefined;
+  /** Rejects where the sandbox is closed, or the process cannot be written as a command or started at all. */
+  start(program: SandboxProgram): Promise<SandboxProcess>;
+  /**
+   * Kills whatever is alive in it; nothing can be started any more. Unless it must be `atOnce`, a program that nothing
+   * else ends for certain may first end for a moment what it has started.
+   */
+  close(how?: { readonly atOnce: boolean }): Promise<void>;
+}
+
+interface OpenSandboxOptions {
+  readonly engine: SandboxEngine;
+  readonly spec: SandboxSpec;
+  /** The way out. Without one, programs inside have no network where the sandbox can take it away. */
+  readonly bridge?: Bridge | undefined;
+  /** Absent: there are no limits on memory and processes but those of the sandbox itself. */
+  readonly cgroups?: Cgroups | undefined;
+  /** Absent: nobody ends what is left when this process is killed. */
+  readonly records?: ProcessRecords | undefined;
+  /** No other sandbox that says so may live on its workspace: what a worker has left there is ended first. */
+  readonly exclusive?: boolean;
+  /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
+  readonly isHeld?: () => boolean;
+}
+
+interface BridgeConnectionInUse {
+  readonly port: number | undefined;
+  readonly network: Network;
+  close(): Promise<void>;
+}
+
+const nothingToClose = async () => {};
+
+/** Where the bridge is reached from inside. The path of a socket must be short, so it is not in the data folder. */
+async function openBridgeConnection(
+  { bridgeConnection, bridgePort }: SandboxEngine,
+  bridge: Bridge | undefined,
+): Promise<BridgeConnectionInUse> {
+  if (bridge === undefined) return { port: undefined, network: 'none', close: nothingToClose };
+  if (bridgeConnection === 'handover') return { port: bridgePort, network: 'bridge', close: nothingToClose };
+  if (bridgeConnection === 'loopback')
+    return { port: await bridge.listen(), network: 'bridge', close: nothingToClose };
+  const folder = await mkdtemp(join(tmpdir(), 'parley-'));
+  const socket = join(folder, 'bridge.sock');
+  const close = () => rm(folder, { recursive: true, force: true });
+  try {
+    await bridge.listenAt(socket);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { port: bridgePort, network: { socket }, close };
+}
+
+/** Rejects where the system refuses a control group or a socket; then nothing is left but the bridge. */
+export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSandbox> {
+  const { engine, spec, bridge, cgroups, records, exclusive = false, isHeld = () => true } = options;
+  if (exclusive) await records?.endExclusive(spec.workspace, isHeld);
+  // An engine for containers sets the limits itself; what we start is only its client.
+  const cgroup = engine.kind === 'docker' ? undefined : cgroups?.create(spec);
+  const memoryHolds = engine.kind === 'docker' || cgroups?.holds.memory === true;
+  const way = await openBridgeConnection(engine, bridge).catch(async (error: unknown) => {
+    await cgroup?.end();
+    throw error;
+  });
+  const living = new Set<StartedProcess>();
+  let closed = false;
+
+  async function startInside(program: SandboxProgram): Promise<SandboxProcess> {
+    if (closed || !isHeld()) throw new Error('the sandbox is closed');
+    const entry = startProcess({
+      wrapped: engine.wrap(
+        spec,
+        memoryHolds ? { ...program, limitAddressSpace: false } : program,
+        program.offline ? 'none' : way.network,
+      ),
+      cgroup: cgroup?.createForProcess(),
+      records,
+      exclusiveWorkspace: exclusive ? spec.workspace : null,
+      handover: engine.bridgeConnection === 'handover' && !program.offline ? bridge : undefined,
+    });
+    living.add(entry);
+    const leave = () => living.delete(entry);
+    entry.process.then(({ ended }) => ended.then(leave), leave);
+    return entry.process;
+  }
+
+  return {
+    paths: engine.paths(spec),
+    bridge:
+      bridge === undefined ? undefined : { origin: `http://127.0.0.1:${way.port}`, token: bridge.token },
+    start: startInside,
+    close: async ({ atOnce } = { atOnce: false }) => {
+      closed = true;
+      await Promise.all([...living].map((entry) => entry.kill(!atOnce)));
+      await cgroup?.end();
+      await way.close();
+    },
+  };
+}

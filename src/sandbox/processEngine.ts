@@ -1,0 +1,27 @@
+// No boundary at all: agents run as processes of the host with their own environment. docs/sandbox.md says when.
+import { addressKibMax } from './entryScript.ts';
+import type { SandboxEngine, SandboxProgram, SandboxSpec, WrappedCommand } from './sandbox.ts';
+
+const path = process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
+
+const limitScript = 'ulimit -v "$1"; shift; exec "$@"';
+
+export const processEngine: SandboxEngine = {
+  kind: 'process',
+  bridgeConnection: 'loopback',
+  bridgePort: undefined,
+  paths: ({ workspace, home }: SandboxSpec) => ({ workspace, home }),
+  wrap: (spec: SandboxSpec, { argv, env, cwd, limitAddressSpace }: SandboxProgram): WrappedCommand => {
+    const { workspace, home } = spec;
+    const [command, ...args] = limitAddressSpace
+      ? ['/bin/sh', '-c', limitScript, 'parley', addressKibMax(spec), ...argv]
+      : argv;
+    return {
+      command,
+      args,
+      env: { PATH: path, HOME: home, ...env },
+      cwd: cwd ?? workspace,
+      childrenMayEscape: true,
+    };
+  },
+};
