@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { bubblewrap, newCell, noBubblewrap } from '../../../test/support/cells.ts';
+import { bubblewrap, newSandboxSpec, noBubblewrap } from '../../../test/support/sandboxes.ts';
 import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../../test/support/workspace.ts';
-import { openCell } from '../../sandbox/openCell.ts';
+import { openSandbox } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
 import { lookBounds } from './bounds.ts';
 import { lookAt } from './look.ts';
@@ -171,9 +171,9 @@ describe('the changes of a workspace', () => {
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'closed/b.txt': '1', 'c.txt': '1' });
     chmodSync(join(workspace, 'closed'), 0);
-    const cell = newCell(t, { workspace, readable: lookReadable });
+    const spec = newSandboxSpec(t, { workspace, readable: lookReadable });
     // Root itself may read them; nobody in bubblewrap may.
-    const open = await openCell({ sandbox: bubblewrap(), cell });
+    const open = await openSandbox({ engine: bubblewrap(), spec });
     t.after(() => open.close());
     const changes = await lookAt(open, { command: 'changes' }, lookBounds, new AbortController().signal);
     assert.deepEqual(changes, [
