@@ -1,13 +1,11 @@
-// Every option, declared once: its name in the environment, its flag, default, help and check.
+// Every option of the service, declared once: its environment variable, flag, default, help and check.
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { RefusalError } from './errors.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './git/hosts.ts';
 import { modelHostsForm, parseModelHosts } from './models/hosts.ts';
 import type { ModelHosts } from './models/providers.ts';
 import { type PrivateAccess, parsePrivateAccess, privateHostsForm } from './outgoing/privateHosts.ts';
-import { commandName } from './process/program.ts';
 import { urlFault } from './validation/url.ts';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
@@ -22,12 +20,21 @@ export type SandboxChoice = (typeof sandboxChoices)[number];
 
 export const seccompChoices = ['on', 'off'] as const;
 
-interface Option<Value> {
+/** What the help shows of an option. */
+export interface OptionInfo {
   readonly env: string;
-  /** Absent for what must not be seen in a process list. */
+  /** Absent for secrets, because every user of a machine can see the flags of a process. */
   readonly flag?: string;
+  /** The heading under which the help lists it. */
+  readonly group: string;
+  /** The name of the value in the help, such as PORT. */
+  readonly value?: string;
+  readonly choices?: readonly string[];
   readonly help: string;
   readonly shownDefault: string;
+}
+
+interface Option<Value> extends OptionInfo {
   readonly parse: (text: string | undefined) => Value;
 }
 
@@ -98,7 +105,7 @@ function secretKeys(text: string | undefined): readonly Buffer[] {
   return list(text).map((item) => {
     const key = Buffer.from(item, /^[0-9a-f]{64}$/i.test(item) ? 'hex' : 'base64');
     if (key.length !== secretKeyBytes)
-      throw new BadValue('must be 32 bytes in hex or base64; make one with: openssl rand -hex 32');
+      throw new BadValue('must be 32 bytes in hex or base64; create one with: openssl rand -hex 32');
     return key;
   });
 }
@@ -122,27 +129,34 @@ const options = {
   host: option({
     env: 'HOST',
     flag: 'host',
-    help: 'Address to listen on.',
+    group: 'Listening',
+    value: 'ADDRESS',
+    help: 'The address to listen on.',
     shownDefault: '127.0.0.1',
     parse: (text = '127.0.0.1') => text,
   }),
   port: option({
     env: 'PORT',
     flag: 'port',
-    help: 'Port to listen on; 0 lets the system choose.',
+    group: 'Listening',
+    value: 'PORT',
+    help: 'The port to listen on. 0 lets the system choose.',
     shownDefault: '3000',
     parse: (text = '3000') => integer(0, portMax)(text),
   }),
   dataDir: option({
     env: 'PARLEY_DATA_DIR',
     flag: 'data-dir',
-    help: 'Folder of the database and the key files.',
+    group: 'Data',
+    value: 'FOLDER',
+    help: 'The folder for the database, workspaces and key files.',
     shownDefault: './data',
     parse: (text = './data') => resolve(text),
   }),
   databaseUrl: option({
     env: 'DATABASE_URL',
-    help: 'PostgreSQL to use instead of SQLite: postgres://user:password@host/name',
+    group: 'Data',
+    help: 'Use PostgreSQL instead of SQLite: a URL such as postgres://user:password@host/name.',
     shownDefault: 'SQLite in the data folder',
     parse: (text) => {
       if (text !== undefined && !/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''))
@@ -152,32 +166,41 @@ const options = {
   }),
   sessionApiKey: option({
     env: 'SESSION_API_KEY',
-    help: "The owner's session key, any string; otherwise one is made at the first start.",
-    shownDefault: 'made at the first start',
+    group: 'Keys and secrets',
+    help: 'The API key of the owner. Any string of at least 8 characters.',
+    shownDefault: 'created at the first start',
     parse: presetCredential,
   }),
   authToken: option({
     env: 'PARLEY_AUTH_TOKEN',
-    help: "The owner's bearer token, any string: reads the reduced settings.",
+    group: 'Keys and secrets',
+    help: 'A bearer token of the owner, which can only read the reduced settings.',
     shownDefault: 'none',
     parse: presetCredential,
   }),
   secretKeys: option({
     env: 'PARLEY_SECRET_KEY',
-    help: 'Key that seals stored secrets: 32 bytes in hex or base64. To rotate: NEW,OLD.',
-    shownDefault: 'secret.key in the data folder, made at the first start',
+    group: 'Keys and secrets',
+    help: 'The key that encrypts stored secrets: 32 bytes in hex or base64. To rotate it, set NEW,OLD.',
+    shownDefault: 'secret.key in the data folder, created at the first start',
     parse: secretKeys,
   }),
   logLevel: option({
     env: 'PARLEY_LOG_LEVEL',
     flag: 'log-level',
-    help: `One of ${logLevels.join(', ')}; debug logs each request.`,
+    group: 'Logging',
+    value: 'LEVEL',
+    choices: logLevels,
+    help: `The log level: ${logLevels.join(', ')}. debug logs every request.`,
     shownDefault: 'info',
     parse: (text = 'info') => choice(logLevels)(text),
   }),
   role: option({
     env: 'PARLEY_ROLE',
     flag: 'role',
+    group: 'Worker',
+    value: 'ROLE',
+    choices: roles,
     help: 'What this process does: all, api (answers requests) or worker (runs conversations; needs DATABASE_URL).',
     shownDefault: 'all',
     parse: (text = 'all') => choice(roles)(text),
@@ -185,49 +208,65 @@ const options = {
   slots: option({
     env: 'PARLEY_SLOTS',
     flag: 'slots',
-    help: 'Conversations that this process runs at the same time.',
+    group: 'Worker',
+    value: 'N',
+    help: 'Worker slots: how many conversations this process runs at the same time.',
     shownDefault: '20',
     parse: (text = '20') => integer(1, 1_000)(text),
   }),
   runningMax: option({
     env: 'PARLEY_RUNNING_MAX',
     flag: 'running-max',
-    help: 'Conversations of one user that run at the same time; others wait. 0 is no limit.',
+    group: 'Worker',
+    value: 'N',
+    help: 'How many conversations of one user run at the same time; others wait. 0 means no limit.',
     shownDefault: '10',
     parse: (text = '10') => integer(0, 1_000_000)(text),
   }),
   waitingMax: option({
     env: 'PARLEY_WAITING_MAX',
     flag: 'waiting-max',
-    help: 'Conversations of one user that may wait for a worker; a creation beyond is refused. 0 is no limit.',
-    shownDefault: '0 on loopback, else 1000',
+    group: 'Worker',
+    value: 'N',
+    help: 'How many conversations of one user may wait for a worker; more are refused. 0 means no limit.',
+    shownDefault: '0 on loopback, otherwise 1000',
     parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000_000)(text)),
   }),
   sandbox: option({
     env: 'PARLEY_SANDBOX',
     flag: 'sandbox',
-    help: 'What confines agents: auto, bubblewrap, docker or process (which confines nothing).',
+    group: 'Sandbox',
+    value: 'SANDBOX',
+    choices: sandboxChoices,
+    help: 'What isolates agents: auto, bubblewrap, docker or process (no isolation).',
     shownDefault: 'auto',
     parse: (text = 'auto') => choice(sandboxChoices)(text),
   }),
   seccomp: option({
     env: 'PARLEY_SECCOMP',
     flag: 'seccomp',
-    help: 'Whether a seccomp filter limits the system calls of agents in bubblewrap: on, or off, which debuggers need.',
+    group: 'Sandbox',
+    value: 'on|off',
+    choices: seccompChoices,
+    help: 'Filter the system calls of agents in bubblewrap. Debuggers need off.',
     shownDefault: 'on',
     parse: (text = 'on') => choice(seccompChoices)(text),
   }),
   sandboxImages: option({
     env: 'PARLEY_SANDBOX_IMAGES',
     flag: 'sandbox-images',
-    help: 'Images of containers that users may ask for, separated by commas; the first is the usual one.',
-    shownDefault: 'none: docker needs one',
+    group: 'Sandbox',
+    value: 'IMAGES',
+    help: 'The container images that users can choose from, separated by commas. The first one is the default.',
+    shownDefault: 'none; docker needs one',
     parse: list,
   }),
   gitHosts: option({
     env: 'PARLEY_GIT_HOSTS',
     flag: 'git-hosts',
-    help: 'Where the repositories of a git provider are, such as github=https://git.example.com; http and private addresses are allowed here.',
+    group: 'Agents and models',
+    value: 'HOSTS',
+    help: 'The URL of a git provider, such as github=https://git.example.com. http and private addresses are allowed here.',
     shownDefault: 'github.com, gitlab.com, bitbucket.org',
     parse: (text): GitHosts => {
       const hosts = text === undefined ? {} : parseGitHosts(text);
@@ -238,8 +277,10 @@ const options = {
   modelHosts: option({
     env: 'PARLEY_MODEL_HOSTS',
     flag: 'model-hosts',
-    help: 'Where the models of a provider are instead, such as openai=https://models.example.com; http and private addresses are allowed here.',
-    shownDefault: "the providers' own",
+    group: 'Agents and models',
+    value: 'HOSTS',
+    help: 'The URL of a model provider, such as openai=https://models.example.com. http and private addresses are allowed here.',
+    shownDefault: "the provider's own",
     parse: (text): ModelHosts => {
       const hosts = text === undefined ? {} : parseModelHosts(text);
       if (hosts === undefined) throw new BadValue(modelHostsForm);
@@ -249,99 +290,127 @@ const options = {
   searchUrl: option({
     env: 'PARLEY_SEARCH_URL',
     flag: 'search-url',
-    help: 'The tool server for web search, asked with the search_api_key of the user; http and private addresses are allowed here.',
+    group: 'Agents and models',
+    value: 'URL',
+    help: "The MCP server for web search, used with the user's search_api_key. http and private addresses are allowed here.",
     shownDefault: 'https://mcp.tavily.com/mcp/',
     parse: (text) => (text === undefined ? undefined : serverUrl(text)),
   }),
   agentsFile: option({
     env: 'PARLEY_AGENTS_FILE',
     flag: 'agents-file',
-    help: 'JSON file with profiles of further agents.',
-    shownDefault: 'agents.json in the data folder, where there is one',
+    group: 'Agents and models',
+    value: 'FILE',
+    help: 'A JSON file with profiles of more agents.',
+    shownDefault: 'agents.json in the data folder, if it exists',
     parse: (text) => (text === undefined ? undefined : resolve(text)),
   }),
   pricesFile: option({
     env: 'PARLEY_PRICES_FILE',
     flag: 'prices-file',
-    help: 'JSON file with prices of models, which adds to those that ship and replaces them.',
-    shownDefault: 'prices.json in the data folder, where there is one',
+    group: 'Agents and models',
+    value: 'FILE',
+    help: 'A JSON file with model prices, which add to or replace the built-in ones.',
+    shownDefault: 'prices.json in the data folder, if it exists',
     parse: (text) => (text === undefined ? undefined : resolve(text)),
   }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',
     flag: 'workspace-days',
-    help: 'Days for which the files of a stopped conversation are kept; 0 keeps them.',
+    group: 'Workspaces',
+    value: 'DAYS',
+    help: 'How many days the files of a stopped conversation are kept. 0 keeps them forever.',
     shownDefault: '30',
     parse: (text = '30') => integer(0, 100_000)(text),
   }),
   workspaceMb: option({
     env: 'PARLEY_WORKSPACE_MB',
     flag: 'workspace-mb',
-    help: 'Megabytes that the files of one conversation may take.',
+    group: 'Workspaces',
+    value: 'MB',
+    help: 'How many megabytes the files of one conversation may take.',
     shownDefault: '10000',
     parse: (text = '10000') => integer(1, 1_000_000_000)(text),
   }),
   workspaceFiles: option({
     env: 'PARLEY_WORKSPACE_FILES',
     flag: 'workspace-files',
-    help: 'Files, folders and links that one conversation may have.',
+    group: 'Workspaces',
+    value: 'N',
+    help: 'How many files, folders and links one conversation may have.',
     shownDefault: '1000000',
     parse: (text = '1000000') => integer(1, 1_000_000_000)(text),
   }),
   rateLimit: option({
     env: 'PARLEY_RATE_LIMIT',
     flag: 'rate-limit',
-    help: 'Requests a second that one key may make; 0 is no limit.',
-    shownDefault: '0 on loopback, else 100',
+    group: 'Requests',
+    value: 'N',
+    help: 'How many requests per second one key may send. 0 means no limit.',
+    shownDefault: '0 on loopback, otherwise 100',
     parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000)(text)),
   }),
   createLimit: option({
     env: 'PARLEY_CREATE_LIMIT',
     flag: 'create-limit',
-    help: 'Conversations a minute that one key may create; 0 is no limit.',
-    shownDefault: '0 on loopback, else 60',
+    group: 'Requests',
+    value: 'N',
+    help: 'How many conversations per minute one key may create. 0 means no limit.',
+    shownDefault: '0 on loopback, otherwise 60',
     parse: (text) => (text === undefined ? undefined : integer(0, 1_000_000)(text)),
   }),
   acceptBearer: option({
     env: 'PARLEY_ACCEPT_BEARER',
     flag: 'accept-bearer',
-    help: 'With 1, session keys are also taken as "Authorization: Bearer", for older clients.',
+    group: 'Requests',
+    value: '0|1',
+    help: '1 also accepts API keys as "Authorization: Bearer", for older clients.',
     shownDefault: '0',
     parse: (text = '0') => zeroOrOne(text),
   }),
   allowedHosts: option({
     env: 'PARLEY_ALLOWED_HOSTS',
     flag: 'allowed-hosts',
-    help: 'Host names that requests may use, separated by commas.',
-    shownDefault: 'loopback names on loopback, else any',
+    group: 'Requests',
+    value: 'HOSTS',
+    help: 'The host names that requests may use, separated by commas.',
+    shownDefault: 'loopback names on loopback, otherwise any',
     parse: (text) => list(text).map((host) => host.toLowerCase()),
   }),
   corsOrigins: option({
     env: 'PARLEY_CORS_ORIGINS',
     flag: 'cors-origins',
-    help: 'Origins of web pages that may call this service, separated by commas.',
-    shownDefault: 'none but its own',
+    group: 'Requests',
+    value: 'ORIGINS',
+    help: 'The origins of other web pages that may call this service, separated by commas.',
+    shownDefault: 'none',
     parse: (text) => list(text).map(origin),
   }),
   publicUrl: option({
     env: 'PARLEY_PUBLIC_URL',
     flag: 'public-url',
-    help: 'The address that people use, where a proxy stands in front.',
+    group: 'Requests',
+    value: 'URL',
+    help: 'The URL that people use, if a proxy is in front of the service.',
     shownDefault: 'http://HOST:PORT',
     parse: (text) => (text === undefined ? undefined : origin(text)),
   }),
   trustProxy: option({
     env: 'PARLEY_TRUST_PROXY',
     flag: 'trust-proxy',
-    help: 'Proxies whose X-Forwarded-* headers count: a number of hops, or addresses and ranges.',
+    group: 'Requests',
+    value: 'PROXIES',
+    help: 'The proxies whose X-Forwarded-* headers are trusted: a number of hops, or addresses and CIDR ranges.',
     shownDefault: 'none',
     parse: trustProxy,
   }),
   allowPrivateAddresses: option({
     env: 'PARLEY_ALLOW_PRIVATE_ADDRESSES',
     flag: 'allow-private-addresses',
-    help: 'Private addresses that the service may connect to where users name them, such as local models: 1 (all), 0 (none), or hosts: 127.0.0.1:11434,models.internal:8000,10.1.0.0/16.',
-    shownDefault: '1 on loopback, with one user and no public URL, else 0',
+    group: 'Outgoing connections',
+    value: '0|1|HOSTS',
+    help: 'The private addresses, such as local models, that users may make the service connect to: 1 (all), 0 (none), or hosts such as 127.0.0.1:11434,models.internal:8000,10.1.0.0/16.',
+    shownDefault: '1 on loopback with one user and no public URL, otherwise 0',
     parse: (text): PrivateAccess | undefined => {
       if (text === undefined) return undefined;
       const access = parsePrivateAccess(text);
@@ -375,23 +444,11 @@ export function isLoopbackName(host: string): boolean {
   );
 }
 
-function readFlags(argv: readonly string[]): Readonly<Record<string, string | undefined>> {
-  const flags = Object.values(options).flatMap(({ flag }) => (flag === undefined ? [] : [flag]));
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: Object.fromEntries(flags.map((flag) => [flag, { type: 'string' as const }])),
-      strict: true,
-    });
-    return values as Record<string, string | undefined>;
-  } catch (error) {
-    throw new RefusalError(`${(error as Error).message} "${commandName} serve --help" lists the options.`);
-  }
-}
-
-/** Reads flags first, then the environment, where an empty value counts as absent. Throws RefusalError. */
-export function readConfig(environment: Environment, argv: readonly string[] = []): Config {
-  const flags = readFlags(argv);
+/**
+ * Takes the flags first, then the environment, in which an empty value counts as absent. `flags` are the values of the
+ * command line, by flag. Throws RefusalError.
+ */
+export function readConfig(environment: Environment, flags: Environment = {}): Config {
   const parsed: Partial<Record<OptionName, unknown>> = {};
   for (const name of Object.keys(options) as OptionName[]) {
     const { env, flag, parse } = options[name] as Option<unknown>;
@@ -406,7 +463,7 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
   const values = parsed as Parsed;
   if (values.role === 'worker' && values.databaseUrl === undefined)
     throw new RefusalError(
-      'PARLEY_ROLE=worker needs DATABASE_URL: SQLite can be used by one process alone, which is then both.',
+      'PARLEY_ROLE=worker needs DATABASE_URL: only one process can use SQLite, so it must be both API and worker.',
     );
   const onLoopback = isLoopbackName(values.host);
   return {
@@ -420,16 +477,7 @@ export function readConfig(environment: Environment, argv: readonly string[] = [
   };
 }
 
-/** The options as aligned lines for `--help`. */
-export function describeOptions(): string {
-  const heads = Object.values(options).map(({ env, flag }: Option<unknown>) =>
-    flag === undefined ? env : `${env}, --${flag}`,
-  );
-  const width = Math.max(...heads.map((head) => head.length));
-  return Object.values(options)
-    .map(
-      ({ help, shownDefault }, i) =>
-        `  ${(heads[i] ?? '').padEnd(width)}  ${help}\n  ${''.padEnd(width)}  Default: ${shownDefault}.`,
-    )
-    .join('\n');
+/** What the help of `serve` and the documentation show. */
+export function serviceOptions(): readonly OptionInfo[] {
+  return Object.values(options);
 }

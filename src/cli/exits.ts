@@ -1,47 +1,20 @@
-// Exit codes, once for all commands, and which of them an error of the client comes to.
+// The exit codes of all commands, and the exit code for each error of the client.
 import type { ParleyError, ParleyErrorCode } from '../client/errors.ts';
 import type { StopCode } from '../conversations/states.ts';
 
 export const exits = {
   done: 0,
   failed: 1,
-  misused: 2,
+  usage: 2,
   notFound: 3,
   unreachable: 4,
-  asks: 5,
+  needsApproval: 5,
   stopped: 6,
-  unjudged: 7,
+  undetermined: 7,
   interrupted: 130,
-  readerLeft: 141,
+  readerGone: 141,
   terminated: 143,
 } as const;
-
-/** For the help of commands that speak to a service. */
-export const exitHelp = `Exit codes: 0 done, 1 failed, 2 wrong use, 3 there is no such conversation or file,
-            4 no service, or it refuses the key.
-`;
-
-export const followExitHelp = `With --follow it ends when the agent waits for you, and says how it went:
-            0 it has ended its turn, 1 it failed, 5 it asks for permission, 6 it was stopped or reached a
-            limit, 130 you left with Ctrl-C, 143 somebody ended the command: the conversation goes on.
-`;
-
-export const connectionHelp = `Speaks to the service at PARLEY_URL (default: at PORT of this machine, or else the one that runs on the data folder)
-with the key in PARLEY_KEY, or else with that of the owner in the data folder (PARLEY_DATA_DIR, default: ./data).
-An id may be shortened to any beginning that no other has.
-`;
-
-/** For commands that work in both places. */
-export const placeHelp = `With PARLEY_URL it is the service there that is asked, with the key in PARLEY_KEY or the owner's; otherwise the
-database of this machine: in PARLEY_DATA_DIR (default: ./data), or at DATABASE_URL.
-`;
-
-/** For commands that no service can be asked for. */
-export const localHelp = `Works on the database of this machine alone: in PARLEY_DATA_DIR (default: ./data), or at DATABASE_URL.
-`;
-
-export const outputHelp = `Where the output is no terminal, or with --json, it is JSON, a line each; --text is for people everywhere.
-`;
 
 const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {
   network: exits.unreachable,
@@ -53,17 +26,17 @@ const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {
   not_found: exits.notFound,
   no_workspace: exits.notFound,
   no_repository: exits.notFound,
-  invalid: exits.misused,
-  bad_limit: exits.misused,
-  body_too_large: exits.misused,
-  headers_too_large: exits.misused,
-  malformed_json: exits.misused,
-  malformed_request: exits.misused,
-  unsupported_media_type: exits.misused,
-  conversation_exists: exits.misused,
-  idempotency_key_reused: exits.misused,
-  secret_exists: exits.misused,
-  limit_reached: exits.misused,
+  invalid: exits.usage,
+  bad_limit: exits.usage,
+  body_too_large: exits.usage,
+  headers_too_large: exits.usage,
+  malformed_json: exits.usage,
+  malformed_request: exits.usage,
+  unsupported_media_type: exits.usage,
+  conversation_exists: exits.usage,
+  idempotency_key_reused: exits.usage,
+  secret_exists: exits.usage,
+  limit_reached: exits.usage,
 };
 
 export function exitOfError({ code }: ParleyError): number {

@@ -1,21 +1,14 @@
-// Follows a conversation until its agent waits for its user, and shows what happens.
-
+// Shows the log of a conversation, and follows it until its agent waits for the user.
 import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
 import { commandName } from '../process/program.ts';
 import { exitOfStop, exits } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './terminal/interruption.ts';
-import { type Output, outputOptions } from './terminal/output.ts';
-import { plainLine } from './terminal/plainText.ts';
+import type { Output } from './terminal/output.ts';
+import { plainLine, shellWord } from './terminal/plainText.ts';
 import { showProgress } from './terminal/progress.ts';
-import { shellWord } from './terminal/shellWord.ts';
 import { createTimeline, linesMaxOf, tellQuestion } from './terminal/timeline.ts';
 
-/** Of commands that may follow what comes of them. */
-export const followOptions = {
-  ...outputOptions,
-  follow: { type: 'boolean', short: 'f', default: false },
-  full: { type: 'boolean', default: false },
-} as const;
+const pageEvents = 100;
 
 export interface Following {
   readonly parley: Parley;
@@ -23,9 +16,9 @@ export interface Following {
   readonly id: string;
   /** The first event to show. */
   readonly from: number;
-  /** Goes on when the agent waits. */
+  /** Whether to continue when the agent waits. */
   readonly stay: boolean;
-  /** Whether outputs are shown whole. */
+  /** Whether long outputs are shown in full. */
   readonly full: boolean;
 }
 
@@ -38,13 +31,13 @@ function printer({ output, full }: Following): (event: ParleyEvent) => void {
 function reportConnection({ output }: Following): (state: 'live' | 'reconnecting') => void {
   let lost = false;
   return (state) => {
-    if (state === 'reconnecting' && !lost) output.note('The connection is lost; trying again …\n');
-    if (state === 'live' && lost) output.note('Connected again.\n');
+    if (state === 'reconnecting' && !lost) output.note('The connection is lost. Reconnecting …\n');
+    if (state === 'live' && lost) output.note('Reconnected.\n');
     lost = state === 'reconnecting';
   };
 }
 
-/** Shows events until the agent waits, or a signal ends it: then its name is returned. */
+/** Shows events until the agent waits, and returns its state, or the name of the signal that ended it. */
 async function showUntilWaiting(
   following: Following,
   signal: AbortSignal,
@@ -77,28 +70,49 @@ function explain(
   { stop_reason: reason }: ConversationInfo,
 ): number {
   const { style, text, isJson } = output;
-  const say = (sentence: string) => {
+  const print = (sentence: string) => {
     if (!isJson) text(sentence);
   };
   if (state.name === 'awaiting_user_confirmation') {
-    say(tellQuestion(id, state.question, style));
-    return exits.asks;
+    print(tellQuestion(id, state.question, style));
+    return exits.needsApproval;
   }
   if (state.name !== 'stopped') {
-    say(style('dim', `\nThe agent waits for you: ${commandName} send ${shellWord(id)} "…"\n`));
+    print(style('dim', `\nThe agent waits for your input: ${commandName} send ${shellWord(id)} "…"\n`));
     return exits.done;
   }
-  say(style('dim', `\nIt has stopped: ${plainLine(reason?.message ?? 'for no known reason')}\n`));
+  print(
+    style(
+      'dim',
+      `\nThe conversation has stopped: ${plainLine(reason?.message ?? 'the reason is unknown.')}\n`,
+    ),
+  );
   return reason === null ? exits.done : exitOfStop(reason.code);
 }
 
-/** Returns the exit code, which tells how it ended. */
+/** Returns the exit code that says how it ended. */
 export async function followConversation(following: Following): Promise<number> {
   const { parley, output, id } = following;
   const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(following, signal));
   if (typeof end !== 'string') return explain(following, end, await parley.conversations.get(id));
   output.note(
-    `\nLeft. The conversation goes on: ${commandName} follow ${shellWord(id)}, or ${commandName} stop ${shellWord(id)}\n`,
+    `\nThe conversation continues. See ${commandName} follow ${shellWord(id)}, or ${commandName} stop ${shellWord(id)}\n`,
   );
   return exitOfSignal(end);
+}
+
+/** Prints the events that there are now. */
+export async function printLog(following: Following): Promise<number> {
+  const { parley, id } = following;
+  const print = printer(following);
+  for (let next = following.from; ; ) {
+    const { events, has_more: hasMore } = await parley.conversations.events(id, {
+      start_id: next,
+      limit: pageEvents,
+    });
+    for (const event of events) print(event);
+    const last = events.at(-1);
+    if (!hasMore || last === undefined) return exits.done;
+    next = last.id + 1;
+  }
 }

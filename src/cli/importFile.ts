@@ -1,4 +1,4 @@
-// Reads settings.json and secrets.json of an earlier installation, or our own export.
+// Reads settings.json and secrets.json of an earlier installation, or a file that `settings export` printed.
 import { invalid, RefusalError } from '../errors.ts';
 import { gitProviders } from '../git/providers.ts';
 import type { AddGitProviders, NewSecret } from '../secrets/schema.ts';
@@ -10,7 +10,7 @@ export interface Imported {
   readonly settings: SettingsChange;
   readonly providers: AddGitProviders['provider_tokens'];
   readonly secrets: readonly NewSecret[];
-  /** Members that mean nothing here. */
+  /** Names of fields that Parley does not have. */
   readonly ignored: readonly string[];
 }
 
@@ -38,7 +38,7 @@ function readSecrets(secrets: Json): NewSecret[] {
   });
 }
 
-/** Sorts what a file holds into what each part stores. Nulls mean that nothing was set. */
+/** Splits a file into settings, provider tokens and secrets. A null means that nothing was set. */
 export function readImport(text: string): Imported {
   let parsed: unknown;
   try {
@@ -48,7 +48,7 @@ export function readImport(text: string): Imported {
   }
   const file = objectOf(parsed);
   if (Object.keys(file).length === 0)
-    throw invalid([{ path: 'The file', message: 'must hold a settings object' }]);
+    throw invalid([{ path: 'The file', message: 'must contain a settings object' }]);
   const stores = { ...objectOf(file['secrets_store']), ...file };
   const settings: Record<string, unknown> = {};
   const ignored: string[] = [];

@@ -1,14 +1,14 @@
-// What a person gives a command beside words: a message on standard input, images, files of tool servers.
+// Input of a command besides its words: a message on standard input, images, and files with MCP servers.
 import { readFileSync, statSync } from 'node:fs';
 import type { McpConfig } from '../client/parley.ts';
 import { RefusalError } from '../errors.ts';
 
 const mib = 1_024 * 1_024;
-/** With the others and in base64 it must fit into a body of 16 MiB. */
+/** In base64 it must fit into a request body of 16 MiB, together with the rest. */
 const imageBytesMax = 8 * mib;
 const fileBytesMax = 8 * mib;
 
-const beginnings: readonly (readonly [type: string, bytes: RegExp])[] = [
+const signatures: readonly (readonly [type: string, bytes: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8/],
@@ -26,18 +26,17 @@ function readBounded(file: string, bytesMax: number): Buffer {
   }
 }
 
-/** A URL stays one; a file becomes a data URL. */
-export function readImage(place: string): string {
-  if (/^(https?:\/\/|data:image\/)/i.test(place)) return place;
-  const bytes = readBounded(place, imageBytesMax);
+/** Returns a URL as it is, and a file as a data URL. */
+export function readImage(fileOrUrl: string): string {
+  if (/^(https?:\/\/|data:image\/)/i.test(fileOrUrl)) return fileOrUrl;
+  const bytes = readBounded(fileOrUrl, imageBytesMax);
   const head = bytes.toString('latin1', 0, 16);
-  const [type] = beginnings.find(([, beginning]) => beginning.test(head)) ?? [];
-  if (type === undefined)
-    throw new RefusalError(`${place} is no image of a known kind: PNG, JPEG, GIF or WebP.`);
+  const [type] = signatures.find(([, signature]) => signature.test(head)) ?? [];
+  if (type === undefined) throw new RefusalError(`${fileOrUrl} is not a PNG, JPEG, GIF or WebP image.`);
   return `data:${type};base64,${bytes.toString('base64')}`;
 }
 
-/** Tool servers in a file: `mcp_config` itself, or an object that holds it. The service checks the rest. */
+/** Reads MCP servers from a file with an `mcp_config`, or an object that contains one. The service checks the rest. */
 export function readMcpFile(file: string): McpConfig {
   let read: unknown;
   try {
@@ -47,11 +46,13 @@ export function readMcpFile(file: string): McpConfig {
     throw new RefusalError(`${file} is not JSON.`);
   }
   if (typeof read !== 'object' || read === null || Array.isArray(read))
-    throw new RefusalError(`${file} must hold an object with sse_servers, stdio_servers or shttp_servers.`);
+    throw new RefusalError(
+      `${file} must contain an object with sse_servers, stdio_servers or shttp_servers.`,
+    );
   return ('mcp_config' in read ? read['mcp_config'] : read) as McpConfig;
 }
 
-/** All of standard input, without the white space at its end. */
+/** Reads all of standard input, without white space at the end. */
 export async function readInput(): Promise<string> {
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -64,11 +65,13 @@ export async function readInput(): Promise<string> {
   return Buffer.concat(pieces).toString('utf8').trimEnd();
 }
 
-/** The words of the command line, or standard input where there are none or "-" alone. */
+/** Returns the words of the command line, or standard input if there are none or only "-". */
 export async function readMessage(words: readonly string[]): Promise<string> {
   const fromInput = words.length === 0 || (words.length === 1 && words[0] === '-');
   if (fromInput && process.stdin.isTTY)
-    throw new RefusalError('Say what to do, or give it on standard input.');
+    throw new RefusalError(
+      'The message is missing. Write it after the options, or give it on standard input.',
+    );
   const text = fromInput ? await readInput() : words.join(' ');
   if (text.trim() === '') throw new RefusalError('The message is empty.');
   return text;

@@ -1,4 +1,4 @@
-// The change of one file as a patch that `git apply` takes.
+// Formats the change of a file as a patch for `git apply`.
 import { formatPatch } from 'diff';
 import { diffLines } from '../text/lineDiff.ts';
 
@@ -9,7 +9,7 @@ interface FileChange {
   readonly modified: string;
 }
 
-/** Empty where the text of a file that stays is the same: there would be nothing to apply. */
+/** Empty if the text did not change, because there would be nothing to apply. */
 export function filePatch({ path, status, original, modified }: FileChange): string {
   const hunks = diffLines(original, modified);
   if (hunks.length === 0 && status === 'M') return '';

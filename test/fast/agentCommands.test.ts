@@ -1,4 +1,4 @@
-// The commands for agents, as a person runs them, with an agent of the operator that does what its model wants.
+// The commands for agents, as a person runs them, with an agent from agents.json that does what its model says.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -67,78 +67,81 @@ describe('parley agents', () => {
     return { status, stdout, stderr };
   }
 
-  it('list shows where each was found, and how to install the others', () => {
-    const { status, stdout } = parley(['list', '--text']);
+  it('list shows where each is installed, and how to install the others', () => {
+    const { status, stdout } = parley(['list']);
     assert.equal(status, 0);
     assert.match(stdout, /^AGENT +NAME +VERSION +FOUND\n/);
     assert.match(stdout, /^mine +Mine .*bin\/model-agent$/m);
-    assert.match(stdout, /^claude +Claude Code +- +missing; install it with: npm install -g @agentcl/m);
+    assert.match(stdout, /^claude +Claude Code +- +not installed; install it with: npm install -g @agentcl/m);
   });
 
-  it('name a profile that is bad, and go on with the others', () => {
-    const { status, stderr, stdout } = parley(['list', '--text']);
+  it('report an invalid profile and continue with the others', () => {
+    const { status, stderr, stdout } = parley(['list']);
     assert.equal(status, 0);
     assert.match(stderr, /agents\[0\]\.protocol must be one of .*This agent is left out/);
     assert.doesNotMatch(stdout, /^bad /m);
     assert.equal(parley(['test', 'bad']).status, 2);
   });
 
-  it('list is JSON for programs, a line each', () => {
-    const records = jsonLines(parley(['list']).stdout) as { id: string; found: string | null }[];
+  it('list prints JSON lines with --json', () => {
+    const records = jsonLines(parley(['list', '--json']).stdout) as { id: string; found: string | null }[];
     const found = (id: string) => records.find((record) => record.id === id)?.found;
     assert.equal(found('mine'), join(folder, 'bin/model-agent'));
     assert.equal(found('qwen'), null);
   });
 
-  it('test drives one against a scripted model, and leaves nothing behind', () => {
+  it('test runs an agent with a scripted model, and leaves nothing behind', () => {
     for (const words of [[], ['--confirm']]) {
       const { status, stdout, stderr } = parley(['test', 'mine', ...words]);
       assert.equal(status, 0, stdout + stderr);
       const steps = ['starts', 'opens a session', 'ends its turn', 'asks its model', 'writes a file'];
       for (const step of [...steps, 'runs a command', 'answers'])
         assert.ok(stdout.includes(`✓ ${step}`), stdout);
-      assert.equal(stdout.includes('It asks before it acts.'), words.length > 0);
+      assert.equal(stdout.includes('The agent asks for approval before it acts.'), words.length > 0);
     }
     assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
   });
 
-  it('test fails, exit code 1, where an agent acts without asking', () => {
+  it('test fails, exit code 1, if an agent acts without asking', () => {
     const { status, stdout } = parley(['test', 'careless', '--confirm']);
     assert.equal(status, 1);
     assert.match(stdout, /✗ asks before a command\n {4}it acted without asking\n/);
     assert.match(stdout, /✗ asks before a command that only reads\n/);
     assert.match(stdout, /✗ asks before it edits a file\n/);
-    assert.match(stdout, /It does not ask before it acts/);
+    assert.match(stdout, /The agent does not ask for approval before it acts/);
   });
 
-  it('test fails, exit code 1, where an agent asks for commands, but not for files in a git work tree', () => {
+  it('test fails, exit code 1, if an agent asks for commands, but not for files in a git work tree', () => {
     const { status, stdout } = parley(['test', 'half', '--confirm']);
     assert.equal(status, 1);
     assert.match(stdout, /✓ asks before a command\n/);
     assert.match(stdout, /✗ asks before it writes a file\n {4}it acted without asking\n/);
   });
 
-  it('test fails, exit code 1, where an agent asks and does not keep to the answer', () => {
+  it('test fails, exit code 1, if an agent asks and ignores the answer', () => {
     const { status, stdout } = parley(['test', 'deaf', '--confirm']);
     assert.equal(status, 1);
     assert.match(stdout, /✗ does nothing that was rejected\n {4}it did what was rejected\n/);
   });
 
-  it('test says that it could not judge, exit code 7, where an agent does nothing, or does not start', () => {
+  it('test says that it could not be determined, exit code 7, if an agent does nothing or does not start', () => {
     const { status, stdout } = parley(['test', 'idle', '--confirm']);
     assert.equal(status, 7, stdout);
     assert.match(stdout, /\? asks before a command\n/);
-    assert.match(stdout, /could not be judged\.\n$/);
+    assert.match(
+      stdout,
+      /It could not be determined whether the agent asks for approval before it acts\.\n$/,
+    );
     assert.equal(parley(['test', 'broken', '--confirm']).status, 7);
   });
 
-  it('test fails, exit code 1, with the last words of an agent that ends, made plain', () => {
+  it('test fails, exit code 1, with the last output of an agent that ends, without colours', () => {
     const { status, stdout } = parley(['test', 'broken']);
     assert.equal(status, 1);
     assert.match(stdout, /✗ starts .*\n {4}The agent ended with exit code 3\.\n {4}it is broken\n/);
   });
 
-  it('test drives the built-in agent, which is always there, exit code 0', () => {
+  it('test runs the built-in agent, which is always installed, exit code 0', () => {
     const { status, stdout } = parley(['test', 'builtin']);
     assert.equal(status, 0, stdout);
     assert.match(stdout, /✓ answers/);
@@ -148,7 +151,7 @@ describe('parley agents', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)
-    it(`test leaves nothing behind where it is interrupted by ${signal}, exit code ${expected}`, async (t) => {
+    it(`test leaves nothing behind if it is interrupted by ${signal}, exit code ${expected}`, async (t) => {
       const child = spawn(process.execPath, [mainFile, 'agents', 'test', 'silent'], { env: environment() });
       t.after(() => child.kill('SIGKILL'));
       let stdout = '';
@@ -163,14 +166,14 @@ describe('parley agents', () => {
       assert.deepEqual(readdirSync(join(folder, 'tmp')), []);
     });
 
-  it('refuse what they cannot do, exit code 2, and say what can be done', () => {
+  it('refuse usage errors, exit code 2, and say what to do', () => {
     const refused: [string[], RegExp][] = [
       [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
       [['test', 'gemini'], /not installed.*npm install -g @google\/gemini-cli/],
-      [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be one of/],
-      [['test', 'mine', '--json'], /has no --json/],
-      [['test'], /parley agents test NAME/],
-      [[], /parley agents list/],
+      [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be auto, bubblewrap or process/],
+      [['test', 'mine', '--json'], /has no option --json/],
+      [['test'], /AGENT is missing\. Usage: parley agents test AGENT/],
+      [[], /needs a command: list, test/],
     ];
     for (const [words, expected] of refused) {
       const { status, stderr } = parley(words);

@@ -1,4 +1,4 @@
-// The commands for settings, audit and sealing key, as a person runs them.
+// The commands for settings, audit and the encryption key, as a person runs them.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ describe('parley settings, audit and secrets', () => {
 
   const record = async () => (await service.ask('/api/settings')).body;
 
-  it('set a member, which the running service shows soon', async () => {
+  it('change a setting, which the running service shows soon', async () => {
     assert.equal(parley(['settings', 'set', 'llm_model', 'openai/x']).status, 0);
     assert.equal(parley(['settings', 'set', 'max_iterations', '9']).status, 0);
     await eventually(async () => (await record()).max_iterations === 9);
@@ -51,7 +51,7 @@ describe('parley settings, audit and secrets', () => {
     assert.equal(parley(['settings', 'get', 'llm_model']).stdout, 'null\n');
   });
 
-  it('take keys from standard input alone, and never show them', async () => {
+  it('read API keys only from standard input, and never show them', async () => {
     const refused = parley(['settings', 'set', 'llm_api_key', 'on-the-command-line']);
     assert.equal(refused.status, 2);
     assert.ok(!refused.stderr.includes('on-the-command-line'));
@@ -61,8 +61,8 @@ describe('parley settings, audit and secrets', () => {
       ['settings', 'get'],
       ['settings', 'export'],
       ['audit'],
-      ['audit', '--text'],
-      ['keys', 'list', '--text'],
+      ['audit', '--json'],
+      ['keys', 'list'],
     ];
     for (const words of shown) {
       const { status, stdout } = parley(words);
@@ -71,7 +71,7 @@ describe('parley settings, audit and secrets', () => {
     }
   });
 
-  it('refuse what the API would refuse, exit code 2, and name the place', () => {
+  it('refuse what the API would refuse, exit code 2, and name the setting', () => {
     const bad = [
       ['settings', 'set', 'max_iterations', '0'],
       ['settings', 'set', 'nonsense', '1'],
@@ -83,7 +83,7 @@ describe('parley settings, audit and secrets', () => {
       ['settings', 'nonsense'],
       ['audit', '--last', '0'],
       ['audit', '--last', '1e2'],
-      ['audit', '--json', '--text'],
+      ['audit', '--text'],
       ['settings', 'constructor'],
       ['keys', 'toString'],
       ['webhooks', 'constructor'],
@@ -102,7 +102,7 @@ describe('parley settings, audit and secrets', () => {
     );
   });
 
-  it('import the files of an earlier installation, and say what they left out', async () => {
+  it('import the files of an earlier installation, and say what is ignored', async () => {
     const file = join(place.dataDir, 'old-settings.json');
     const old = {
       language: 'fr',
@@ -132,7 +132,7 @@ describe('parley settings, audit and secrets', () => {
     assert.equal(parley(['settings', 'import', file]).status, 0, 'again changes nothing');
   });
 
-  it('export what they can import, without the value of a secret', () => {
+  it('export what they can import, without secrets', () => {
     const { stdout } = parley(['settings', 'export']);
     const file = join(place.dataDir, 'export.json');
     writeFileSync(file, stdout);
@@ -141,24 +141,24 @@ describe('parley settings, audit and secrets', () => {
     assert.equal(parley(['settings', 'import', file]).status, 0);
   });
 
-  it('store nothing of a file that holds a bad value', async () => {
+  it('store nothing from a file with an invalid value', async () => {
     const file = join(place.dataDir, 'bad.json');
     writeFileSync(file, JSON.stringify({ language: 'xx', max_iterations: -5 }));
     assert.equal(parley(['settings', 'import', file]).status, 2);
     assert.equal(JSON.parse(parley(['settings', 'get']).stdout).language, 'fr');
   });
 
-  it('change the sealing key beside the running service', async () => {
+  it('change the encryption key while the service runs', async () => {
     const before = readFileSync(join(place.dataDir, 'secret.key'), 'utf8');
     const { status, stderr } = parley(['secrets', 'rotate']);
     assert.equal(status, 0, stderr);
-    assert.match(stderr, /sealed anew/);
+    assert.match(stderr, /records re-encrypted with key/);
     assert.notEqual(readFileSync(join(place.dataDir, 'secret.key'), 'utf8'), before);
     assert.equal((await service.ask('/api/secrets', { json: { name: 'AFTER', value: 'v' } })).status, 201);
   });
 
-  it('show in the audit who did what', () => {
-    const entries = jsonLines(parley(['audit']).stdout);
+  it('show in the audit who changed what', () => {
+    const entries = jsonLines(parley(['audit', '--json']).stdout);
     const seen = entries.map(
       (e: Record<string, string>) => `${e['user']} ${e['key_id']} ${e['action']} ${e['subject']}`,
     );
@@ -168,16 +168,13 @@ describe('parley settings, audit and secrets', () => {
       seen.some((entry: string) => /sealing-key\.rotate/.test(entry)),
       seen.join('\n'),
     );
-    assert.match(
-      parley(['audit', '--last', '1', '--text']).stdout,
-      /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/,
-    );
+    assert.match(parley(['audit', '--last', '1']).stdout, /^TIME +USER +KEY +ACTION +SUBJECT\n.*\n$/);
   });
 
   const printing = [['--help'], ['help', 'new'], ['completion'], ['audit'], ['settings', 'get']];
   const environment = () => ({ PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir });
 
-  it('end with 141 where their reader has gone away, without a word', async () => {
+  it('end with 141 and without a message if the reader of the output has gone', async () => {
     for (const words of printing) {
       const child = spawn(process.execPath, [mainFile, ...words], { env: environment() });
       child.stdout.destroy();
@@ -188,7 +185,7 @@ describe('parley settings, audit and secrets', () => {
     }
   });
 
-  it('end with 1 where what they print cannot be written, and say so', {
+  it('end with 1 and a message if the output cannot be written', {
     skip: !existsSync('/dev/full'),
   }, () => {
     for (const words of printing) {
@@ -199,13 +196,13 @@ describe('parley settings, audit and secrets', () => {
       });
       assert.deepEqual(
         [status, stderr],
-        [1, 'parley: the output cannot be written: ENOSPC.\n'],
+        [1, 'parley: The output cannot be written: ENOSPC.\n'],
         words.join(' '),
       );
     }
   });
 
-  it('refuse to take the folder of this machine for a service elsewhere', async () => {
+  it('refuse to use the local data folder if PARLEY_URL names another machine', async () => {
     const env = {
       PATH: process.env['PATH'],
       PARLEY_DATA_DIR: place.dataDir,
@@ -223,27 +220,38 @@ describe('parley settings, audit and secrets', () => {
     }
   });
 
-  it('take -h for help before a message, and behind it for a word that is none', () => {
+  it('take -h for help before a message, and after its first word for a mistake', () => {
     assert.match(parley(['new', '-h']).stdout, /^Usage: parley new/);
     assert.match(parley(['help', 'send']).stdout, /^Usage: parley send/);
     const { status, stderr } = parley(['new', 'what', 'does', '-h', 'do']);
     assert.equal(status, 2);
-    assert.match(stderr, /'-h'.*"parley new --help" explains it/);
+    assert.match(stderr, /no option -h.*quote the message.*"parley new --help" lists the options/);
   });
 
-  it('teach with --help', () => {
-    for (const words of [
-      ['--help'],
-      ['serve', '--help'],
-      ['settings', '--help'],
-      ['keys', '--help'],
-      ['users', '--help'],
-      ['audit', '--help'],
-      ['secrets', '--help'],
-    ]) {
+  it('explain every command, group and topic', () => {
+    const shown: [string[], RegExp][] = [
+      [['--help'], /^Conversations:\n {2}new /m],
+      [['help'], /^Help topics:$/m],
+      [['serve', '--help'], /^Usage: parley serve/],
+      [['settings', '--help'], /^Usage: parley settings COMMAND/],
+      [['keys', 'create', '-h'], /^Usage: parley keys create \[options\]/],
+      [['help', 'keys', 'create'], /^Usage: parley keys create/],
+      [['help', 'ls'], /^Usage: parley list/],
+      [['help', 'exit-codes'], /^ {2}141 /m],
+      [['version'], /^\d+\.\d+\.\d+\n$/],
+      [['--version'], /^\d+\.\d+\.\d+\n$/],
+    ];
+    for (const [words, expected] of shown) {
       const { status, stdout } = parley(words);
-      assert.equal(status, 0);
-      assert.match(stdout, /Usage: parley/);
+      assert.equal(status, 0, words.join(' '));
+      assert.match(stdout, expected);
     }
+  });
+
+  it('suggest the nearest command, exit code 2', () => {
+    assert.match(parley(['lsit']).stderr, /There is no such command\. Did you mean list\?/);
+    assert.match(parley(['keys', 'crate']).stderr, /command of "parley keys"\. Did you mean create\?/);
+    const { status, stderr } = parley(['keys']);
+    assert.deepEqual([status, /needs a command: create, list, revoke/.test(stderr)], [2, true]);
   });
 });

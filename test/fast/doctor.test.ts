@@ -1,4 +1,4 @@
-// `parley doctor`, on machines where things are right and wrong.
+// `parley doctor`, on machines with and without problems.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -43,18 +43,18 @@ async function emptyPlace(t: TestContext) {
 /** Where no service runs. */
 async function examine(t: TestContext, env: Record<string, string> = {}) {
   const place = await emptyPlace(t);
-  // Nothing listens on port 9, and no address is named.
+  // Nothing listens on port 9, and no service is named.
   const line = createCommandLine({ url: '', place }, t, { ...quiet, ...env });
-  return { place, run: async () => line.run(['doctor']) };
+  return { place, run: async () => line.run(['doctor', '--json']) };
 }
 
 describe('parley doctor', () => {
-  it('finds nothing wrong with a service that has a model, 0', async (t) => {
+  it('finds no problem if the service has a model, 0', async (t) => {
     const service = await startService({}, t);
     await service.ask('/api/settings', { json: { llm_model: 'openai/x', llm_api_key: 'CANARY-model-key' } });
-    // Anything that takes connections.
+    // Any server that accepts connections.
     const env = { PARLEY_MODEL_HOSTS: `openai=${service.url}` };
-    const ran = await createCommandLine(service, t, env).run(['doctor']);
+    const ran = await createCommandLine(service, t, env).run(['doctor', '--json']);
     const found = findings(ran);
     assert.equal(ran.code, 0, ran.stdout);
     const states = statesOf(found);
@@ -64,10 +64,10 @@ describe('parley doctor', () => {
     assert.ok(!ran.stdout.includes('CANARY') && !ran.stdout.includes(service.key));
   });
 
-  it('says what to do where there is no model, no key for it, no such agent, and a wrong session key, 1', async (t) => {
+  it('says how to fix a missing model, a missing API key, an unknown agent and a wrong API key, 1', async (t) => {
     const service = await startService({}, t);
     const run = async (env: Record<string, string> = {}) => {
-      const ran = await createCommandLine(service, t, env).run(['doctor']);
+      const ran = await createCommandLine(service, t, env).run(['doctor', '--json']);
       assert.equal(ran.code, 1);
       return findings(ran);
     };
@@ -85,7 +85,7 @@ describe('parley doctor', () => {
       /at http:\/\/127\.0\.0\.1:9, where nothing answers \(ECONNREFUSED\).*llm_base_url/,
     );
     assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
-    // A key that is there and cannot be read is not the same as none.
+    // A key that cannot be read is not the same as no key.
     const folder = join(service.place.dataDir, 'unreadable');
     mkdirSync(join(folder, 'owner.key'), { recursive: true });
     const unreadable = await run({ PARLEY_DATA_DIR: folder });
@@ -100,7 +100,7 @@ describe('parley doctor', () => {
     await service.stop();
     const run = async (more: Record<string, string> = {}) => {
       const env = { ...quiet, PARLEY_URL: '', ...more };
-      return findings(await createCommandLine({ url: '', place }, t, env).run(['doctor']));
+      return findings(await createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']));
     };
     const found = await run();
     assert.equal(found.get('addresses')?.state, 'note');
@@ -128,14 +128,14 @@ describe('parley doctor', () => {
     assert.match(String(message), /without a seccomp filter, as PARLEY_SECCOMP=off asks for\./);
   });
 
-  it('takes what the first start makes as no fault, 0', async (t) => {
+  it('does not complain about what the first start creates, 0', async (t) => {
     const { place, run } = await examine(t, { PARLEY_URL: '' });
     const ran = await run();
     assert.equal(ran.code, 0, ran.stdout);
     assert.deepEqual([statesOf(findings(ran))['database'], place.databaseUrl], ['note', undefined]);
   });
 
-  it('reads the settings of a stopped service, and a database that is newer, older, or none', async (t) => {
+  it('checks the settings of a stopped service, and a database that is newer, older, or missing', async (t) => {
     const place = await emptyPlace(t);
     const service = await startService({ place });
     await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
@@ -145,11 +145,11 @@ describe('parley doctor', () => {
     t.after(async () => void other.close());
     const { port } = other.address() as { port: number };
     const env = { ...quiet, PARLEY_URL: '', PARLEY_MODEL_HOSTS: `ollama=http://127.0.0.1:${port}` };
-    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor']);
+    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
     const before = findings(await run());
     assert.deepEqual(
       [before.get('database')?.state, before.get('model')?.message],
-      ['ok', 'ollama/x, without a key.'],
+      ['ok', 'ollama/x is set, without an API key.'],
     );
     const file = join(place.dataDir, 'parley.db');
     const change = (sql: string) => {
@@ -158,7 +158,10 @@ describe('parley doctor', () => {
       database.close();
     };
     change('delete from migrations where name = (select max(name) from migrations)');
-    assert.match(String(findings(await run()).get('database')?.message), /older by 1 step\.$/);
+    assert.match(
+      String(findings(await run()).get('database')?.message),
+      /1 migration has not been applied yet\.$/,
+    );
     change("insert into migrations (name, applied_at) values ('9999-future', 0)");
     const newer = await run();
     assert.deepEqual([newer.code, findings(newer).get('database')?.state], [1, 'wrong']);
@@ -167,7 +170,7 @@ describe('parley doctor', () => {
     assert.deepEqual([broken.code, findings(broken).get('database')?.state], [1, 'wrong']);
   });
 
-  it('tells that the data folder is none, the clock is behind, and the port is taken, 1', async (t) => {
+  it('reports a data folder that is a file, a clock that is behind, and a port in use, 1', async (t) => {
     const place = await emptyPlace(t);
     const folder = join(place.dataDir, 'file');
     writeFileSync(folder, '');
@@ -176,11 +179,11 @@ describe('parley doctor', () => {
     t.after(async () => void taken.close());
     const { port } = taken.address() as { port: number };
     const env = { PARLEY_URL: '', PARLEY_DATA_DIR: folder, PORT: String(port) };
-    const ran = await createCommandLine({ url: '', place }, t, env).run(['doctor']);
+    const ran = await createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
     const found = findings(ran);
     assert.equal(ran.code, 1);
-    assert.match(String(found.get('data folder')?.message), /is no folder/);
-    assert.match(String(found.get('service')?.message), /another program has it/);
+    assert.match(String(found.get('data folder')?.message), /is not a folder/);
+    assert.match(String(found.get('service')?.message), /another program uses it/);
     mkdirSync(join(place.dataDir, 'ahead'));
     const ahead = { ...place, dataDir: join(place.dataDir, 'ahead') };
     const service = await startService({ place: ahead });
@@ -191,11 +194,12 @@ describe('parley doctor', () => {
     database.close();
     const later = await createCommandLine({ url: '', place: ahead }, t, { ...quiet, PARLEY_URL: '' }).run([
       'doctor',
+      '--json',
     ]);
     assert.match(String(findings(later).get('clock')?.message), /3[56]\d\d s behind/);
   });
 
-  it('quotes what answers in another way than Parley does, 1', async (t) => {
+  it('quotes a server that does not answer like Parley, 1', async (t) => {
     const place = await emptyPlace(t);
     const other = createHttpServer((_, response) =>
       response.writeHead(503).end('{"error":"Busy.","code":"overloaded"}'),
@@ -203,17 +207,20 @@ describe('parley doctor', () => {
     await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
     t.after(async () => void other.close());
     const { port } = other.address() as { port: number };
-    const ran = await createCommandLine({ url: `http://127.0.0.1:${port}`, place }, t).run(['doctor']);
+    const ran = await createCommandLine({ url: `http://127.0.0.1:${port}`, place }, t).run([
+      'doctor',
+      '--json',
+    ]);
     assert.equal(ran.code, 1);
-    assert.match(String(findings(ran).get('service')?.message), /does not answer as it should: Busy\./);
+    assert.match(String(findings(ran).get('service')?.message), /does not answer like Parley: Busy\./);
   });
 
-  it('asks a service on another machine alone, and PostgreSQL for its layout and clock', async (t) => {
+  it('checks only the service if it is on another machine, and PostgreSQL for its schema and clock', async (t) => {
     const place = await createPlace('postgres');
     t.after(() => place.remove());
     const service = await startService({ place });
     const env = { DATABASE_URL: String(place.databaseUrl), PARLEY_URL: '', ...quiet };
-    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor']);
+    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
     const found = statesOf(findings(await run()));
     await service.stop();
     assert.deepEqual([found['database'], found['clock']], ['ok', 'ok']);
@@ -221,7 +228,7 @@ describe('parley doctor', () => {
       PARLEY_URL: 'http://parley.invalid',
       PARLEY_KEY: 'k',
     });
-    const ran = await away.run(['doctor']);
+    const ran = await away.run(['doctor', '--json']);
     assert.deepEqual([ran.code, [...findings(ran).keys()]], [1, ['service']]);
   });
 });

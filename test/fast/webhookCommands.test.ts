@@ -1,4 +1,4 @@
-// `parley webhooks`, as a person runs it beside a running service and on a stopped one.
+// `parley webhooks`, as a person runs it while the service runs and while it is stopped.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -23,12 +23,12 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
   const hook = { url: receiver.url, events: ['conversation.status'], description: 'chat bot' };
   const { id, secret } = (await service.ask('/api/webhooks', { json: hook })).body;
   for (let i = 0; i < 2; i++) await service.ask('/api/conversations', { json: {} });
-  await until('both are given up', async () => {
+  await until('both have failed', async () => {
     const { body } = await service.ask('/api/webhooks');
     return body.webhooks[0].failed === 2;
   });
 
-  // Not in step with this process: the receiver answers meanwhile.
+  // Asynchronous, because the receiver in this process has to answer meanwhile.
   const parley = (...words: string[]) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
       const env = {
@@ -48,13 +48,13 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
 
 for (const kind of databaseKinds) {
   describe(`parley webhooks on ${kind}`, () => {
-    it('shows webhooks and failed messages, neither the secret nor the URL', async (t) => {
+    it('lists webhooks and failed deliveries, without the secret and the URL', async (t) => {
       const { receiver, id, secret, parley } = await createBench(kind, t);
       const shown = await Promise.all([
-        parley('list', '--text'),
-        parley('list', '--user', 'owner'),
-        parley('failed', '--text'),
-        parley('failed', '--user', 'owner'),
+        parley('list'),
+        parley('list', '--user', 'owner', '--json'),
+        parley('failed'),
+        parley('failed', '--user', 'owner', '--json'),
       ]);
       for (const { code, stdout, stderr } of shown) {
         assert.equal(code, 0, stderr);
@@ -74,17 +74,17 @@ for (const kind of databaseKinds) {
       assert.equal(jsonLines(String(failedAsJson)).length, 2);
       const help = await parley('--help');
       for (const word of ['list', 'failed', 'redeliver'])
-        assert.match(help.stdout, new RegExp(`^${word} `, 'm'));
+        assert.match(help.stdout, new RegExp(`^ {2}${word} `, 'm'));
     });
 
-    it('sends one or all again, beside a running service', async (t) => {
+    it('redelivers one or all while the service runs', async (t) => {
       const { receiver, service, id, parley } = await createBench(kind, t);
       receiver.answer(() => 200);
       const [{ id: delivery }] = jsonLines((await parley('failed', '--json')).stdout);
-      assert.match((await parley('redeliver', delivery)).stderr, /^1 message is sent again/);
+      assert.match((await parley('redeliver', delivery)).stderr, /^1 delivery is pending again/);
       await until('one arrives', () => receiver.received.length === 3);
       assert.equal(receiver.received.at(-1)?.id, delivery);
-      assert.match((await parley('redeliver', id)).stderr, /^1 message is sent again/);
+      assert.match((await parley('redeliver', id)).stderr, /^1 delivery is pending again/);
       await until('the other arrives', () => receiver.received.length === 4);
       await until('nothing is left', async () => {
         const { body } = await service.ask(`/api/webhooks/${id}/deliveries`);
@@ -92,11 +92,11 @@ for (const kind of databaseKinds) {
       });
     });
 
-    it('works on a stopped service, which sends when it starts', async (t) => {
+    it('works while the service is stopped, which redelivers when it starts', async (t) => {
       const { place, receiver, service, id, parley } = await createBench(kind, t);
       await service.stop();
       receiver.answer(() => 200);
-      assert.match((await parley('redeliver', id)).stderr, /^2 messages are sent again/);
+      assert.match((await parley('redeliver', id)).stderr, /^2 deliveries are pending again/);
       const next = await startService({ place });
       await until('both arrive', () => receiver.received.length === 4);
       await next.stop();
@@ -105,27 +105,27 @@ for (const kind of databaseKinds) {
 }
 
 describe('parley webhooks', () => {
-  it('asks the service that PARLEY_URL names, and shows neither the secret nor the URL', async (t) => {
+  it('asks the service at PARLEY_URL, and shows neither the secret nor the URL', async (t) => {
     const { receiver, service, id, secret } = await createBench('sqlite', t);
     receiver.answer(() => 200);
     const line = createCommandLine(service, t, {
       PARLEY_KEY: service.key,
       PARLEY_DATA_DIR: join(service.place.dataDir, 'none'),
     });
-    const listed = await line.run(['webhooks', 'list']);
+    const listed = await line.run(['webhooks', 'list', '--json']);
     assert.deepEqual([jsonLines(listed.stdout)[0].id, listed.stderr], [id, '']);
     assert.ok(!listed.stdout.includes('in-the-url') && !listed.stdout.includes(secret));
-    const failed = jsonLines((await line.run(['webhooks', 'failed'])).stdout);
+    const failed = jsonLines((await line.run(['webhooks', 'failed', '--json'])).stdout);
     assert.deepEqual([failed.length, failed[0].webhook_id], [2, id]);
     const one = await line.run(['webhooks', 'redeliver', failed[0].id]);
-    assert.match(one.stderr, /^1 message is sent again/);
-    assert.match((await line.run(['webhooks', 'redeliver', id])).stderr, /^1 message is sent again/);
+    assert.match(one.stderr, /^1 delivery is pending again/);
+    assert.match((await line.run(['webhooks', 'redeliver', id])).stderr, /^1 delivery is pending again/);
     await until('both arrive', () => receiver.received.length === 4);
     assert.equal((await line.run(['webhooks', 'redeliver', 'msg_0'])).code, 2);
     assert.equal((await line.run(['webhooks', 'list', '--user', 'ada'])).code, 2);
   });
 
-  it('refuses what is unknown or misused, exit code 2', async (t) => {
+  it('refuses unknown ids and usage errors, exit code 2', async (t) => {
     const { parley } = await createBench('sqlite', t);
     const refused = await Promise.all([
       parley(),

@@ -42,7 +42,7 @@ describe('the built program', { timeout: 60_000 }, () => {
     const { code, stdout } = await site.run(['keys', 'list']);
     assert.equal(code, 0);
     assert.match(stdout, /owner/);
-    assert.match((await site.run(['agents', 'list'])).stdout, /"id":"opencode"/);
+    assert.match((await site.run(['agents', 'list', '--json'])).stdout, /"id":"opencode"/);
   });
 
   it('is what ./parley runs, unless a source is newer', (t) => {

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const noticedWithinMs = 5_000;
 
-interface MadeKey {
+interface CreatedKey {
   readonly id: string;
   readonly key: string;
 }
@@ -19,7 +19,7 @@ async function run(site: Site, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-async function createKey(site: Site, ...flags: string[]): Promise<MadeKey> {
+async function createKey(site: Site, ...flags: string[]): Promise<CreatedKey> {
   const key = (await run(site, 'keys', 'create', ...flags)).trimEnd();
   const [, id = ''] = /^pk_([0-9a-f]{16})_[\w-]{43}$/.exec(key) ?? [];
   assert.notEqual(id, '', key);
@@ -39,7 +39,7 @@ async function untilStatus(t: TestContext, service: Service, key: string, wanted
 
 for (const kind of databaseKinds) {
   describe(`the commands on ${kind}`, { timeout: 60_000 }, () => {
-    it('make keys that work and revoke keys, soon beside a running service and at once without one', async (t) => {
+    it('create and revoke keys, soon while the service runs and at once while it is stopped', async (t) => {
       const site = await createSite(kind, t);
       const service = await site.serve();
       const revoked = await createKey(site, '--user', 'ada', '--name', 'laptop');
@@ -48,15 +48,15 @@ for (const kind of databaseKinds) {
       await untilStatus(t, service, revoked.key, 401);
       assert.equal(await statusWith(service, service.key), 200);
 
-      // Without PORT it is found by what it wrote into its folder, and asked past every proxy.
+      // Without PORT the service is found by service.url in its data folder, and asked without a proxy.
       const bare = { env: { PORT: '', NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9' } };
-      const found = await site.run(['list'], bare);
+      const found = await site.run(['list', '--json'], bare);
       assert.deepEqual([found.code, found.stderr], [0, '']);
       service.send('SIGKILL');
       await service.ended();
-      const gone = await site.run(['list'], bare);
+      const gone = await site.run(['list', '--json'], bare);
       assert.deepEqual(
-        [gone.code, /No service is known to run on/.test(gone.stderr)],
+        [gone.code, /No service runs on the data folder/.test(gone.stderr)],
         [4, true],
         gone.stderr,
       );
@@ -65,11 +65,11 @@ for (const kind of databaseKinds) {
       assert.equal(await statusWith(next, kept.key), 200);
       assert.equal(await statusWith(next, revoked.key), 401);
 
-      const listed = await run(site, 'keys', 'list', '--text');
+      const listed = await run(site, 'keys', 'list');
       assert.match(listed, new RegExp(`^${revoked.id} +ada +session +laptop +revoked `, 'm'));
       assert.match(listed, new RegExp(`^${kept.id} +ada +session +phone +- `, 'm'));
       for (const { key } of [revoked, kept, service]) assert.equal(listed.includes(key.slice(-43)), false);
-      const users = jsonLines(await run(site, 'users', 'list')) as object[];
+      const users = jsonLines(await run(site, 'users', 'list', '--json')) as object[];
       assert.deepEqual(
         users.map((user) => ({ ...user, created_at: '' })),
         [
@@ -89,7 +89,7 @@ describe('two services on one PostgreSQL', { timeout: 60_000 }, () => {
     const other = await site.serve({ env: { PARLEY_SECRET_KEY, PARLEY_DATA_DIR: site.createDir() } });
     const made = await one.ask('/api/keys', { json: { name: 'shared' } });
     assert.equal(made.status, 201);
-    const { id, key } = made.body as MadeKey;
+    const { id, key } = made.body as CreatedKey;
     assert.deepEqual([await statusWith(one, key), await statusWith(other, key)], [200, 200]);
     const gone = await one.ask(`/api/keys/${id}`, { method: 'DELETE' });
     assert.equal(gone.status, 200);
@@ -99,7 +99,7 @@ describe('two services on one PostgreSQL', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a misused command', { timeout: 60_000, concurrency: 2 }, () => {
+describe('a usage error', { timeout: 60_000, concurrency: 2 }, () => {
   for (const args of [
     ['keys', 'create', '--kind', 'golden'],
     ['keys', 'create', '--nope'],
@@ -107,7 +107,7 @@ describe('a misused command', { timeout: 60_000, concurrency: 2 }, () => {
     ['users'],
     ['dance'],
   ]) {
-    it(`is refused with a sentence and exit code 2: ${args.join(' ')}`, async (t) => {
+    it(`is explained in one line, exit code 2: ${args.join(' ')}`, async (t) => {
       const site = await createSite('sqlite', t);
       const { code, stdout, stderr } = await site.run(args);
       assert.equal(code, 2, stderr);

@@ -1,4 +1,4 @@
-// The client commands against a service that runs conversations, as programs use them: with pipes.
+// The client commands with a service that runs conversations, as programs use them: in pipes.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commands } from '../../src/cli/commands.ts';
+import { handlers } from '../../src/cli/handlers.ts';
+import { parseCommandLine } from '../../src/cli/syntax/parse.ts';
 import { createCommandLine, jsonLines } from '../support/commandLine.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +17,7 @@ async function begin(t: TestContext, options: RunsOptions = {}, env: Record<stri
   return { runs, service: runs.service, line: createCommandLine(runs.service, t, env) };
 }
 
-/** One that answers all requests with JSON. */
+/** Starts a server that answers all requests with the same JSON. */
 async function startServer(t: TestContext, answer: () => unknown): Promise<string> {
   const server = createServer((_, response) => response.end(JSON.stringify(answer())));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -29,16 +31,19 @@ const image = Buffer.from(
 );
 
 describe('parley new', () => {
-  it('starts a conversation and prints its answer as a line of JSON', async (t) => {
+  it('starts a conversation and prints its id, or with --json the answer of the service', async (t) => {
     const { line, runs } = await begin(t);
-    const { code, stdout } = await line.run(['new', 'say', 'Hello']);
+    const text = await line.run(['new', 'say', 'Hello']);
+    assert.match(text.stdout, /^[0-9a-f]{32}\n$/);
+    assert.match(text.stderr, /^Follow it with: parley follow [0-9a-f]{32}\n$/);
+    const { code, stdout } = await line.run(['new', '--json', 'say', 'Hello']);
     assert.equal(code, 0);
     const [made] = jsonLines(stdout);
     assert.deepEqual([made.status, made.conversation_status], ['ok', 'STARTING']);
     assert.deepEqual(await runs.turns(made.conversation_id, 1), ['Hello']);
   });
 
-  it('takes the message from standard input, and all that can go with it', async (t) => {
+  it('reads the message from standard input, and sends images, MCP servers and instructions', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const file = (name: string, text: string | Buffer) => {
       writeFileSync(join(service.place.dataDir, name), text);
@@ -65,32 +70,32 @@ describe('parley new', () => {
     ]);
   });
 
-  it('follows until the agent waits, with every event as a line, and exit code 0', async (t) => {
+  it('follows until the agent waits, with --json every event on a line, exit code 0', async (t) => {
     const { line, runs } = await begin(t);
-    const { code, stdout, stderr } = await line.run(['new', '--follow', 'run echo hi\nsay Done']);
+    const { code, stdout, stderr } = await line.run(['run', '--json', 'run echo hi\nsay Done']);
     assert.equal(code, 0, stderr);
     const [made, ...events] = jsonLines(stdout);
     assert.deepEqual(events, await runs.events(made.conversation_id));
     assert.equal(events.at(-1)?.extras?.['agent_state'], 'awaiting_user_input');
   });
 
-  it('ends with 1 where the agent fails, and with 6 where somebody stops it', async (t) => {
+  it('ends with 1 if the agent fails, and with 6 if somebody stops the conversation', async (t) => {
     const { line, runs } = await begin(t);
     assert.equal((await line.run(['new', '--follow', 'crash'])).code, 1);
-    const running = line.start(['new', '--follow', '--id', 'c', 'hang']);
+    const running = line.start(['new', '--follow', '--json', '--id', 'c', 'hang']);
     await until('it works', async () => running.shown().includes('"running"'));
     await runs.stop('c');
     assert.equal((await running.ended()).code, 6);
   });
 
-  it('refuses what makes no sense, with 2 and what to do', async (t) => {
+  it('refuses usage errors, exit code 2, and says what to do', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const text = join(service.place.dataDir, 'text.txt');
     writeFileSync(text, 'no image');
     const bad: [string[], RegExp][] = [
       [['new'], /message is empty/],
-      [['new', 'x', '--image', text], /no image of a known kind/],
-      [['new', 'x', '--provider', 'nonsense'], /git_provider/],
+      [['new', 'x', '--image', text], /is not a PNG, JPEG, GIF or WebP image/],
+      [['new', 'x', '--provider', 'nonsense'], /--provider must be github, gitlab/],
       [['new', 'x', '--nonsense'], /nonsense/],
     ];
     for (const [words, message] of bad) {
@@ -102,77 +107,89 @@ describe('parley new', () => {
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
   });
 
-  it('makes the agent that it is told the one of the settings, and says so', async (t) => {
+  it('changes the agent in the settings with --agent, and says so', async (t) => {
     const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const begun = await line.run(['new', 'Hello', '--agent', 'codex']);
-    assert.deepEqual([begun.code, /your settings is codex now/.test(begun.stderr)], [0, true]);
+    assert.deepEqual([begun.code, /agent in your settings is now codex/.test(begun.stderr)], [0, true]);
     assert.equal((await service.ask('/api/settings')).body.agent, 'codex');
-    assert.equal((await line.run(['new', 'Hello', '--agent', 'codex'])).stderr, '');
+    assert.doesNotMatch((await line.run(['new', 'Hello', '--agent', 'codex'])).stderr, /settings/);
     const unknown = await line.run(['new', 'Hello', '--agent', 'nobody']);
     assert.deepEqual([unknown.code, /--agent must be one of .*codex/.test(unknown.stderr)], [2, true]);
   });
 
-  it('says at the first fault that it tries again', async (t) => {
+  it('says at the first network error that it retries', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const { startCutProxy } = await import('../support/cutProxy.ts');
     const proxy = await startCutProxy(service.url, t);
     proxy.refuse(true);
-    const running = createCommandLine(service, t, { PARLEY_URL: proxy.url }).start(['new', 'Hello']);
+    const running = createCommandLine(service, t, { PARLEY_URL: proxy.url }).start([
+      'new',
+      '--json',
+      'Hello',
+    ]);
     await until('a second try', () => proxy.made() >= 2);
     proxy.refuse(false);
     const { code, stderr } = await running.ended();
-    assert.deepEqual([code, /^The service cannot be reached.* Trying again …\n$/.test(stderr)], [0, true]);
+    assert.deepEqual([code, /^The service cannot be reached.* Retrying …\n$/.test(stderr)], [0, true]);
   });
 });
 
-describe('a client command that is misused', () => {
+describe('a client command with a usage error', () => {
   const cases: [string, string[], RegExp][] = [
     ['new', ['x', '--image', '/nowhere.png'], /cannot be read: ENOENT/],
     ['new', ['x', '--mcp', import.meta.filename], /is not JSON/],
-    ['new', ['x', '--json', '--text'], /not both/],
-    ['confirm', ['x', 'maybe'], /Say "parley confirm ID allow"/],
-    ['confirm', ['x', 'allow', '--question', 'y'], /--question/],
-    ['list', ['--status', 'odd'], /starting, running or stopped/],
     ['list', ['--limit', '0'], /--limit/],
-    ['follow', ['x', '--from', 'y'], /--from/],
-    ['follow', ['x', 'y'], /one conversation/],
-    ['rm', [], /which conversation/],
-    ['completion', ['fish'], /bash alone/],
+    ['login', ['nonsense'], /The URL must be an http or https URL/],
+    ['login', ['https://u:p@a.test'], /The URL must be an http or https URL/],
+    ['login', ['--name', 'local', 'https://a.test'], /"local" is the service on this machine/],
+    ['login', ['--name', '../x', 'https://a.test'], /--name must have/],
   ];
 
-  it('says what is wrong before anything is asked of a service', async () => {
+  it('says what is wrong before it sends a request', async () => {
     for (const [name, argv, message] of cases) {
-      const command = await commands.find((entry) => entry.name === name)?.load();
-      await assert.rejects(async () => command?.run(argv), { name: 'RefusalError', message }, argv.join(' '));
+      const command = commands.find((known) => known.name === name);
+      assert.ok(command !== undefined);
+      const handler = await handlers[name]?.();
+      const parsed = parseCommandLine(command, argv);
+      assert.ok(parsed !== 'help');
+      await assert.rejects(async () => handler?.(parsed), { name: 'RefusalError', message }, argv.join(' '));
     }
   });
 });
 
 describe('parley list, show, stop, start and rm', () => {
-  it('know conversations by any beginning that no other has, exit codes 2 and 3', async (t) => {
+  it('find conversations by the start of their id, exit codes 2 and 3', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     for (const conversation_id of ['abc-1', 'abc-2', 'abd'])
       await service.ask('/api/conversations', {
         json: { conversation_id, initial_user_msg: conversation_id },
       });
-    const shown = await line.run(['show', 'abd']);
+    const shown = await line.run(['show', 'abd', '--json']);
     assert.equal(jsonLines(shown.stdout)[0].conversation_id, 'abd');
-    assert.equal(jsonLines((await line.run(['show', 'abc-2'])).stdout)[0].title, 'abc-2');
+    assert.equal(jsonLines((await line.run(['show', 'abc-2', '--json'])).stdout)[0].title, 'abc-2');
     const many = await line.run(['show', 'ab']);
-    assert.deepEqual([many.code, /3 conversations begin like this/.test(many.stderr)], [2, true]);
+    assert.deepEqual(
+      [
+        many.code,
+        /3 ids start with these characters, such as abd, abc-2, abc-1\. Type more/.test(many.stderr),
+      ],
+      [2, true],
+    );
     assert.equal((await line.run(['show', 'b'])).code, 3);
     assert.equal((await line.run(['show', '../x'])).code, 3);
     assert.equal((await line.run(['stop', 'abc-1', 'abd'])).code, 0);
-    const listed = jsonLines((await line.run(['list', '--status', 'stopped', '--limit', 'all'])).stdout);
+    const listed = jsonLines(
+      (await line.run(['list', '--json', '--status', 'STOPPED', '--limit', 'all'])).stdout,
+    );
     assert.deepEqual(listed.map((info) => info.conversation_id).sort(), ['abc-1', 'abd']);
-    assert.equal((await line.run(['start', 'abd'])).code, 0);
+    assert.match((await line.run(['resume', 'abd'])).stdout, /^Resumed: abd {2}abd\n$/);
     assert.equal((await line.run(['rm', 'abc-1', 'nonsense'])).code, 3);
     const short = await line.run(['rm', 'abd', 'abc-1', 'abc-']);
-    assert.deepEqual([short.code, /2 conversations begin/.test(short.stderr)], [2, true]);
+    assert.deepEqual([short.code, /2 ids start with/.test(short.stderr)], [2, true]);
     await service.ask('/api/conversations', { json: { conversation_id: 'long-enough' } });
-    assert.match((await line.run(['rm', 'long'])).stderr, /Say more of long: 6 characters/);
+    assert.match((await line.run(['rm', 'long'])).stderr, /"long" is too short: type at least 6 characters/);
     assert.equal((await service.ask('/api/conversations')).body.results.length, 4);
-    const removed = await line.run(['rm', 'abc-1', 'abd', 'abc-1', 'long-en']);
+    const removed = await line.run(['rm', '--json', 'abc-1', 'abd', 'abc-1', 'long-en']);
     assert.deepEqual(
       jsonLines(removed.stdout),
       ['abc-1', 'abd', 'long-enough'].map((conversation_id) => ({ conversation_id, success: true })),
@@ -184,7 +201,7 @@ describe('parley list, show, stop, start and rm', () => {
     );
   });
 
-  it('show people a table, and one with its last words, without what a terminal obeys', async (t) => {
+  it('print text in a pipe, with whole ids and titles and with control characters made visible', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('say bad \u001b[31mred\u001b]0;title\u0007 \u009b2J\u202e words');
     await runs.turns(id, 1);
@@ -192,95 +209,100 @@ describe('parley list, show, stop, start and rm', () => {
       method: 'PATCH',
       json: { title: 'A \u001b[2Jtitle' },
     });
-    const list = await line.run(['list', '--text']);
-    assert.match(list.stdout, /^ID +STATUS +CREATED +REPOSITORY +TITLE\n/);
-    assert.match(list.stdout, new RegExp(`${id} +running: waits for you .* A ␛\\[2Jtitle`));
-    const show = await line.run(['show', id, '--text']);
-    assert.match(show.stdout, /^Status +running: waits for you$/m);
+    const list = await line.run(['ls']);
+    assert.match(list.stdout, /^ID +STATUS +CREATED +TITLE\n/);
+    assert.match(
+      list.stdout,
+      new RegExp(`${id} +waiting for input +\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d +A ␛\\[2Jtitle`),
+    );
+    const show = await line.run(['show', id]);
+    assert.match(show.stdout, /^Status +waiting for input$/m);
     assert.match(show.stdout, /bad ␛\[31mred␛\]0;title␇ \\u\{9b\}2J\\u\{202e\} words/);
-    for (const { stdout } of [list, show, await line.run(['follow', id, '--text'])])
+    const logs = await line.run(['logs', id]);
+    assert.match(logs.stdout, /^Agent: bad /m);
+    for (const { stdout } of [list, show, logs, await line.run(['follow', id])])
       assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
-    // For programs it is escaped.
-    const { stdout } = await line.run(['follow', id]);
+    // JSON has them escaped.
+    const { stdout } = await line.run(['follow', id, '--json']);
     assert.doesNotMatch(stdout, /[^\P{Cc}\n\t]|\u202e/u);
     assert.ok(stdout.includes('\\u001b[31m') && stdout.includes('\\u202e'));
   });
 });
 
 describe('parley send, confirm and follow', () => {
-  it('show only what comes of the message, and leave where nothing is to be followed', async (t) => {
+  it('show only what follows the message, and end if there is nothing to follow', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('say One');
     await runs.turns(id, 1);
-    const { code, stdout } = await line.run(['send', id, '--follow', 'say Two']);
+    const { code, stdout } = await line.run(['send', id, '--follow', '--json', 'say Two']);
     assert.equal(code, 0);
     const events = jsonLines(stdout);
     assert.equal(events[0].args.content, 'say Two');
     assert.ok(events.some(({ source, args }) => source === 'agent' && args?.content === 'Two'));
     assert.ok(!stdout.includes('One'));
-    const sent = await line.run(['send', id], 'say Three');
+    const sent = await line.run(['send', id, '--json'], 'say Three');
     assert.deepEqual(jsonLines(sent.stdout), [{ conversation_id: id, success: true }]);
     assert.deepEqual(await runs.turns(id, 3), ['One', 'Two', 'Three']);
-    const tail = await line.run(['follow', id, '--from', String(events.at(-1).id + 1)]);
+    const tail = await line.run(['follow', id, '--json', '--from', String(events.at(-1).id + 1)]);
     assert.equal(jsonLines(tail.stdout)[0].args.content, 'say Three');
-    const nothing = await line.run(['follow', id, '--from', '10000']);
+    const nothing = await line.run(['follow', id, '--json', '--from', '10000']);
     assert.deepEqual([nothing.code, nothing.stdout], [0, '']);
   });
 
-  it('tell that the agent asks, with 5, and answer it', async (t) => {
+  it('report an approval request, exit code 5, and answer it', async (t) => {
     const { line, runs } = await begin(t, { settings: { confirmation_mode: true } });
-    const asked = await line.run(['new', '--follow', '--text', '--id', 'c', 'ask delete everything']);
+    const asked = await line.run(['new', '--follow', '--id', 'c', 'ask delete everything']);
     assert.equal(asked.code, 5, asked.stderr);
     assert.match(
       asked.stdout,
       /asks for your permission:\n {2}.*delete everything\n {2}parley confirm c allow --question \d+ /,
     );
-    assert.match((await line.run(['show', 'c', '--text'])).stdout, /running: asks for permission/);
+    assert.match((await line.run(['show', 'c'])).stdout, /needs approval/);
     assert.equal((await line.run(['follow', 'c'])).code, 5);
     const wrong = await line.run(['confirm', 'c', 'allow', '--question', '0']);
     assert.deepEqual([wrong.code, /^parley: /.test(wrong.stderr)], [1, true]);
-    const answered = await line.run(['confirm', 'c', 'reject', '--follow', '--text']);
+    const answered = await line.run(['confirm', 'c', 'reject', '--follow']);
     assert.equal(answered.code, 0, answered.stderr);
     assert.match(answered.stdout, /the answer was no/);
     assert.equal((await line.run(['confirm', 'c', 'allow'])).code, 1);
     assert.equal(runs.service.logs().includes('request failed'), false);
   });
 
-  it('go on over a connection that breaks, and miss nothing', async (t) => {
+  it('reconnect when the connection breaks, and miss nothing', async (t) => {
     const { startCutProxy } = await import('../support/cutProxy.ts');
     const { runs, service } = await begin(t);
     const proxy = await startCutProxy(service.url, t);
     const line = createCommandLine(service, t, { PARLEY_URL: proxy.url });
-    const running = line.start(['new', '--follow', '--id', 'c', 'tick 5 100\nsay End']);
+    const running = line.start(['new', '--follow', '--json', '--id', 'c', 'tick 5 100\nsay End']);
     await until('it works', () => running.shown().includes('"running"'));
     proxy.cut();
     const { code, stdout, stderr } = await running.ended();
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /connection is lost; trying again.*Connected again/s);
+    assert.match(stderr, /connection is lost\. Reconnecting.*Reconnected/s);
     assert.deepEqual(jsonLines(stdout).slice(1), await runs.events('c'));
   });
 
-  it('stay where that is asked for, until they are ended, with 130 or 143', async (t) => {
+  it('continue with --stay until a signal ends them, 130 or 143', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('say One');
-    const running = line.start(['follow', '--stay', id]);
+    const running = line.start(['follow', '--stay', '--json', id]);
     await until('the first turn', () => running.shown().includes('awaiting_user_input'));
     await runs.say(id, 'say Two');
     await until('the second turn', () => running.shown().includes('"Two"'));
-    const other = line.start(['follow', '--stay', id]);
+    const other = line.start(['follow', '--stay', '--json', id]);
     await until('the other, too', () => other.shown().includes('"Two"'));
     other.signal('SIGTERM');
     assert.equal((await other.ended()).code, 143);
     running.signal('SIGINT');
     const { code, stderr } = await running.ended();
     assert.equal(code, 130);
-    assert.match(stderr, /The conversation goes on: parley follow/);
+    assert.match(stderr, /The conversation continues\. See parley follow/);
     assert.equal((await runs.info(id)).status, 'RUNNING');
   });
 });
 
 describe('parley diff', () => {
-  it('shows changes as git takes them, as names, and as JSON', async (t) => {
+  it('shows changes as a patch for git, as names, and as JSON', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('edit a.txt one\nedit sub.txt two');
     await runs.turns(id, 1);
@@ -295,7 +317,7 @@ describe('parley diff', () => {
     ]);
     assert.equal(await run('nothing/here'), '');
     assert.deepEqual(
-      jsonLines((await line.run(['files', id])).stdout).filter((name) => /txt$/.test(name)),
+      jsonLines((await line.run(['files', id, '--json'])).stdout).filter((name) => /txt$/.test(name)),
       ['a.txt', 'sub.txt'],
     );
     assert.equal((await line.run(['cat', id, 'a.txt'])).stdout, 'one');
@@ -304,7 +326,7 @@ describe('parley diff', () => {
     assert.equal((await runs.service.ask(`/api/conversations/${id}`)).body.title, 'Two files');
   });
 
-  it('leaves out what is no text, says so, and ends with 1', async (t) => {
+  it('leaves out a binary file, says so, and ends with 1', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create("really-run printf '\\377' >a.bin; echo text >b.txt");
     await runs.turns(id, 1);
@@ -316,7 +338,7 @@ describe('parley diff', () => {
 });
 
 describe('client commands', () => {
-  it('end with 4 where there is no service, no key, or one that is refused, and say what to do', async (t) => {
+  it('end with 4 if there is no service or no API key, or if the key is refused, and say what to do', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const run = async (env: Record<string, string>) => {
       const { code, stderr } = await createCommandLine(service, t, env).run(['list']);
@@ -324,8 +346,8 @@ describe('client commands', () => {
     };
     const cases: [Record<string, string>, number, RegExp][] = [
       [{ PARLEY_URL: 'http://127.0.0.1:9' }, 4, /cannot be reached.*127\.0\.0\.1:9.*parley serve/],
-      [{ PARLEY_KEY: 'wrong-key' }, 4, /refuses the key/],
-      [{ PARLEY_DATA_DIR: join(service.place.dataDir, 'none') }, 4, /There is no key .*PARLEY_KEY/],
+      [{ PARLEY_KEY: 'wrong-key' }, 4, /refuses the API key/],
+      [{ PARLEY_DATA_DIR: join(service.place.dataDir, 'none') }, 4, /There is no API key .*PARLEY_KEY/],
       [{ PARLEY_URL: 'nonsense' }, 2, /PARLEY_URL must be/],
       [{ PARLEY_URL: '', PORT: 'nonsense' }, 2, /PORT must be/],
       [{ PARLEY_KEY: 'schlüssel-€' }, 2, /cannot be sent/],
@@ -337,7 +359,7 @@ describe('client commands', () => {
     }
   });
 
-  it('spell out what a service puts where it has nothing to say', async (t) => {
+  it('make control characters visible wherever a service sends them', async (t) => {
     const evil = 'x\u001b]0;title\u0007\u202e\u{e0041}';
     const usage = { requests: evil, input_tokens: evil, output_tokens: evil, cost_usd: 0 };
     const info = {
@@ -354,18 +376,18 @@ describe('client commands', () => {
     const line = createCommandLine({ url, place: { dataDir: '/nowhere' } as never }, t, { PARLEY_KEY: 'k' });
     const commands = [['show', 'x'], ['list'], ['new', 'x'], ['send', 'x', 'x'], ['stop', 'x']];
     for (const words of commands) {
-      const { stdout, stderr } = await line.run([...words, '--text']);
+      const { stdout, stderr } = await line.run(words);
       assert.match(stdout, /x␛]0;title␇/, `${words}: ${stderr}`);
       assert.doesNotMatch(stdout + stderr, /[^\P{Cc}\n\t]|[\u202e\u{e0041}]/u);
     }
   });
 
-  it("send the owner's key to this machine alone", async (t) => {
+  it("send the owner's API key only to this machine", async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const line = createCommandLine(service, t, { PARLEY_URL: 'http://parley.invalid' });
     const { code, stderr } = await line.run(['list']);
     assert.deepEqual(
-      [code, /There is no key for http:\/\/parley\.invalid: set PARLEY_KEY/.test(stderr)],
+      [code, /There is no API key for http:\/\/parley\.invalid: set PARLEY_KEY, or log in/.test(stderr)],
       [4, true],
     );
     assert.ok(!stderr.includes(readFileSync(join(service.place.dataDir, 'owner.key'), 'utf8').trim()));
@@ -373,7 +395,7 @@ describe('client commands', () => {
 });
 
 describe('parley keys with PARLEY_URL', () => {
-  it('makes, lists and revokes keys of that service, and makes no database here', async (t) => {
+  it('creates, lists and revokes keys of that service, and creates no local database', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const folder = join(service.place.dataDir, 'none');
     const line = createCommandLine(service, t, { PARLEY_KEY: service.key, PARLEY_DATA_DIR: folder });
@@ -381,7 +403,7 @@ describe('parley keys with PARLEY_URL', () => {
     assert.equal(made.code, 0, made.stderr);
     assert.equal((await service.ask('/api/settings', { key: made.stdout.trim() })).status, 200);
     const own = await line.run(['keys', 'create', '--scope', 'settings:read']);
-    const first = jsonLines((await line.run(['keys', 'list'])).stdout).at(-1);
+    const first = jsonLines((await line.run(['keys', 'list', '--json'])).stdout).at(-1);
     assert.deepEqual([first.user, first.scopes], ['owner', ['settings:read']]);
     assert.equal((await line.run(['keys', 'revoke', first.id])).code, 0);
     assert.equal((await service.ask('/api/settings', { key: own.stdout.trim() })).status, 401);
@@ -390,7 +412,7 @@ describe('parley keys with PARLEY_URL', () => {
 });
 
 describe('parley settings with PARLEY_URL', () => {
-  it('reads and writes over HTTP, for the user of the key, and takes keys from standard input alone', async (t) => {
+  it('reads and writes over HTTP, for the user of the API key, and reads keys only from standard input', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const { body: made } = await service.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
     const env = { PARLEY_KEY: made.key, PARLEY_DATA_DIR: join(service.place.dataDir, 'none') };
@@ -402,7 +424,7 @@ describe('parley settings with PARLEY_URL', () => {
     assert.deepEqual([body.llm_model, body.llm_api_key_set], ['openai/x', true]);
     assert.equal((await service.ask('/api/settings')).body.llm_model, null);
     assert.equal((await line.run(['settings', 'set', 'max_iterations', '0'])).code, 2);
-    // Who names a user means the database of this machine.
+    // --user means the local database.
     assert.equal((await line.run(['settings', 'get', '--user', 'ada'])).code, 2);
     assert.match((await line.run(['settings', 'import', 'x.json'])).stderr, /unset PARLEY_URL/);
   });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { textWidth } from '../../src/cli/terminal/table.ts';
 import { createCommandLine } from '../support/commandLine.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
@@ -10,18 +11,18 @@ import { until } from '../support/until.ts';
 const noTerminal =
   spawnSync('script', ['-q', '-e', '-c', 'true', '/dev/null']).status === 0
     ? false
-    : 'script of util-linux is not here';
+    : 'util-linux with its script command is not installed';
 
 async function begin(t: TestContext, options: RunsOptions = {}, env: Record<string, string> = {}) {
   const runs = await startRuns(options, t);
   return { runs, line: createCommandLine(runs.service, t, env) };
 }
 
-/** As it is read, without colours and with plain line ends. */
+/** Without colours, and with plain line breaks. */
 const readable = (text: string) => stripVTControlCharacters(text).replaceAll('\r\n', '\n');
 
 describe('parley in a terminal', { skip: noTerminal }, () => {
-  it('shows a whole turn: what was said, run and edited, and what to do next', async (t) => {
+  it('shows a whole turn: messages, commands, edits, and what to do next', async (t) => {
     const { line } = await begin(t);
     const message =
       'think Let me see\nplan First;Second\nrun echo hi\nreally-run exit 3\nedit a.txt new\nsay Done.';
@@ -37,10 +38,10 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
       /^± edit .*a\.txt$/m,
       /^ {2}\+new$/m,
       /^Agent: Done\.$/m,
-      /The agent waits for you: parley send [0-9a-f]{32} /,
+      /The agent waits for your input: parley send [0-9a-f]{32} /,
     ])
       assert.match(text, part);
-    // Colours of our own: of the command, of what was added, of the failure.
+    // The command, the added line and the failure have colours.
     for (const coloured of ['\u001b[36m$', '\u001b[32m+new', '\u001b[31mexit code 3'])
       assert.ok(stdout.includes(coloured), JSON.stringify(stdout));
   });
@@ -53,7 +54,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     assert.doesNotMatch(stdout, /\u001b\[[\d;]*m/);
   });
 
-  it('lets nothing through that an agent could control a terminal with', async (t) => {
+  it('lets no control sequence of an agent through', async (t) => {
     const { line } = await begin(t, {}, { NO_COLOR: '1' });
     const evil = 'say a\u001b]52;c;ZXZpbA==\u0007b\u001b[2Jc\u001b]8;;http://evil\u001b\\d\u009b31me\bf';
     const { stdout } = await line.runInTerminal(['new', '--follow', evil]);
@@ -62,15 +63,15 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     assert.doesNotMatch(text.slice(text.indexOf('You:')), /[^\P{Cc}\n\t]/u);
   });
 
-  it('tells what it does while it starts, in a line that is written over', async (t) => {
+  it('shows what happens during the start, in a line that is overwritten', async (t) => {
     const { line, runs } = await begin(t, { settings: { agent: 'slow' } });
     const running = line.startInTerminal(['new', '--follow', '--id', 'c', 'Hello']);
-    await until('what it does', () => running.shown().includes('Starting: starting its agent …'));
+    await until('the progress line', () => running.shown().includes('Starting: starting the agent …'));
     await runs.stop('c');
     const { code, stdout } = await running.ended();
     assert.equal(code, 6);
     assert.ok(stdout.includes('\r\u001b[K'));
-    assert.match(readable(stdout), /It has stopped: You stopped it\.\n$/);
+    assert.match(readable(stdout), /The conversation has stopped: You stopped it\.\n$/);
   });
 
   it('leaves the conversation running on Ctrl-C, and says so, 130', async (t) => {
@@ -80,11 +81,11 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     running.type('\u0003');
     const { code, stdout } = await running.ended();
     assert.equal(code, 130);
-    assert.match(readable(stdout), /Left\. The conversation goes on: parley follow c, or parley stop c/);
+    assert.match(readable(stdout), /The conversation continues\. See parley follow c, or parley stop c/);
     assert.equal((await runs.info('c')).status, 'RUNNING');
   });
 
-  it('shows how to answer a question, and what came of it', async (t) => {
+  it('shows how to answer an approval request, and what follows', async (t) => {
     const { line } = await begin(t, { settings: { confirmation_mode: true } });
     const asked = await line.runInTerminal(['new', '--follow', '--id', 'c', 'ask delete everything']);
     assert.equal(asked.code, 5, asked.stdout);
@@ -97,7 +98,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     assert.match(readable(answered.stdout), /You: .*\n(?:.*\n)*Agent: the answer was always/);
   });
 
-  it('asks before it deletes, and does so where the answer is yes', async (t) => {
+  it('asks before it deletes, and deletes if the answer is yes', async (t) => {
     const { line, runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     await runs.create('Something dear', { conversation_id: 'c' });
     for (const [answer, expected, left] of [
@@ -114,7 +115,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     }
   });
 
-  it('asks for a key, and shows nothing of it', async (t) => {
+  it('asks for an API key, and does not show it', async (t) => {
     const { line, runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const running = line.startInTerminal(['settings', 'set', 'llm_api_key']);
     await until('the question', () => running.shown().includes('llm_api_key: '));
@@ -123,16 +124,49 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     assert.deepEqual([code, stdout.includes('typed')], [0, false]);
     assert.equal((await runs.service.ask('/api/settings')).body.llm_api_key_set, true);
     const refused = await line.runInTerminal(['settings', 'set', 'language']);
-    assert.deepEqual([refused.code, /Say the value/.test(refused.stdout)], [2, true]);
+    assert.deepEqual([refused.code, /The value is missing/.test(refused.stdout)], [2, true]);
   });
 
-  it('lists for people, and shows diffs in colour', async (t) => {
+  it('shows diffs in colour', async (t) => {
     const { line, runs } = await begin(t);
     const id = await runs.create('edit a.txt new');
     await runs.turns(id, 1);
-    const list = await line.runInTerminal(['list']);
-    assert.match(readable(list.stdout), /^ID +STATUS/);
     const diff = await line.runInTerminal(['diff', id]);
     assert.ok(diff.stdout.includes('\u001b[32m+new'), JSON.stringify(diff.stdout));
+  });
+
+  it('lists conversations so that every line fits, with short ids that work', async (t) => {
+    const { line, runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const title = 'A title that is far too long for any terminal, however wide it may be '.repeat(3);
+    for (const text of [title, '日本語のとても長いタイトルです。'.repeat(8)])
+      await runs.service.ask('/api/conversations', {
+        json: { initial_user_msg: text, repository: 'acme/a-repository-with-a-long-name' },
+      });
+    const { body } = await runs.service.ask('/api/conversations');
+    for (const columns of [60, 80, 120]) {
+      const { stdout } = await line.runInTerminal(['ls'], { columns });
+      const lines = readable(stdout).trimEnd().split('\n');
+      assert.equal(lines.length, 3, stdout);
+      assert.match(lines[0] ?? '', /^ID +STATUS +CREATED +REPOSITORY +TITLE$/);
+      for (const shown of lines) assert.ok(textWidth(shown) <= columns, `${columns}: ${shown}`);
+      const [short = ''] = lines[1]?.split(' ') ?? [];
+      const [newest] = body.results;
+      assert.ok(short.length < 32 && newest.conversation_id.startsWith(short), short);
+      assert.match(lines[1] ?? '', / now .*…/);
+      assert.equal((await line.run(['show', short])).code, 0);
+    }
+  });
+
+  it('asks for an API key at the login, and does not show it', async (t) => {
+    const { runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { url, key, place } = runs.service;
+    const env = { PARLEY_URL: '', PARLEY_DATA_DIR: '', XDG_CONFIG_HOME: place.dataDir };
+    const line = createCommandLine(runs.service, t, env);
+    const running = line.startInTerminal(['login', url]);
+    await until('the question', () => running.shown().includes('API key for'));
+    running.type(`${key}\r`);
+    const { code, stdout } = await running.ended();
+    assert.deepEqual([code, stdout.includes(key)], [0, false]);
+    assert.match(readable(stdout), /You are logged in to http:\S+ as owner\./);
   });
 });

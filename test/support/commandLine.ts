@@ -22,12 +22,16 @@ export interface Running {
   ended(): Promise<Ran>;
 }
 
+export interface TerminalSize {
+  readonly columns: number;
+}
+
 export interface CommandLine {
   run(words: readonly string[], input?: string): Promise<Ran>;
   start(words: readonly string[]): Running;
   /** In a pseudo-terminal. What it shows is in `stdout`, with `\r\n` as line ends. */
-  startInTerminal(words: readonly string[]): Running;
-  runInTerminal(words: readonly string[]): Promise<Ran>;
+  startInTerminal(words: readonly string[], size?: TerminalSize): Running;
+  runInTerminal(words: readonly string[], size?: TerminalSize): Promise<Ran>;
 }
 
 function watchChild(child: ChildProcessWithoutNullStreams): Running {
@@ -77,11 +81,12 @@ export function createCommandLine(
     return begin(process.execPath, [main, ...words]).running;
   }
 
-  function startInTerminal(words: readonly string[]): Running {
+  function startInTerminal(words: readonly string[], size?: TerminalSize): Running {
     const line = [process.execPath, main, ...words].map(shellWord).join(' ');
+    const resize = size === undefined ? '' : `stty columns ${size.columns}; `;
     // It gives the command a terminal, and its own exit code is that of the command.
     const file = join(service.place.dataDir, 'typescript');
-    return begin('script', ['-q', '-e', '-c', `exec ${line}`, file], {
+    return begin('script', ['-q', '-e', '-c', `${resize}exec ${line}`, file], {
       TERM: 'xterm-256color',
       SHELL: '/bin/sh',
     }).running;
@@ -90,7 +95,7 @@ export function createCommandLine(
   return {
     start,
     startInTerminal,
-    runInTerminal: (words) => startInTerminal(words).ended(),
+    runInTerminal: (words, size) => startInTerminal(words, size).ended(),
     run: (words, input = '') => {
       const { child, running } = begin(process.execPath, [main, ...words]);
       child.stdin.end(input);

@@ -1,12 +1,16 @@
-// `parley serve` with leases so short that a test can wait for their end: `node quickMain.ts serve [options]`.
+// `parley serve` with leases so short that a test can wait until they expire: `node quickMain.ts serve [options]`.
 import { startApp } from '../../src/app.ts';
+import { serveCommand } from '../../src/cli/declarations/machine.ts';
+import { parseCommandLine } from '../../src/cli/syntax/parse.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLogger } from '../../src/process/log.ts';
 
 const worker = { leaseMs: 1_500, renewMs: 200, giveUpMs: 1_000, pollMs: 200 };
 
 process.umask(0o077);
-const config = readConfig(process.env, process.argv.slice(3));
+const parsed = parseCommandLine(serveCommand, process.argv.slice(3));
+if (parsed === 'help') throw new Error('There is no help here.');
+const config = readConfig(process.env, parsed.options as Readonly<Record<string, string | undefined>>);
 const logger = createLogger(config);
 const app = await startApp({
   config,

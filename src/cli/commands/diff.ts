@@ -1,42 +1,26 @@
 // `parley diff`: what a conversation has changed in its files.
-import { parseArgs } from 'node:util';
 import { type GitChange, type Parley, ParleyError } from '../../client/parley.ts';
-import { RefusalError } from '../../errors.ts';
-import { commandName } from '../../process/program.ts';
-import type { Command } from '../command.ts';
-import { connect } from '../connection.ts';
-import { getConversation } from '../conversationId.ts';
-import { connectionHelp, exitHelp, exits } from '../exits.ts';
+import type { Handler } from '../command.ts';
+import { connect } from '../connection/connection.ts';
+import { getConversation } from '../connection/conversationId.ts';
+import type { diffCommand } from '../declarations/conversations.ts';
+import { exits } from '../exits.ts';
 import { filePatch } from '../patch.ts';
-import { createOutput, type Output, outputOptions } from '../terminal/output.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
 import { plainLine, plainText } from '../terminal/plainText.ts';
 import { colourDiff } from '../terminal/timeline.ts';
-
-const help = `Usage: ${commandName} diff ID [PATH]… [--names] [--json|--text]
-
-Shows what a conversation has changed in its files against the commit at which its branch left origin. What is no
-terminal gets the same as "git apply" takes it; with --json it is a line for each file, before and after. A file that
-cannot be compared, because it is no text or too large, is left out: that is said, and the exit code is 1.
-
-  PATH     only this file, or those in this folder
-  --names  only the names
-
-${connectionHelp}
-${exitHelp}
-Example: ${commandName} diff 01a1dd > changes.patch
-`;
 
 interface FileDiff {
   readonly status: GitChange['status'];
   readonly path: string;
-  /** Null where it cannot be compared, as what is no text. */
+  /** Null if the file cannot be compared, such as a binary file. */
   readonly original: string | null;
   readonly modified: string | null;
-  /** Why not. */
+  /** Why it cannot be compared. */
   readonly left_out?: string;
 }
 
-/** Faults of one file that say nothing of the others. */
+/** Errors that concern only one file. */
 const ofOneFile: ReadonlySet<string> = new Set(['binary_file', 'answer_too_large', 'not_found']);
 
 async function readDiff(parley: Parley, id: string, { status, path }: GitChange): Promise<FileDiff> {
@@ -48,58 +32,44 @@ async function readDiff(parley: Parley, id: string, { status, path }: GitChange)
   }
 }
 
-interface Reader {
-  readonly isForPeople: boolean;
-  readonly output: Output;
-}
-
-function showName(change: GitChange, { isForPeople, output }: Reader): void {
+function showName(change: GitChange, output: Output): void {
   if (output.isJson) output.json(change);
-  else if (isForPeople) output.text(`${plainLine(change.status)} ${plainLine(change.path)}\n`);
+  else if (output.isLive) output.text(`${plainLine(change.status)} ${plainLine(change.path)}\n`);
   else process.stdout.write(`${change.status} ${change.path}\n`);
 }
 
-function show(diff: FileDiff, { isForPeople, output }: Reader): void {
+function showDiff(diff: FileDiff, output: Output): void {
   const { status, path, original, modified, left_out } = diff;
   const name = plainLine(path);
   if (left_out !== undefined) output.note(`${name} is left out: ${plainLine(left_out)}\n`);
   if (output.isJson) output.json(diff);
   if (output.isJson || left_out !== undefined) return;
   const patch = filePatch({ path, status, original: original ?? '', modified: modified ?? '' });
-  if (patch === '') output.note(`${name} has the same text as before; perhaps its mode has changed.\n`);
-  if (isForPeople) output.text(colourDiff(plainText(patch), output.style));
+  if (patch === '') output.note(`The text of ${name} has not changed; perhaps its mode has.\n`);
+  if (output.isLive) output.text(colourDiff(plainText(patch), output.style));
   else process.stdout.write(patch);
 }
 
 function isIn(path: string, wanted: readonly string[]): boolean {
   if (wanted.length === 0) return true;
-  return wanted.some((place) => path === place || path.startsWith(`${place.replace(/\/+$/, '')}/`));
+  return wanted.some((name) => path === name || path.startsWith(`${name.replace(/\/+$/, '')}/`));
 }
 
-async function run(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    options: { ...outputOptions, names: { type: 'boolean', default: false } },
-    allowPositionals: true,
-  });
-  const [typed, ...paths] = positionals;
-  if (values.json && values.text) throw new RefusalError('Say --json or --text, not both.');
-  const output = createOutput({ json: values.json, text: !values.json });
+/** A terminal gets colours; a pipe gets the exact bytes, which `git apply` needs. */
+export const diff: Handler<typeof diffCommand> = async ({ args, options }) => {
+  const output = createOutput(options);
   const parley = connect();
-  const { conversation_id: id } = await getConversation(parley, typed);
-  const changes = (await parley.workspace.changes(id)).filter(({ path }) => isIn(path, paths));
-  const isForPeople = values.text || output.isLive;
-  if (changes.length === 0 && output.isLive) output.note('Nothing has changed.\n');
-  let isWhole = true;
+  const { conversation_id: id } = await getConversation(parley, args.id);
+  const changes = (await parley.workspace.changes(id)).filter(({ path }) => isIn(path, args.path));
+  if (changes.length === 0 && output.isLive) output.note('No changes yet.\n');
+  let isComplete = true;
   for (const change of changes) {
-    if (values.names) showName(change, { isForPeople, output });
+    if (options.names) showName(change, output);
     else {
-      const diff = await readDiff(parley, id, change);
-      if (diff.left_out !== undefined) isWhole = false;
-      show(diff, { isForPeople, output });
+      const fileDiff = await readDiff(parley, id, change);
+      if (fileDiff.left_out !== undefined) isComplete = false;
+      showDiff(fileDiff, output);
     }
   }
-  return isWhole ? exits.done : exits.failed;
-}
-
-export const diff: Command = { help, run };
+  return isComplete ? exits.done : exits.failed;
+};

@@ -1,42 +1,18 @@
 // `parley keys create|list|revoke`.
-import { parseArgs } from 'node:util';
 import { RefusalError } from '../../errors.ts';
-import { KeyName, keyKinds, type Scope, scopes } from '../../keys/schema.ts';
-import { commandName } from '../../process/program.ts';
-import { ownerName } from '../../users/owner.ts';
+import { KeyName, type Scope, scopes } from '../../keys/schema.ts';
 import { UserName } from '../../users/schema.ts';
 import { compileCheck } from '../../validation/validation.ts';
-import { chooseAction } from '../actions.ts';
-import type { Command } from '../command.ts';
-import { exits, outputHelp, placeHelp } from '../exits.ts';
-import { keyPlace } from '../keyPlaces.ts';
-import { createOutput, outputOptions } from '../terminal/output.ts';
+import { keyBackend } from '../backends/keys.ts';
+import type { Handler } from '../command.ts';
+import type { keysCreateCommand, keysListCommand, keysRevokeCommand } from '../declarations/services.ts';
+import { exits } from '../exits.ts';
+import { createOutput } from '../terminal/output.ts';
 import { plainLine } from '../terminal/plainText.ts';
 import { printRecords, shortTime } from '../terminal/table.ts';
 
-const help = `Usage: ${commandName} keys create [--user NAME] [--kind session|bearer] [--name TEXT] [--scope SCOPE]… [--expires 30d]
-       ${commandName} keys list [--json|--text]
-       ${commandName} keys revoke ID
-
-Makes, lists and revokes credentials. A running service knows within a second.
-
-create   Prints the new key, this once. The user is made where new (default: ${ownerName}, or the user of your key).
-         --kind     session (X-Session-API-Key, default) or bearer (reads the reduced settings only)
-         --scope    may be given several times: all, or one of
-                    ${scopes.join(', ')}
-                    (default: all but keys:manage and admin)
-         --expires  when it ends: a number and m, h or d, such as 12h or 30d (default: never)
-list     Shows the newest 2,000 keys of all users, or of yours, never the secret part.
-revoke   Ends a key at once and for good.
-
-${placeHelp}Over HTTP your key must hold keys:manage, and admin for other users than its own.
-
-${outputHelp}
-Example: ${commandName} keys create --user ada --name laptop --expires 90d
-`;
-
 const secondUserNote =
-  'Parley has a second user now. It no longer connects to private addresses that users name: local models (ollama/…, a private llm_base_url), webhooks and MCP servers. To allow hosts, start it with PARLEY_ALLOW_PRIVATE_ADDRESSES=127.0.0.1:11434 or the like.\n';
+  'Parley now has a second user. It no longer connects to private addresses that users name: local models (ollama/…, a private llm_base_url), webhooks and MCP servers. To allow some, start it with PARLEY_ALLOW_PRIVATE_ADDRESSES, such as 127.0.0.1:11434.\n';
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -49,86 +25,56 @@ function expiresAt(text: string | undefined): string | null {
   return new Date(Date.now() + Number(count) * unitMs).toISOString();
 }
 
-function oneOf<Value extends string>(flag: string, known: readonly Value[], text: string): Value {
-  const value = known.find((k) => k === text);
-  if (value === undefined) throw new RefusalError(`${flag} must be one of ${known.join(', ')}.`);
-  return value;
-}
-
-function checkWord(flag: string, schema: Parameters<typeof compileCheck>[0], word: string): void {
-  const [fault] = compileCheck(schema)(word)?.details ?? [];
+function checkValue(flag: string, schema: Parameters<typeof compileCheck>[0], value: string): void {
+  const [fault] = compileCheck(schema)(value)?.details ?? [];
   if (fault !== undefined) throw new RefusalError(`${flag} ${fault.message}.`);
 }
 
-function askedScopes(words: readonly string[] | undefined): { scopes?: Scope[] } {
-  if (words === undefined) return {};
-  const asked = words.flatMap((word): readonly Scope[] =>
-    word === 'all' ? scopes : [oneOf('--scope', scopes, word)],
-  );
-  return { scopes: [...new Set(asked)] };
+function chosenScopes(words: readonly string[]): { scopes?: Scope[] } {
+  if (words.length === 0) return {};
+  // The parser lets only scopes and "all" through.
+  const chosen = words.flatMap((word): readonly Scope[] => (word === 'all' ? scopes : [word as Scope]));
+  return { scopes: [...new Set(chosen)] };
 }
 
-async function create(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      user: { type: 'string' },
-      kind: { type: 'string', default: 'session' },
-      name: { type: 'string', default: 'command line' },
-      scope: { type: 'string', multiple: true },
-      expires: { type: 'string' },
-    },
-  });
-  const { user, name } = values;
-  if (user !== undefined) checkWord('--user', UserName, user);
-  checkWord('--name', KeyName, name);
-  const { key: made, isSecondUser } = await keyPlace().create({
-    kind: oneOf('--kind', keyKinds, values.kind),
+export const createKey: Handler<typeof keysCreateCommand> = async ({ options }) => {
+  const { user, name, kind } = options;
+  if (user !== undefined) checkValue('--user', UserName, user);
+  checkValue('--name', KeyName, name);
+  const { key: created, isSecondUser } = await keyBackend().create({
+    kind,
     name,
-    ...askedScopes(values.scope),
-    expires_at: expiresAt(values.expires),
+    ...chosenScopes(options.scope),
+    expires_at: expiresAt(options.expires),
     ...(user === undefined ? {} : { user }),
   });
-  process.stdout.write(`${plainLine(made.key)}\n`);
+  process.stdout.write(`${plainLine(created.key)}\n`);
   if (isSecondUser) process.stderr.write(secondUserNote);
-  const about = `A ${made.kind} key for ${made.user}, id ${made.id}, ${made.scopes.join(' ')}.`;
+  const what = created.kind === 'session' ? 'an API key' : 'a bearer token';
+  const about = `This is ${what} for ${created.user}, with id ${created.id} and scopes ${created.scopes.join(' ')}.`;
   process.stderr.write(`${plainLine(about)} It is not shown again.\n`);
   return exits.done;
-}
+};
 
-async function list(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...argv], options: outputOptions });
-  const output = createOutput(values);
+export const listKeys: Handler<typeof keysListCommand> = async ({ options }) => {
   const timeOf = (time: string | null) => (time === null ? '-' : shortTime(time));
-  printRecords(output, await keyPlace().list(), {
+  printRecords(createOutput(options), await keyBackend().list(), {
     headings: ['ID', 'USER', 'KIND', 'NAME', 'EXPIRES', 'LAST USED', 'SCOPES'],
-    row: (r) => [
-      r.id,
-      r.user,
-      r.kind,
-      r.name,
-      r.revoked_at === null ? timeOf(r.expires_at) : 'revoked',
-      timeOf(r.last_used_at),
-      r.scopes.join(' '),
+    row: (key) => [
+      key.id,
+      key.user,
+      key.kind,
+      key.name,
+      key.revoked_at === null ? timeOf(key.expires_at) : 'revoked',
+      timeOf(key.last_used_at),
+      key.scopes.join(' '),
     ],
   });
   return exits.done;
-}
+};
 
-async function revoke(argv: readonly string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: [...argv], allowPositionals: true });
-  const [id, ...rest] = positionals;
-  if (id === undefined || rest.length > 0)
-    throw new RefusalError(`Give the id of one key; "${commandName} keys list" shows them.`);
-  const revoked = await keyPlace().revoke(id);
+export const revokeKey: Handler<typeof keysRevokeCommand> = async ({ args }) => {
+  const revoked = await keyBackend().revoke(args.id);
   process.stderr.write(`${plainLine(`Key ${revoked.id} of ${revoked.user}`)} is revoked.\n`);
   return exits.done;
-}
-
-const actions = { create, list, revoke };
-
-async function run([action, ...rest]: readonly string[]): Promise<number> {
-  return chooseAction('keys', actions, action)(rest);
-}
-
-export const keys: Command = { help, run };
+};

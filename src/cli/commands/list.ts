@@ -1,31 +1,17 @@
-// `parley list`: conversations as they are.
-import { parseArgs } from 'node:util';
+// `parley list`: conversations in a table that fits the terminal.
 import type { ConversationInfo, ConversationStatus, ListFilter } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
-import type { Command } from '../command.ts';
-import { connect } from '../connection.ts';
-import { connectionHelp, exitHelp, exits, outputHelp } from '../exits.ts';
-import { createOutput, outputOptions, type Style } from '../terminal/output.ts';
-import { plainLine, shorten } from '../terminal/plainText.ts';
+import type { Handler } from '../command.ts';
+import { connect } from '../connection/connection.ts';
+import { shortIds } from '../connection/conversationId.ts';
+import type { listCommand } from '../declarations/conversations.ts';
+import { exitOfStop, exits } from '../exits.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
 import { describeRuntimeStatus } from '../terminal/progress.ts';
-import { formatTable, shortTime } from '../terminal/table.ts';
+import { type Cell, formatTable, relativeTime, shortTime } from '../terminal/table.ts';
 
 const pageSize = 1_000;
-const titleMax = 60;
-const statuses: readonly ConversationStatus[] = ['STARTING', 'RUNNING', 'STOPPED'];
-
-const help = `Usage: ${commandName} list [--status STATUS] [--repo OWNER/NAME] [--search WORDS] [--limit N] [--json|--text]
-
-Lists your conversations, newest first.
-
-  --status STATUS    starting, running or stopped
-  --repo OWNER/NAME  those on this repository
-  --search WORDS     those with this in the title or the repository
-  --limit N          at most so many (default: 20); all: every one
-
-${connectionHelp}${outputHelp}
-${exitHelp}`;
 
 function limitOf(text: string): number {
   if (text === 'all') return Number.POSITIVE_INFINITY;
@@ -33,71 +19,67 @@ function limitOf(text: string): number {
   return Number(text);
 }
 
-function statusOf(text: string | undefined): { status?: ConversationStatus } {
-  if (text === undefined) return {};
-  const status = statuses.find((known) => known === text.toUpperCase());
-  if (status === undefined) throw new RefusalError('--status must be starting, running or stopped.');
-  return { status };
-}
-
-const activities: Readonly<Record<NonNullable<ConversationInfo['agent_state']>, string>> = {
-  running: 'running: works',
-  awaiting_user_input: 'running: waits for you',
-  awaiting_user_confirmation: 'running: asks for permission',
+const activities: Readonly<Record<NonNullable<ConversationInfo['agent_state']>, Cell>> = {
+  running: { text: 'running', format: 'green' },
+  awaiting_user_input: { text: 'waiting for input', format: 'cyan' },
+  awaiting_user_confirmation: { text: 'needs approval', format: 'yellow' },
 };
 
-/** What it does, or why it does nothing, in few words. */
-export function describeStatus(
-  { status, agent_state, runtime_status, stop_reason }: ConversationInfo,
-  style: Style,
-): string {
-  // Older services do not tell what the agent does.
-  if (status === 'RUNNING') return style('green', (agent_state && activities[agent_state]) ?? 'running');
-  if (status === 'STARTING') return style('yellow', `starting: ${describeRuntimeStatus(runtime_status)}`);
-  return stop_reason === null ? 'stopped' : `stopped: ${plainLine(stop_reason.code)}`;
+/** What the agent does, or why the conversation stopped, in a few words. */
+export function describeStatus(info: ConversationInfo): Cell {
+  const { status, agent_state: state, runtime_status: runtimeStatus, stop_reason: reason } = info;
+  // Older services do not report what the agent does.
+  if (status === 'RUNNING') return (state && activities[state]) ?? activities.running;
+  if (status === 'STARTING')
+    return { text: `starting: ${describeRuntimeStatus(runtimeStatus)}`, format: 'yellow' };
+  if (reason === null) return { text: 'stopped', format: 'dim' };
+  const failed = exitOfStop(reason.code) === exits.failed;
+  return { text: `stopped: ${reason.code.replaceAll('_', ' ')}`, format: failed ? 'red' : 'dim' };
 }
 
-function toRow(info: ConversationInfo): string[] {
-  return [
-    info.conversation_id,
-    describeStatus(info, (_, text) => text),
-    shortTime(info.created_at),
-    plainLine(info.selected_repository ?? ''),
-    shorten(plainLine(info.title), titleMax),
+/** A terminal gets what fits; a pipe gets everything in full. */
+function printTable(infos: readonly ConversationInfo[], output: Output): void {
+  const { isLive, style } = output;
+  const short = shortIds(infos.map(({ conversation_id: id }) => id));
+  const now = Date.now();
+  const withRepository = infos.some(({ selected_repository: repository }) => repository !== null);
+  const rows = infos.map((info): Cell[] => [
+    { text: (isLive ? short.get(info.conversation_id) : undefined) ?? info.conversation_id },
+    describeStatus(info),
+    { text: isLive ? relativeTime(info.created_at, now) : shortTime(info.created_at), format: 'dim' },
+    ...(withRepository ? [{ text: info.selected_repository ?? '' }] : []),
+    { text: info.title },
+  ]);
+  const columns = [
+    { heading: 'ID', widthMin: 8 },
+    { heading: 'STATUS', widthMin: 8 },
+    { heading: 'CREATED' },
+    ...(withRepository ? [{ heading: 'REPOSITORY', widthMin: 10 }] : []),
+    { heading: 'TITLE', widthMin: 16 },
   ];
+  const widthMax = isLive ? output.columns : Number.POSITIVE_INFINITY;
+  output.text(formatTable({ columns, rows, style, widthMax }));
 }
 
-async function run(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      ...outputOptions,
-      status: { type: 'string' },
-      repo: { type: 'string' },
-      search: { type: 'string' },
-      limit: { type: 'string', default: '20' },
-    },
-  });
-  const output = createOutput(values);
-  const { repo, search } = values;
-  const max = limitOf(values.limit);
+export const list: Handler<typeof listCommand> = async ({ options }) => {
+  const output = createOutput(options);
+  const { repo, search, status } = options;
+  const max = limitOf(options.limit);
   const filter: ListFilter = {
-    ...statusOf(values.status),
+    ...(status === undefined ? {} : { status: status.toUpperCase() as ConversationStatus }),
     ...(repo === undefined ? {} : { selected_repository: repo }),
     ...(search === undefined ? {} : { q: search }),
   };
-  const rows: string[][] = [];
+  const infos: ConversationInfo[] = [];
   let left = max;
   for await (const info of connect().conversations.all({ ...filter, limit: Math.min(max, pageSize) })) {
     if (output.isJson) output.json(info);
-    else rows.push(toRow(info));
+    else infos.push(info);
     left -= 1;
     if (left === 0) break;
   }
   if (output.isJson) return exits.done;
-  if (rows.length === 0) output.note(`There are none. Start one with: ${commandName} new "…"\n`);
-  else output.text(formatTable(['ID', 'STATUS', 'CREATED', 'REPOSITORY', 'TITLE'], rows));
+  if (infos.length > 0) printTable(infos, output);
+  else output.note(`No conversations. Start one: ${commandName} new "…"\n`);
   return exits.done;
-}
-
-export const list: Command = { help, run };
+};

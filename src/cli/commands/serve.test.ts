@@ -1,4 +1,4 @@
-// What an operator is shown at the start, and what commands find.
+// The start message of the service, and how commands find a service and its API key.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config.ts';
-import { findKey, serviceAddress } from '../connection.ts';
-import { announceService, findService } from '../runningService.ts';
+import { findKey, serviceAddress } from '../connection/connection.ts';
+import { announceService, findService } from '../connection/runningService.ts';
 import { banner } from './serve.ts';
 
 const app: App = {
@@ -23,7 +23,7 @@ const config = readConfig({ PARLEY_DATA_DIR: '/tmp/parley-banner' });
 describe('the banner', () => {
   const file = '/tmp/parley-banner/owner.key';
 
-  it('shows the new owner key and a sign-in link to a terminal, and the bare address later', () => {
+  it('shows the new owner key and a sign-in link on a terminal, and only the URL later', () => {
     const first = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config, true);
     assert.match(first, /^ {2}Owner key: pk_made$/m);
     assert.match(first, /^ {2}Open http:\/\/127\.0\.0\.1:3000\/#key=pk_made$/m);
@@ -32,7 +32,7 @@ describe('the banner', () => {
     assert.doesNotMatch(later, /pk_/);
   });
 
-  it('names the file of the owner key, and not the key, where the output is not a terminal', () => {
+  it('names the file of the owner key, and not the key, if the output is not a terminal', () => {
     const shown = banner({ ...app, ownerKey: { made: 'pk_made', usable: true, file } }, config, false);
     assert.doesNotMatch(shown, /pk_made/);
     assert.ok(shown.includes(`Owner key: written to ${file}`));
@@ -62,7 +62,7 @@ describe('the banner', () => {
     }
   });
 
-  it('names the public address where there is one', () => {
+  it('shows the public URL if there is one', () => {
     const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }), true);
     assert.match(shown, /^ {2}Open https:\/\/parley\.example\.com\/$/m);
   });
@@ -75,22 +75,22 @@ function emptyFolder(t: TestContext): string {
 }
 
 describe('service.url', () => {
-  it('leads commands to the service of the folder while it runs, and is for its owner alone', (t) => {
+  it('leads commands to the service of the data folder while it runs, and only its owner can read it', (t) => {
     const folder = emptyFolder(t);
     const env = { PARLEY_DATA_DIR: folder };
     assert.deepEqual(serviceAddress(env), { url: 'http://127.0.0.1:3000', isLocal: true, isTrusted: false });
-    const takeBack = announceService(folder, 'http://0.0.0.0:4567');
+    const withdraw = announceService(folder, 'http://0.0.0.0:4567');
     assert.deepEqual(serviceAddress(env), { url: 'http://127.0.0.1:4567', isLocal: true, isTrusted: true });
     assert.equal(statSync(join(folder, 'service.url')).mode & 0o077, 0);
     assert.equal(serviceAddress({ ...env, PORT: '4000' }).url, 'http://127.0.0.1:4000');
-    const takeOther = announceService(folder, 'http://[::]:4568');
-    takeBack();
+    const withdrawOther = announceService(folder, 'http://[::]:4568');
+    withdraw();
     assert.equal(findService(folder), 'http://[::1]:4568');
-    takeOther();
+    withdrawOther();
     assert.equal(findService(folder), undefined);
   });
 
-  it('counts only while its process lives, and leads nowhere but to this machine', (t) => {
+  it('counts only while its process lives, and only for this machine', (t) => {
     const folder = emptyFolder(t);
     const { pid } = process;
     for (const text of [
@@ -106,8 +106,8 @@ describe('service.url', () => {
   });
 });
 
-describe("the owner's key", () => {
-  it('goes to loopback addresses and localhost that are named, and to no other name', () => {
+describe("the owner's API key", () => {
+  it('is sent to loopback addresses and localhost if they are named, and to no other host', () => {
     const SESSION_API_KEY = 'owner-secret';
     const keyFor = (env: Record<string, string>) =>
       findKey(serviceAddress(env), { ...env, SESSION_API_KEY }) === SESSION_API_KEY;

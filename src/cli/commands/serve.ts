@@ -2,29 +2,19 @@
 import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { type App, startApp } from '../../app.ts';
-import { type Config, describeOptions, readConfig } from '../../config.ts';
+import { type Config, type Environment, readConfig } from '../../config.ts';
 import { closeInherited } from '../../process/inheritedFiles.ts';
 import { createLogger } from '../../process/log.ts';
 import { settleMemorySoon } from '../../process/memory.ts';
 import { commandName } from '../../process/program.ts';
 import { version } from '../../process/version.ts';
-import type { Command } from '../command.ts';
+import type { Handler } from '../command.ts';
+import { announceService } from '../connection/runningService.ts';
+import type { serveCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
-import { announceService } from '../runningService.ts';
 import { handleUncaught } from '../uncaught.ts';
 
 const lingerMs = 500;
-
-const help = `Usage: ${commandName} serve [options]
-
-Runs Parley: settings and conversations over HTTP. Without options it needs nothing: it keeps its data in
-./data, makes a key for you, and prints how to use it.
-
-Options, from the environment or, where one is shown, a flag:
-${describeOptions()}
-
-Secrets are taken from the environment only, because flags can be seen by every user of a machine.
-`;
 
 function shownFile(file: string): string {
   const short = relative(process.cwd(), file);
@@ -57,10 +47,10 @@ function ownerKeyLines({ ownerKey }: App, config: Config, shownKey: string | und
   ];
 }
 
-/** A worker answers for its health alone. */
+/** A worker answers only health checks. */
 function workerBanner(app: App): string {
   return [
-    `Parley ${version} runs conversations, and listens on ${app.url} for its health alone.`,
+    `Parley ${version} runs conversations, and listens on ${app.url} only for health checks.`,
     `  ${app.sandbox}`,
     ...noteLines(app),
     '',
@@ -71,11 +61,10 @@ function workerBanner(app: App): string {
 
 const noteLines = ({ privateAddressNote: note }: App) => (note === undefined ? [] : [`  ${note}`]);
 
-/** Said outright: on SQLite no other process can take them. */
+/** On SQLite no other process can run conversations, so that the message is different. */
 function apiOnly({ databaseKind }: App): string {
-  const who =
-    databaseKind === 'sqlite' ? 'this service is started without PARLEY_ROLE=api' : 'a worker takes them';
-  return `It answers requests and runs nothing: conversations wait until ${who}.`;
+  const who = databaseKind === 'sqlite' ? 'this service is started without PARLEY_ROLE=api' : 'a worker runs';
+  return `It only answers requests: conversations wait until ${who}.`;
 }
 
 /** The command with this service's data folder. A database URL may contain a password, so it is not repeated. */
@@ -128,27 +117,27 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
     `      -H "Content-Type: application/json" -d '{"initial_user_msg": "Hello"}'`,
     ...(isFirstStart ? modelHint(config) : []),
     '',
-    `  Reference: ${address}/docs    Stop: Ctrl-C`,
+    `  API docs: ${address}/docs    Stop: Ctrl-C`,
     '',
   ].join('\n');
 }
 
-/** For commands; a worker answers none. Returns how to take it back. */
+/** Lets commands find the service, unless it is only a worker. Returns a function that undoes it. */
 function announce({ url }: App, { role, dataDir }: Config, logger: Logger): () => void {
   if (role === 'worker') return () => {};
   try {
     return announceService(dataDir, url);
   } catch (error) {
-    logger.warn({ err: error }, 'service.url cannot be written: commands need PARLEY_URL');
+    logger.warn({ err: error }, 'service.url cannot be written, so commands need PARLEY_URL');
     return () => {};
   }
 }
 
-async function run(argv: readonly string[]): Promise<number> {
+export const serve: Handler<typeof serveCommand> = async ({ options }) => {
   closeInherited();
-  // Files made from here on are for the owner alone.
+  // Only the owner can read files that are created from here on.
   process.umask(0o077);
-  const config = readConfig(process.env, argv);
+  const config = readConfig(process.env, options as Environment);
   const logger = createLogger(config);
   const ended = Promise.withResolvers<number>();
   handleUncaught({ logger, stop: () => ended.resolve(exits.failed), exitCode: exits.failed });
@@ -160,20 +149,18 @@ async function run(argv: readonly string[]): Promise<number> {
       ended.resolve(1);
     },
   });
-  const takeBack = announce(app, config, logger);
+  const withdraw = announce(app, config, logger);
   process.stdout.write(banner(app, config, process.stdout.isTTY === true));
   settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
-  // A second signal changes nothing.
+  // A second signal has no effect.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0));
   const exitCode = await ended.promise;
   logger.info('stopping');
-  takeBack();
+  withdraw();
   await app.stop();
   logger.info('stopped');
-  // Whatever still hangs, such as the look-up of a name, is of no use to anybody.
+  // Do not wait for what still hangs, such as a DNS lookup.
   setTimeout(() => process.exit(exitCode), lingerMs).unref();
   return exitCode;
-}
-
-export const serve: Command = { help, run };
+};

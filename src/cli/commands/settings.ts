@@ -1,6 +1,5 @@
 // `parley settings get|set|import|export`.
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { RefusalError } from '../../errors.ts';
 import { mask } from '../../mcp/secrets.ts';
 import { commandName } from '../../process/program.ts';
@@ -16,49 +15,26 @@ import {
 import type { Settings } from '../../settings/service.ts';
 import { ownerName } from '../../users/owner.ts';
 import { compileCheck } from '../../validation/validation.ts';
-import { chooseAction } from '../actions.ts';
-import type { Command } from '../command.ts';
-import { connect, isAddressNamed } from '../connection.ts';
-import { withSettings } from '../database.ts';
+import { withSettings } from '../backends/database.ts';
+import type { Handler } from '../command.ts';
+import { connect, isServiceNamed } from '../connection/connection.ts';
+import type {
+  settingsExportCommand,
+  settingsGetCommand,
+  settingsImportCommand,
+  settingsSetCommand,
+} from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 import { type Imported, readImport } from '../importFile.ts';
 import { readInput } from '../inputs.ts';
 import { jsonLine, plainLine } from '../terminal/plainText.ts';
 import { ask } from '../terminal/prompt.ts';
 
-const help = `Usage: ${commandName} settings get [NAME] [--user USER]
-       ${commandName} settings set NAME VALUE [--user USER]
-       ${commandName} settings import FILE [--user USER]
-       ${commandName} settings export [--user USER]
-
-Reads and writes a user's settings (default user: ${ownerName}). A running service follows within a second.
-Where PARLEY_URL is set and no user is named, get, set and export speak to that service, for the user of the key
-in PARLEY_KEY or of the owner's; otherwise, and for import, the settings are those of this machine: in PARLEY_DATA_DIR
-(default: ./data), or at DATABASE_URL.
-
-get      Prints the record as JSON, or one member of it.
-set      Stores one member. VALUE is JSON, or else taken as text; null clears it.
-         Without VALUE it is read from standard input. Keys (${secretMembers.join(', ')})
-         and mcp_config come only that way: nobody sees them in a process list or a shell history. At a terminal
-         you are asked for a key, which is not shown as you type.
-import   Reads settings.json or secrets.json of an OpenHands installation, or our own export.
-export   Prints what import can read. It never holds the value of a secret.
-
-Examples: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5
-          ${commandName} settings set llm_api_key < key.txt
-`;
-
-interface Asked {
-  readonly words: readonly string[];
-  /** Undefined: nobody was named. */
-  readonly user: string | undefined;
-}
-
 type SettingsRecord = Awaited<ReturnType<Settings['read']>>;
 
-/** Where the settings are: in a service that was named, or in the database of this machine. */
-function placeOf({ user }: Asked) {
-  if (user === undefined && isAddressNamed()) {
+/** Uses HTTP if the user named a service and no user, otherwise the local database. */
+function settingsBackend(user: string | undefined) {
+  if (user === undefined && isServiceNamed()) {
     const { settings } = connect();
     return {
       read: async () => (await settings.get()) as SettingsRecord,
@@ -73,24 +49,21 @@ function placeOf({ user }: Asked) {
   };
 }
 
-type Action = (asked: Asked) => Promise<void>;
-
 function print(value: unknown): void {
   process.stdout.write(jsonLine(value, 2));
 }
 
-function checkedBy(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
+function check(schema: Parameters<typeof compileCheck>[0], value: unknown): void {
   const error = compileCheck(schema)(value);
   if (error !== undefined) throw error;
 }
 
-const get: Action = async (asked) => {
-  const [name, ...rest] = asked.words;
-  if (rest.length > 0) throw new RefusalError('Name one member, or none for all.');
-  const record = await placeOf(asked).read();
+export const getSettings: Handler<typeof settingsGetCommand> = async ({ args: { name }, options }) => {
+  const record = await settingsBackend(options.user).read();
   if (name !== undefined && !Object.hasOwn(record, name))
-    throw new RefusalError('There is no such member of the settings.');
+    throw new RefusalError(`There is no such setting; "${commandName} settings get" shows all of them.`);
   print(name === undefined ? record : record[name as keyof typeof record]);
+  return exits.done;
 };
 
 function parseValue(text: string): unknown {
@@ -101,52 +74,45 @@ function parseValue(text: string): unknown {
   }
 }
 
-/** From standard input; at a terminal a key is typed, unseen. */
+/** Reads standard input. At a terminal an API key can be typed, and is not shown. */
 async function readValue(name: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readInput()).trim();
-  if (!secretMembers.some((member) => member === name))
+  if (!secretMembers.some((secret) => secret === name))
     throw new RefusalError(
-      `Say the value, or give it on standard input: ${commandName} settings set ${name} < FILE`,
+      `The value is missing. Write it after ${name}, or give it on standard input: ${commandName} settings set ${name} < FILE`,
     );
   return (await ask(`${name}: `, { hidden: true })).trim();
 }
 
-const set: Action = async (asked) => {
-  const [name = '', value, ...rest] = asked.words;
-  // Tool servers hold keys, too.
+export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { name, value }, options }) => {
+  // MCP servers contain keys, too.
   const isSecret = [...secretMembers, 'mcp_config'].includes(name);
-  if (name === '' || rest.length > 0) throw new RefusalError(`Say "${commandName} settings set NAME VALUE".`);
   if (isSecret && value !== undefined && value !== 'null')
     throw new RefusalError(`Give ${name} on standard input: ${commandName} settings set ${name} < FILE`);
   const input = value ?? (await readValue(name));
   const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
-  if (sent === '' || sent === mask) throw new RefusalError('The value is empty; null clears.');
+  if (sent === '' || sent === mask) throw new RefusalError('The value is empty. null clears a setting.');
   const change = { [name]: sent } as SettingsChange;
-  checkedBy(PatchSettings, change);
-  await placeOf(asked).write(change);
+  check(PatchSettings, change);
+  await settingsBackend(options.user).write(change);
+  return exits.done;
 };
 
 function checkImport({ settings, providers, secrets }: Imported): void {
-  checkedBy(PostSettings, settings);
-  checkedBy(AddGitProviders, { provider_tokens: providers });
-  for (const secret of secrets) checkedBy(NewSecret, secret);
+  check(PostSettings, settings);
+  check(AddGitProviders, { provider_tokens: providers });
+  for (const secret of secrets) check(NewSecret, secret);
 }
 
-const importFile: Action = async ({ words: [file, ...rest], user: named }) => {
-  if (named === undefined && isAddressNamed())
-    throw new RefusalError(
-      'import works on the database of this machine: unset PARLEY_URL, or name a user of this machine with --user.',
-    );
-  const user = named ?? ownerName;
-  if (file === undefined || rest.length > 0) throw new RefusalError('Name one file.');
-  let text: string;
+function readFile(file: string): string {
   try {
-    text = readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     throw new RefusalError(`The file cannot be read: ${(error as Error).message}.`);
   }
-  const imported = readImport(text);
-  checkImport(imported);
+}
+
+async function store(user: string, imported: Imported): Promise<void> {
   await withSettings(user, async (settings, writer) => {
     const secrets = createSecrets({ settings });
     await settings.update(writer, 'post', imported.settings);
@@ -154,32 +120,30 @@ const importFile: Action = async ({ words: [file, ...rest], user: named }) => {
       await secrets.addGitProviders(writer, { provider_tokens: imported.providers });
     for (const secret of imported.secrets) await secrets.replace(writer, secret);
   });
-  const count = Object.keys(imported.settings).length;
-  const { ignored, providers } = imported;
-  process.stderr.write(
-    `Imported ${count} settings, ${Object.keys(providers).length} provider tokens, ${imported.secrets.length} secrets.\n`,
-  );
-  if (ignored.length > 0)
-    process.stderr.write(`Not known here, left out: ${plainLine(ignored.join(', '))}.\n`);
-};
-
-const exportAll: Action = async (asked) => {
-  const record = await placeOf(asked).read();
-  const kept = Object.entries(record).filter(([name, value]) => value !== null && !isDerived(name));
-  print(Object.fromEntries(kept));
-};
-
-const actions: Readonly<Record<string, Action>> = { get, set, import: importFile, export: exportAll };
-
-async function run(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    options: { user: { type: 'string' } },
-    allowPositionals: true,
-  });
-  const [action, ...words] = positionals;
-  await chooseAction('settings', actions, action)({ words, user: values.user });
-  return exits.done;
 }
 
-export const settings: Command = { help, run };
+export const importSettings: Handler<typeof settingsImportCommand> = async ({ args, options }) => {
+  if (options.user === undefined && isServiceNamed())
+    throw new RefusalError(
+      `An import works only on the local database: unset PARLEY_URL or run "${commandName} contexts local", or name a local user with --user.`,
+    );
+  const imported = readImport(readFile(args.file));
+  checkImport(imported);
+  await store(options.user ?? ownerName, imported);
+  const { settings, providers, secrets, ignored } = imported;
+  process.stderr.write(
+    `Imported ${Object.keys(settings).length} settings, ${Object.keys(providers).length} provider tokens and ${secrets.length} secrets.\n`,
+  );
+  if (ignored.length > 0)
+    process.stderr.write(
+      `Parley does not have these, so they are ignored: ${plainLine(ignored.join(', '))}.\n`,
+    );
+  return exits.done;
+};
+
+export const exportSettings: Handler<typeof settingsExportCommand> = async ({ options }) => {
+  const record = await settingsBackend(options.user).read();
+  const kept = Object.entries(record).filter(([name, value]) => value !== null && !isDerived(name));
+  print(Object.fromEntries(kept));
+  return exits.done;
+};

@@ -1,4 +1,4 @@
-// What the doctor looks at in the database, without changing anything in it.
+// Checks the database without changing it.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,29 +7,29 @@ import { migrations, newerDatabaseMessage } from '../../db/migrate.ts';
 import { commandName } from '../../process/program.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
-/** A larger one takes too long to be checked whole. */
+/** A larger database takes too long to check completely. */
 const checkedBytesMax = 512 * 1_024 * 1_024;
 const connectMsMax = 5_000;
 
-const restore = 'Restore a copy, as docs/operations.md says under Backup.';
+const restore = 'Restore a backup: see "Backup" in docs/operations.md.';
 
-/** What the names of applied migrations tell. */
-function layout(what: string, applied: readonly string[]): Finding {
+/** Compares the applied migrations with those of this version. */
+function checkSchema(what: string, applied: readonly string[]): Finding {
   const known = migrations.map(({ name }) => name);
   const unknown = applied.filter((name) => !known.includes(name));
   if (unknown.length > 0) return wrong('database', newerDatabaseMessage(unknown), 'Update Parley.');
   const missing = known.length - applied.length;
-  if (missing === 0) return ok('database', `${what} opens, and its layout is that of this version.`);
+  if (missing === 0) return ok('database', `${what} opens, and its schema is up to date.`);
   return note(
     'database',
-    `${what} opens; its layout is older by ${missing} ${missing === 1 ? 'step' : 'steps'}.`,
-    `Make a copy; the next "${commandName} serve" brings it up to date.`,
+    `${what} opens, but ${missing} ${missing === 1 ? 'migration has' : 'migrations have'} not been applied yet.`,
+    `Make a backup; the next "${commandName} serve" applies them.`,
   );
 }
 
 function checkSqlite(file: string): Finding[] {
   if (!existsSync(file))
-    return [note('database', 'There is none yet.', `The first "${commandName} serve" makes it.`)];
+    return [note('database', 'There is no database yet.', `The first "${commandName} serve" creates it.`)];
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { readOnly: true, timeout: connectMsMax });
@@ -40,7 +40,7 @@ function checkSqlite(file: string): Finding[] {
       : [];
     if (fault !== undefined && fault.quick_check !== 'ok')
       return [wrong('database', `${file} is damaged: ${fault.quick_check}.`, restore)];
-    const found = layout(
+    const found = checkSchema(
       file,
       applied.map(({ name }) => name),
     );
@@ -48,7 +48,7 @@ function checkSqlite(file: string): Finding[] {
     const newest = database.prepare('select max(updated_at) as at from conversations').get() as {
       at: number | null;
     };
-    // Its times are those of this machine: only one that is ahead tells something.
+    // SQLite's times come from this machine, so only a time in the future means anything.
     const now = Date.now();
     return [found, compareClocks('the newest time in the database', Math.max(newest.at ?? 0, now), now)];
   } catch (error) {
@@ -69,12 +69,16 @@ async function checkPostgres(databaseUrl: string): Promise<Finding[]> {
     const table = await client.query("select to_regclass('migrations') is not null as there");
     if (table.rows[0]?.there !== true)
       return [
-        note('database', 'PostgreSQL answers, and is empty.', `The first "${commandName} serve" fills it.`),
+        note(
+          'database',
+          'PostgreSQL answers, and the database is empty.',
+          `The first "${commandName} serve" creates the schema.`,
+        ),
         clocks,
       ];
     const applied = await client.query('select name from migrations');
     return [
-      layout(
+      checkSchema(
         'PostgreSQL',
         applied.rows.map(({ name }) => String(name)),
       ),
@@ -82,7 +86,8 @@ async function checkPostgres(databaseUrl: string): Promise<Finding[]> {
     ];
   } catch (error) {
     const { message, code } = error as { message?: string; code?: string };
-    const remedy = 'Check that it runs, and that user, password and name in DATABASE_URL are right.';
+    const remedy =
+      'Check that it runs, and that the user, password and database name in DATABASE_URL are right.';
     return [wrong('database', `PostgreSQL at DATABASE_URL cannot be used: ${message || code}.`, remedy)];
   } finally {
     await client.end().catch(() => {});

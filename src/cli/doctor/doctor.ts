@@ -1,16 +1,16 @@
-// `parley doctor`: looks at everything that must be right, and says what to do where it is not.
-import { parseArgs } from 'node:util';
+// `parley doctor`: checks the installation and says how to fix what is wrong.
 import type { Settings } from '../../client/parley.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { ownerName } from '../../users/owner.ts';
 import { hasOneUser } from '../../users/store.ts';
-import type { Command } from '../command.ts';
-import { findKey, isAddressNamed, type ServiceAddress, serviceAddress } from '../connection.ts';
-import { withDatabase, withSettings } from '../database.ts';
+import { withDatabase, withSettings } from '../backends/database.ts';
+import type { Handler } from '../command.ts';
+import { findKey, isServiceNamed, type ServiceAddress, serviceAddress } from '../connection/connection.ts';
+import type { doctorCommand } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
-import { createOutput, type Output, outputOptions } from '../terminal/output.ts';
+import { createOutput, type Output } from '../terminal/output.ts';
 import { plainText } from '../terminal/plainText.ts';
 import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
@@ -18,18 +18,7 @@ import { checkAgents, checkDataDir, checkSandbox } from './machine.ts';
 import { checkModel, checkPrivateAddresses } from './model.ts';
 import { type AskedService, askService, checkPort } from './service.ts';
 
-const help = `Usage: ${commandName} doctor [--json|--text]
-
-Looks at the data folder, the disk, the database, the sandbox, the agents, the service and its port, the key, the
-clock, and the model with its key and address, and says for each whether it is right and, where it is not, what to do.
-It changes nothing, and sends the model nothing. With a PARLEY_URL on another machine it asks that service alone.
-
-Run it where the service runs, with the same environment (PARLEY_DATA_DIR, DATABASE_URL, PORT …).
-
-Exit codes: 0 nothing is wrong, 1 something is, 2 wrong use or an option that cannot be read.
-`;
-
-/** Beside a service, or without one where the database can be opened as it is. */
+/** The owner's settings, from the service or from a database that can be opened as it is. */
 async function ownSettings(
   asked: AskedService | undefined,
   found: readonly Finding[],
@@ -50,8 +39,8 @@ async function isAlone(found: readonly Finding[]): Promise<boolean> {
   return withDatabase((database) => database.run(hasOneUser, null));
 }
 
-/** What keeps it from being read is a finding, and ends nothing. */
-function lookForKey(address: ServiceAddress): string | RefusalError | undefined {
+/** A key that cannot be read is a finding and does not end the checks. */
+function tryFindKey(address: ServiceAddress): string | RefusalError | undefined {
   try {
     return findKey(address);
   } catch (error) {
@@ -60,17 +49,31 @@ function lookForKey(address: ServiceAddress): string | RefusalError | undefined 
   }
 }
 
-async function remoteFindings(asked: AskedService | undefined, url: string): Promise<Finding[]> {
+async function remoteFindings(address: ServiceAddress, asked: AskedService | undefined): Promise<Finding[]> {
   if (asked === undefined)
-    return [wrong('service', `No Parley answers at ${url}.`, 'Check PARLEY_URL, and that the service runs.')];
+    return [
+      wrong(
+        'service',
+        `No Parley service answers at ${address.url}.`,
+        `Check that it runs, and check ${address.context === undefined ? 'PARLEY_URL' : `the context "${address.context.name}"`}.`,
+      ),
+    ];
   const { findings, info, settings } = asked;
   if (info === undefined) return [...findings];
   const kind = info.sandbox ?? null;
   const sandbox =
     kind === null
-      ? wrong('sandbox', 'Agents cannot run there.', `Run "${commandName} doctor" on that machine.`)
+      ? wrong(
+          'sandbox',
+          'Agents cannot run there, because there is no sandbox.',
+          `Run "${commandName} doctor" on that machine.`,
+        )
       : kind === 'process'
-        ? note('sandbox', 'Agents run there without one.', `Run "${commandName} doctor" on that machine.`)
+        ? note(
+            'sandbox',
+            'Agents run there without a sandbox.',
+            `Run "${commandName} doctor" on that machine.`,
+          )
         : kind === 'bubblewrap' && info.seccomp === false
           ? note(
               'sandbox',
@@ -83,16 +86,18 @@ async function remoteFindings(asked: AskedService | undefined, url: string): Pro
 
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
-  const asked = await askService(address, lookForKey(address));
+  const asked = await askService(address, tryFindKey(address));
   const found = [...checkDataDir(config), ...(await checkDatabase(config)), await checkSandbox(config)];
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
   if (asked !== undefined) {
-    // The clock of the database is the one that counts.
+    // The clock of the database is more important than that of the service.
     const clockKnown = found.some(({ check }) => check === 'clock');
     found.push(...asked.findings.filter(({ check }) => check !== 'clock' || !clockKnown));
-  } else if (isAddressNamed())
-    found.push(wrong('service', `No Parley answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'));
+  } else if (isServiceNamed())
+    found.push(
+      wrong('service', `No Parley service answers at ${address.url}.`, 'Start it, or check PARLEY_URL.'),
+    );
   else found.push(await checkPort(config));
   const addresses = await checkPrivateAddresses(config, () => isAlone(found));
   return [...found, addresses.finding, await checkModel(settings, config.modelHosts, addresses.access)];
@@ -107,14 +112,13 @@ function print(output: Output, { check, state, message, remedy }: Finding): void
   if (remedy !== undefined) output.text(`  ${''.padEnd(11)} ${style('dim', '→')} ${plainText(remedy)}\n`);
 }
 
-async function run(argv: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...argv], options: outputOptions });
-  const output = createOutput(values);
+export const doctor: Handler<typeof doctorCommand> = async ({ options }) => {
+  const output = createOutput(options);
   const config = readConfig(process.env);
   const address = serviceAddress();
   const findings = address.isLocal
     ? await localFindings(config)
-    : await remoteFindings(await askService(address, lookForKey(address)), address.url);
+    : await remoteFindings(address, await askService(address, tryFindKey(address)));
   for (const finding of findings) {
     if (output.isJson) output.json(finding);
     else print(output, finding);
@@ -123,10 +127,8 @@ async function run(argv: readonly string[]): Promise<number> {
   if (!output.isJson)
     output.text(
       count === 0
-        ? '\nNothing is wrong.\n'
-        : `\n${count === 1 ? '1 thing is' : `${count} things are`} wrong.\n`,
+        ? '\nNo problems found.\n'
+        : `\n${count === 1 ? '1 problem' : `${count} problems`} found.\n`,
     );
   return count === 0 ? exits.done : exits.failed;
-}
-
-export const doctor: Command = { help, run };
+};

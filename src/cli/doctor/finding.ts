@@ -1,11 +1,11 @@
-// What the doctor says of one thing that it looked at.
+// The result of one check of the doctor.
 
 export interface Finding {
   readonly check: string;
-  /** `note`: it works, or will; but there is something to know. */
+  /** `note`: it works, or will work, but there is something to know. */
   readonly state: 'ok' | 'note' | 'wrong';
   readonly message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string;
 }
 
@@ -25,16 +25,17 @@ export const wrong = (check: string, message: string, remedy: string): Finding =
   remedy,
 });
 
-/** Clocks further apart than this confuse leases, deadlines and people. */
+/** A larger difference between clocks breaks leases and deadlines. */
 const clockSkewMaxMs = 5_000;
 
-export function compareClocks(what: string, itsTime: number, ourTime: number): Finding {
-  const apartMs = Math.round(itsTime - ourTime);
-  if (Math.abs(apartMs) <= clockSkewMaxMs) return ok('clock', `It agrees with ${what}.`);
+export function compareClocks(what: string, otherMs: number, ownMs: number): Finding {
+  const apartMs = Math.round(otherMs - ownMs);
+  if (Math.abs(apartMs) <= clockSkewMaxMs)
+    return ok('clock', `The clock of this machine agrees with ${what}.`);
   const s = Math.round(Math.abs(apartMs) / 1_000);
   return wrong(
     'clock',
-    `It is ${s} s ${apartMs > 0 ? 'behind' : 'ahead of'} ${what}.`,
-    'Set the clocks of both by a time server (NTP).',
+    `The clock of this machine is ${s} s ${apartMs > 0 ? 'behind' : 'ahead of'} ${what}.`,
+    'Set both clocks with NTP.',
   );
 }

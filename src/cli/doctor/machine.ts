@@ -1,4 +1,4 @@
-// What the doctor looks at on this machine: the data folder, the sandbox and the agents.
+// Checks this machine: the data folder, the sandbox and the agents.
 import { existsSync, mkdtempSync, rmdirSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,34 +22,34 @@ function freeSpace(dataDir: string): Finding {
   // Some file systems have no fixed number of inodes.
   const inodes = files === 0 ? '' : ` and ${ffree.toLocaleString('en')} inodes`;
   const message = `${Math.round(free / mb).toLocaleString('en')} MB${inodes} are free.`;
-  if (free < freeMinBytes) return wrong('disk', message, 'Make room: without any, nothing can be stored.');
+  if (free < freeMinBytes) return wrong('disk', message, 'Free some space: otherwise nothing can be stored.');
   if (files > 0 && ffree < freeFilesMin)
     return wrong(
       'disk',
       message,
-      'Delete files, such as workspaces that nobody needs: no conversation can run.',
+      'Delete files, such as workspaces that nobody needs: otherwise no conversation can run.',
     );
   return free < freeGoodBytes
-    ? note('disk', message, 'Workspaces of conversations need room, too.')
+    ? note('disk', message, 'Workspaces of conversations need space, too.')
     : ok('disk', message);
 }
 
 export function checkDataDir({ dataDir }: Pick<Config, 'dataDir'>): Finding[] {
   if (!existsSync(dataDir))
     return [
-      note('data folder', `${dataDir} is not there yet.`, `The first "${commandName} serve" makes it.`),
+      note('data folder', `${dataDir} does not exist yet.`, `The first "${commandName} serve" creates it.`),
     ];
   if (!statSync(dataDir).isDirectory())
-    return [wrong('data folder', `${dataDir} is no folder.`, 'Choose another with PARLEY_DATA_DIR.')];
+    return [wrong('data folder', `${dataDir} is not a folder.`, 'Choose another one with PARLEY_DATA_DIR.')];
   try {
     rmdirSync(mkdtempSync(join(dataDir, '.doctor-')));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const remedy =
-      'Run this as the user of the service, give that user the folder (chown), or choose another.';
-    return [wrong('data folder', `Nothing can be written to ${dataDir} (${code}).`, remedy)];
+      'Run this command as the user of the service, give that user the folder (chown), or choose another folder.';
+    return [wrong('data folder', `${dataDir} is not writable (${code}).`, remedy)];
   }
-  return [ok('data folder', `${dataDir} can be written to.`), freeSpace(dataDir)];
+  return [ok('data folder', `${dataDir} is writable.`), freeSpace(dataDir)];
 }
 
 export async function checkSandbox(config: Config): Promise<Finding> {
@@ -77,7 +77,7 @@ export async function checkSandbox(config: Config): Promise<Finding> {
   }
 }
 
-/** The agents that are here, and whether the one of the settings is. `agent` is undefined where it is not known. */
+/** Checks which agents are installed, and the one in the settings. `agent` is undefined if the settings are unknown. */
 export async function checkAgents(
   { agentsFile }: Config,
   agent: string | null | undefined,
@@ -87,18 +87,21 @@ export async function checkAgents(
     profiles = loadProfiles(agentsFile);
   } catch (error) {
     if (!(error instanceof RefusalError)) throw error;
-    return wrong('agents', error.message, `Mend ${agentsFile}, or move it away; see docs/agents.md.`);
+    return wrong('agents', error.message, `Fix ${agentsFile}, or move it away; see docs/agents.md.`);
   }
-  const looked = await Promise.all(
+  const searched = await Promise.all(
     profiles.map(async (profile) => ({ profile, found: await findAgent(profile) })),
   );
-  const here = looked.flatMap(({ profile, found }) => (found === undefined ? [] : [profile.id]));
+  const installed = searched.flatMap(({ profile, found }) => (found === undefined ? [] : [profile.id]));
   const chosen = agent === undefined ? undefined : await chooseAgent(profiles, agent);
   if (chosen?.missing !== undefined)
     return wrong(
       'agents',
       chosen.missing,
-      `Install it, or choose another: ${commandName} settings set agent NAME`,
+      `Install it, or choose another one: ${commandName} settings set agent NAME`,
     );
-  return ok('agents', `Here: ${here.join(', ') || 'none'}. "${commandName} agents list" shows the others.`);
+  return ok(
+    'agents',
+    `Installed: ${installed.join(', ') || 'none'}. "${commandName} agents list" shows all of them.`,
+  );
 }

@@ -1,4 +1,4 @@
-// What the doctor says of the model: whether one is chosen, has its key, and whether anything is where it should be.
+// Checks the model: whether one is chosen and has its API key, and whether its server can be reached.
 import { connect } from 'node:net';
 import type { Settings } from '../../client/parley.ts';
 import type { Config } from '../../config.ts';
@@ -12,7 +12,7 @@ import { type Finding, note, ok, wrong } from './finding.ts';
 
 const connectMsMax = 5_000;
 
-/** Why nobody takes a connection there; undefined where somebody does. Nothing is sent. */
+/** Why no connection is possible, or undefined if one is. Nothing is sent. */
 function connectFault({ hostname, port, protocol }: URL): Promise<string | undefined> {
   return new Promise((resolve) => {
     const end = (fault?: string) => {
@@ -20,11 +20,11 @@ function connectFault({ hostname, port, protocol }: URL): Promise<string | undef
       socket.destroy();
       resolve(fault);
     };
-    const timer = setTimeout(() => end('it is silent'), connectMsMax);
-    const usualPort = protocol === 'https:' ? 443 : 80;
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || usualPort) });
+    const timer = setTimeout(() => end('timeout'), connectMsMax);
+    const defaultPort = protocol === 'https:' ? 443 : 80;
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || defaultPort) });
     socket.once('connect', () => end());
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => end(code ?? 'it fails'));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => end(code ?? 'failed'));
   });
 }
 
@@ -36,7 +36,7 @@ export async function checkPrivateAddresses(
   const access = await createPrivateAddressRule({ config, hasOneUser })();
   const why = await findPrivateAddressNote({ config, hasOneUser });
   if (why !== undefined) {
-    const remedy = 'See "Outgoing connections" in docs/operations.md.';
+    const remedy = 'See "Outgoing connections" in docs/configuration.md.';
     return { finding: note('addresses', `${why}.`, remedy), access };
   }
   const which =
@@ -62,7 +62,7 @@ async function refusal(url: URL, access: PrivateAccess): Promise<string | undefi
 
 const providerOf = (model: string) => model.split('/')[0] ?? '';
 
-async function checkAddress(
+async function checkServer(
   settings: Settings,
   modelHosts: ModelHosts,
   access: PrivateAccess,
@@ -83,33 +83,37 @@ async function checkAddress(
   const fault = await connectFault(url);
   if (fault === undefined) return undefined;
   const remedy = baseUrl
-    ? `Start what should be there, or set llm_base_url to where it is: ${commandName} settings set llm_base_url URL`
-    : 'Check the network of this machine; or say where it is with llm_base_url or PARLEY_MODEL_HOSTS.';
+    ? `Start the model server, or change its URL: ${commandName} settings set llm_base_url URL`
+    : 'Check the network of this machine, or set llm_base_url or PARLEY_MODEL_HOSTS to the right URL.';
   return wrong('model', `${model} should be at ${url.origin}, where nothing answers (${fault}).`, remedy);
 }
 
-/** `modelHosts` are undefined where the service is on another machine, which may reach other places than this one. */
+/** `modelHosts` is undefined if the service is on another machine, whose network may differ from that of this one. */
 export async function checkModel(
   settings: Settings | undefined,
   modelHosts: ModelHosts | undefined,
   access: PrivateAccess,
 ): Promise<Finding> {
   if (settings === undefined)
-    return note('model', 'Whether one is set is not known yet.', 'Look again when the service runs.');
+    return note(
+      'model',
+      'It is not known yet whether a model is set.',
+      'Run this command again when the service runs.',
+    );
   const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
   if (model === null)
     return wrong(
       'model',
-      'None is set.',
+      'No model is set.',
       `Choose one: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5`,
     );
   const keyless = providers[providerOf(model)]?.keyless === true || (baseUrl ?? '') !== '';
   if (!hasKey && !keyless)
     return wrong(
       'model',
-      `${model} is set, but no key for it.`,
-      `Give it: ${commandName} settings set llm_api_key < FILE`,
+      `${model} is set, but it has no API key.`,
+      `Set it: ${commandName} settings set llm_api_key < FILE`,
     );
-  const fault = modelHosts === undefined ? undefined : await checkAddress(settings, modelHosts, access);
-  return fault ?? ok('model', `${model}${hasKey ? ', with a key' : ', without a key'}.`);
+  const fault = modelHosts === undefined ? undefined : await checkServer(settings, modelHosts, access);
+  return fault ?? ok('model', `${model} is set, ${hasKey ? 'with' : 'without'} an API key.`);
 }

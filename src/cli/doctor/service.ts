@@ -1,4 +1,4 @@
-// What the doctor asks a running service, and whether one could be started where there is none.
+// Checks the running service, or whether one could be started.
 import { createServer } from 'node:net';
 import {
   createParley,
@@ -12,54 +12,54 @@ import type { Config } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import { version } from '../../process/version.ts';
-import { fetchFor, type ServiceAddress } from '../connection.ts';
+import { fetchFor, type ServiceAddress } from '../connection/connection.ts';
 import { compareClocks, type Finding, note, ok, wrong } from './finding.ts';
 
 const answerMsMax = 5_000;
 
-/** Why nothing could listen there, undefined where it could. */
+/** Why a service could not listen there, or undefined if it could. */
 function portFault({ host, port }: Pick<Config, 'host' | 'port'>): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'it fails'));
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? 'failed'));
     server.listen({ host, port }, () => server.close(() => resolve(undefined)));
   });
 }
 
-/** Nothing answered: is there room for a service? */
+/** For a service that does not answer: checks whether one could be started. */
 export async function checkPort(config: Pick<Config, 'host' | 'port'>): Promise<Finding> {
   const { host, port } = config;
   const fault = await portFault(config);
   if (fault === undefined)
-    return note('service', `None runs; port ${port} is free.`, `Start it with: ${commandName} serve`);
-  const why = fault === 'EADDRINUSE' ? 'another program has it' : fault;
+    return note('service', `No service runs; port ${port} is free.`, `Start it with: ${commandName} serve`);
+  const why = fault === 'EADDRINUSE' ? 'another program uses it' : fault;
   return wrong(
     'service',
-    `None answers, and nothing can listen on ${host} port ${port}: ${why}.`,
-    'Choose another with PORT, or end what has it.',
+    `No service answers, and port ${port} on ${host} cannot be used: ${why}.`,
+    'Choose another port with PORT, or stop the other program.',
   );
 }
 
 export interface AskedService {
   readonly findings: readonly Finding[];
-  /** Undefined where there is no service, or it refuses. */
+  /** Undefined if there is no service, or it refuses the key. */
   readonly settings: Settings | undefined;
   readonly info: ServerInfo | undefined;
 }
 
-/** A refusal: it is there, but cannot be read. */
+/** A RefusalError if there is a key that cannot be read. */
 type FoundKey = string | RefusalError | undefined;
 
 async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, Settings | undefined]> {
-  const remedy = `Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder; "${commandName} keys create" makes a new one.`;
+  const remedy = `Set PARLEY_KEY, or set PARLEY_DATA_DIR to the data folder of the service. "${commandName} keys create" creates a new key.`;
   if (key instanceof RefusalError) return [wrong('key', key.message, remedy), undefined];
-  if (key === undefined) return [wrong('key', 'There is none to ask the service with.', remedy), undefined];
+  if (key === undefined) return [wrong('key', 'There is no API key for the service.', remedy), undefined];
   try {
     const settings = await parley.settings.get();
-    return [ok('key', 'The service takes it.'), settings];
+    return [ok('key', 'The service accepts the API key.'), settings];
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    return [wrong('key', `The service refuses it: ${error.message}`, remedy), undefined];
+    return [wrong('key', `The service refuses the API key: ${error.message}`, remedy), undefined];
   }
 }
 
@@ -69,20 +69,20 @@ async function checkReady(parley: Parley): Promise<Finding[]> {
     return [];
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
-    return [wrong('service', `It cannot take requests: ${error.message}`, 'See its log, and the disk.')];
+    return [wrong('service', `The service is not ready: ${error.message}`, 'Check its log and the disk.')];
   }
 }
 
 function faultOf(url: string, error: ParleyError): AskedService {
   const finding = wrong(
     'service',
-    `What is at ${url} does not answer as it should: ${error.message}`,
-    'See its log; or say with PARLEY_URL where Parley is.',
+    `The server at ${url} does not answer like Parley: ${error.message}`,
+    'Check its log, or set PARLEY_URL to the URL of Parley.',
   );
   return { findings: [finding], settings: undefined, info: undefined };
 }
 
-/** Undefined where nothing of Parley answers. */
+/** Undefined if no Parley service answers. */
 export async function askService(address: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
   const { url } = address;
   const send = fetchFor(address) ?? fetch;
@@ -99,7 +99,7 @@ export async function askService(address: ServiceAddress, key: FoundKey): Promis
   };
   let info: ServerInfo;
   try {
-    // What is there is known before it is given a key.
+    // Ask for its name first: only a Parley service gets a key.
     info = await createParley(options).server.info();
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
@@ -110,10 +110,10 @@ export async function askService(address: ServiceAddress, key: FoundKey): Promis
   const service =
     info.version === version
       ? ok('service', about)
-      : note('service', `${about} This program is ${version}.`, 'Start the service again after an update.');
+      : note('service', `${about} This program is ${version}.`, 'Restart the service after an update.');
   const parley = createParley({ ...options, key: typeof key === 'string' ? key : undefined });
   const [keyFinding, settings] = await checkKey(parley, key);
-  // A whole number of seconds, cut off.
+  // The Date header has whole seconds, rounded down.
   const clock = date === undefined ? [] : [compareClocks('the service', date + 500, Date.now())];
   return { findings: [service, ...(await checkReady(parley)), keyFinding, ...clock], settings, info };
 }

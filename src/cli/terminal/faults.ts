@@ -1,24 +1,31 @@
-// What people are told of an error of the client.
+// Error messages of the client, with advice, for people.
 import type { ParleyError } from '../../client/errors.ts';
 import { commandName } from '../../process/program.ts';
-import { serviceAddress } from '../connection.ts';
+import { serviceAddress } from '../connection/connection.ts';
 import { exitOfError } from '../exits.ts';
 import { plainLine } from './plainText.ts';
 
 const causesMax = 3;
 
 function advice({ code }: ParleyError): string {
-  const { url, isLocal, isTrusted } = serviceAddress();
+  const { url, isLocal, isTrusted, context } = serviceAddress();
   if (code === 'network')
     return isLocal
-      ? ` It should be at ${url}${isTrusted ? '' : ', where it usually is'}: start it with "${commandName} serve", or say where it is with PARLEY_URL.`
-      : ` It should be at ${url}: is PARLEY_URL right?`;
-  if (code === 'unexpected') return ` Is there a Parley at ${url}? PARLEY_URL says where it is.`;
-  if (code === 'timeout') return ` "${commandName} doctor" looks for the cause.`;
+      ? ` It should be at ${url}${isTrusted ? '' : ', the default URL'}: start it with "${commandName} serve", or set PARLEY_URL.`
+      : ` It should be at ${url}: check ${context === undefined ? 'PARLEY_URL' : `the context "${context.name}"`}.`;
+  if (code === 'unexpected') return ` Is there a Parley service at ${url}?`;
+  if (code === 'timeout') return ` "${commandName} doctor" can find the cause.`;
   return '';
 }
 
-/** Such as ECONNREFUSED, ENOTFOUND or what is wrong with a certificate. */
+function keyAdvice(): string {
+  const { context } = serviceAddress();
+  return context === undefined
+    ? 'Set PARLEY_KEY, set PARLEY_DATA_DIR to the data folder of the service, or log in.'
+    : `Log in again: ${commandName} login --name ${context.name} ${context.url}`;
+}
+
+/** The system's error code, such as ECONNREFUSED, ENOTFOUND or that of a bad certificate. */
 export function causeOf({ cause }: ParleyError): string {
   for (let [error, depth] = [cause, 0]; error instanceof Error && depth < causesMax; depth++) {
     const { code } = error as { code?: unknown };
@@ -29,10 +36,10 @@ export function causeOf({ cause }: ParleyError): string {
 }
 
 export function describeFault(error: ParleyError): { message: string; exitCode: number } {
-  const places = error.details.slice(1).map(({ path, message }) => `\n  ${plainLine(`${path} ${message}`)}`);
+  const faults = error.details.slice(1).map(({ path, message }) => `\n  ${plainLine(`${path} ${message}`)}`);
   const message =
     error.code === 'unauthorized' && error.requestId !== undefined
-      ? 'The service refuses the key: it is wrong, expired or revoked. Set PARLEY_KEY, or PARLEY_DATA_DIR to its data folder.'
-      : `${plainLine(error.message)}${causeOf(error)}${advice(error)}${places.join('')}`;
+      ? `The service refuses the API key: it is wrong, expired or revoked. ${keyAdvice()}`
+      : `${plainLine(error.message)}${causeOf(error)}${advice(error)}${faults.join('')}`;
   return { message, exitCode: exitOfError(error) };
 }

@@ -1,7 +1,7 @@
-// Ctrl-C and its like, which end what a command does in good order.
+// Ctrl-C and other signals end a command in an orderly way.
 import { constants } from 'node:os';
 
-/** Calls `work` with a signal that ends with one of these; its reason is their name. */
+/** Calls `work` with an AbortSignal that one of these signals aborts. Its reason is the name of the signal. */
 export async function untilInterrupted<Out>(
   names: readonly NodeJS.Signals[],
   work: (signal: AbortSignal) => Promise<Out>,
@@ -16,7 +16,7 @@ export async function untilInterrupted<Out>(
   }
 }
 
-/** As a shell tells of a program that a signal has ended. */
+/** The exit code that a shell reports for a program that a signal has ended. */
 export function exitOfSignal(name: NodeJS.Signals): number {
   return 128 + constants.signals[name];
 }

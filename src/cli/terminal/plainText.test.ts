@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { jsonLine, plainLine, plainText, withoutColours } from './plainText.ts';
+import { jsonLine, plainLine, plainText, shellWord, withoutColours } from './plainText.ts';
 
-/** What a terminal obeys or does not show, but for the joints of emoji. */
-const obeyed =
+/** Control and invisible characters, except the joiners of emoji. */
+const forbidden =
   /[^\P{Cc}\n\t]|\p{Cs}|[\u00ad\u061c\u115f\u1160\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/u;
 
-/** Characters that everybody can see. */
+/** Visible characters. */
 const seen = /[^\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s]/gu;
 
 function isWithin(part: readonly string[], whole: string): boolean {
@@ -19,8 +20,8 @@ function isWithin(part: readonly string[], whole: string): boolean {
   return true;
 }
 
-describe('text of others for a terminal', () => {
-  it('has spelled out what a terminal obeys or hides, and loses nothing', () => {
+describe('plainText', () => {
+  it('makes control and invisible characters visible, and removes nothing', () => {
     const cases: [string, string][] = [
       ['\u001b[31mred\u001b[0m', '␛[31mred␛[0m'],
       ['ls \u001b]0;$(touch P)\u0007 src', 'ls ␛]0;$(touch P)␇ src'],
@@ -38,7 +39,7 @@ describe('text of others for a terminal', () => {
     assert.equal(withoutColours('\u001b[1;31mred\u001b[m \u001b[2J'), 'red \u001b[2J');
   });
 
-  it('never holds what a terminal obeys or hides, and holds all that can be seen, in order', () => {
+  it('never contains a control or invisible character, and keeps all visible ones in order', () => {
     const piece = fc.oneof(
       fc.constantFrom('\u001b', '[', ']', '\u009b', '\u0007', '\\', ';', 'm', '\r', '\u200b', '\u{e0041}'),
       fc.string({ unit: 'binary' }),
@@ -47,13 +48,31 @@ describe('text of others for a terminal', () => {
       fc.property(fc.array(piece), (pieces) => {
         const text = pieces.join('');
         for (const plain of [plainText(text), plainLine(text)]) {
-          assert.doesNotMatch(plain, obeyed);
+          assert.doesNotMatch(plain, forbidden);
           assert.ok(isWithin(text.match(seen) ?? [], plain));
         }
         const line = jsonLine(pieces);
-        assert.doesNotMatch(line, obeyed);
+        assert.doesNotMatch(line, forbidden);
         assert.deepEqual(JSON.parse(line), pieces);
       }),
     );
+  });
+});
+
+describe('shellWord', () => {
+  it('leaves a word without special characters as it is', () => {
+    for (const word of ['01990f3c5a7b', 'nightly-1', 'a.b:c_d@e']) assert.equal(shellWord(word), word);
+  });
+
+  it('makes one word for a real shell of any text', () => {
+    const words = ['<string>', '$(exit)', '`id`', "it's", 'a;b|c&d>e', '*', '~', '!!', 'ü"', '{a,b}', ''];
+    const said = execFileSync('sh', ['-c', `printf '%s\\n' ${words.map(shellWord).join(' ')}`], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual(said.split('\n'), [...words, '']);
+  });
+
+  it('contains no control character', () => {
+    assert.equal(shellWord('a\u001bb'), "'a␛b'");
   });
 });

@@ -1,7 +1,7 @@
-// Text of others for a terminal: nothing in it may move the cursor, change colours or titles, turn letters around or
-// be there unseen. Nothing is taken away for that, for what is not shown could still be run: it is spelled out.
+// Makes untrusted text safe for a terminal. Characters that move the cursor, change colours, reverse letters or are
+// invisible are replaced by visible ones and never removed: people must see everything that they approve.
 
-/** An emoji, whose joints are not to be seen, or what terminals obey or do not show. Line breaks and tabs are neither. */
+/** An emoji, which may contain invisible joiners, or a control or invisible character other than line breaks and tabs. */
 const emojiOrHidden =
   /\p{RGI_Emoji}|(?<hidden>[[\p{Cc}--[\n\t]]\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb])/gv;
 
@@ -9,7 +9,7 @@ function replaceHidden(text: string, replace: (character: string) => string): st
   return text.replace(emojiOrHidden, (found, hidden) => (hidden === undefined ? found : replace(hidden)));
 }
 
-/** Pictures of the first 32, which stand in the same order; then that of the one at 127. */
+/** Unicode has a picture for each of the first 32 control characters, in the same order, and one for DEL. */
 const pictures = 0x2400;
 const pictureOfDelete = '\u2421';
 
@@ -19,32 +19,41 @@ function spellOut(character: string): string {
   return code === 0x7f ? pictureOfDelete : `\\u{${code.toString(16)}}`;
 }
 
-/** Keeps line breaks and tabs, and every character that can be seen. */
+/** Keeps line breaks, tabs and every visible character. */
 export function plainText(text: string): string {
   return replaceHidden(text.replaceAll('\r\n', '\n'), spellOut);
 }
 
-/** The same in one line. */
+/** The same, on one line. */
 export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Without colours, which hold nothing to read: for outputs of programs that believe to be on a terminal. */
+/** Removes colours, which programs print that believe to be on a terminal. */
 export function withoutColours(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this is the sequence to look for
   return text.replace(/\u001b\[[\d;]{0,30}m/g, '');
 }
 
-/** At most so many characters, none of them torn in two. */
+/** Cuts the text to so many characters, never in the middle of a surrogate pair. */
 export function shorten(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** JSON without characters that some terminals obey: in one line, or with so many spaces before what is inside. */
+/** JSON in which control and invisible characters are escaped: on one line, or indented by so many spaces. */
 export function jsonLine(value: unknown, spaces = 0): string {
   const escaped = (character: string) =>
     [...Array(character.length).keys()]
       .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
       .join('');
   return `${replaceHidden(JSON.stringify(value, null, spaces), escaped)}\n`;
+}
+
+/**
+ * Quotes an untrusted value in a command that is printed for copying, so that a shell reads it as a single word. A value
+ * without special characters stays as it is.
+ */
+export function shellWord(value: string): string {
+  const word = plainLine(value);
+  return /^[\w@.:,+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

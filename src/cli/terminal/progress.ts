@@ -1,19 +1,19 @@
-// What a conversation does while it starts, in one line of the terminal that is written over.
+// Shows what a conversation does while it starts, in one line of the terminal that is overwritten.
 import type { Parley } from '../../client/parley.ts';
 import type { Output } from './output.ts';
 import { plainLine } from './plainText.ts';
 
-const lookEveryMs = 300;
+const pollEveryMs = 300;
 const marks = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 const sentences: Readonly<Record<string, string>> = {
   STATUS$WAITING_FOR_WORKER: 'waiting for a worker',
-  STATUS$STARTING_RUNTIME: 'preparing its sandbox',
-  STATUS$SETTING_UP_WORKSPACE: 'setting up its workspace',
-  STATUS$STARTING_AGENT: 'starting its agent',
+  STATUS$STARTING_RUNTIME: 'preparing the sandbox',
+  STATUS$SETTING_UP_WORKSPACE: 'setting up the workspace',
+  STATUS$STARTING_AGENT: 'starting the agent',
 };
 
-/** What `runtime_status` means, with what it says beside. */
+/** What `runtime_status` means, with its details. */
 export function describeRuntimeStatus(status: string | null): string {
   const [name = '', ...rest] = (status ?? '').split(': ');
   const sentence = (Object.hasOwn(sentences, name) ? sentences[name] : undefined) ?? plainLine(name);
@@ -27,19 +27,19 @@ interface ProgressOptions {
   readonly signal: AbortSignal;
 }
 
-/** Shows nothing where nobody looks on. */
+/** Shows nothing if the output is not a terminal. */
 export function showProgress({ parley, output, id, signal }: ProgressOptions) {
   let timer: ReturnType<typeof setInterval> | undefined;
-  let [shown, looking, turn] = [false, false, 0];
+  let [shown, polling, turn] = [false, false, 0];
 
   function clear(): void {
     if (shown) output.text('\r\u001b[K');
     shown = false;
   }
 
-  async function look(): Promise<void> {
-    if (looking) return;
-    looking = true;
+  async function poll(): Promise<void> {
+    if (polling) return;
+    polling = true;
     try {
       const { status, runtime_status } = await parley.conversations.get(id, { signal });
       if (timer === undefined || status !== 'STARTING') return;
@@ -47,9 +47,9 @@ export function showProgress({ parley, output, id, signal }: ProgressOptions) {
       output.text(`\r\u001b[K${output.style('dim', line.slice(0, output.columns - 1))}`);
       shown = true;
     } catch {
-      // The stream tells what is wrong.
+      // The event stream reports what is wrong.
     } finally {
-      looking = false;
+      polling = false;
     }
   }
 
@@ -62,11 +62,11 @@ export function showProgress({ parley, output, id, signal }: ProgressOptions) {
   return {
     clear,
     end,
-    /** Begins or ends it. */
+    /** Starts or ends the progress line. */
     set: (starting: boolean) => {
       if (!starting || !output.isLive) return end();
-      timer ??= setInterval(() => void look(), lookEveryMs);
-      void look();
+      timer ??= setInterval(() => void poll(), pollEveryMs);
+      void poll();
     },
   };
 }

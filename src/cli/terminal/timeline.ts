@@ -2,8 +2,7 @@
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
 import type { Style } from './output.ts';
-import { plainLine, plainText, shorten, withoutColours } from './plainText.ts';
-import { shellWord } from './shellWord.ts';
+import { plainLine, plainText, shellWord, shorten, withoutColours } from './plainText.ts';
 
 interface TimelineOptions {
   readonly style: Style;

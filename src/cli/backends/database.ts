@@ -1,17 +1,17 @@
-// Opens the database for a command, beside a running service or without one, and closes it again.
+// Opens the local database for a command, whether or not a service runs, and closes it again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../config.ts';
-import { openConfiguredDatabase } from '../database.ts';
-import type { Database } from '../db/transaction.ts';
-import { openVault } from '../encryption/vault.ts';
-import { RefusalError } from '../errors.ts';
-import { commandName } from '../process/program.ts';
-import { createSettings, type Settings, type Writer } from '../settings/service.ts';
-import { findUser } from '../users/store.ts';
-import { serviceAddress } from './connection.ts';
+import { type Config, readConfig } from '../../config.ts';
+import { openConfiguredDatabase } from '../../database.ts';
+import type { Database } from '../../db/transaction.ts';
+import { openVault } from '../../encryption/vault.ts';
+import { RefusalError } from '../../errors.ts';
+import { commandName } from '../../process/program.ts';
+import { createSettings, type Settings, type Writer } from '../../settings/service.ts';
+import { findUser } from '../../users/store.ts';
+import { serviceAddress } from '../connection/connection.ts';
 
-/** Stands for a key in the audit: whoever may open the database needs none. */
+/** In the audit, this stands for a key: whoever can open the database needs none. */
 export const commandLine = 'command-line';
 
 export async function withDatabase<Out>(
@@ -21,13 +21,18 @@ export async function withDatabase<Out>(
   process.umask(0o077);
   const config = readConfig(process.env);
   const { databaseUrl, dataDir } = config;
-  if (databaseUrl === undefined && !serviceAddress().isLocal)
+  const { isLocal, context } = serviceAddress();
+  if (databaseUrl === undefined && !isLocal)
     throw new RefusalError(
-      `This works on the data folder of this machine, ${dataDir}, but PARLEY_URL names another: unset it, or run this there.`,
+      `This command works on the local data folder, ${dataDir}, but ${
+        context === undefined
+          ? 'PARLEY_URL names another machine: unset it'
+          : `the current context "${context.name}" names another machine: run "${commandName} contexts local"`
+      }, or run this command on that machine.`,
     );
   if (databaseUrl === undefined && !mayCreate && !existsSync(join(dataDir, 'parley.db')))
     throw new RefusalError(
-      `There is no database in ${dataDir}. Run this where the service runs, or name its folder with PARLEY_DATA_DIR.`,
+      `There is no database in ${dataDir}. Run this command where the service runs, or set PARLEY_DATA_DIR to its data folder.`,
     );
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});

@@ -1,8 +1,8 @@
-// Where the service of a data folder listens: it says so in a file there, so that commands find it and send the
-// owner's key to nobody else.
+// The service writes its URL into a file in its data folder, so that commands find it and send the owner's API key to
+// no other service.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../process/privateFiles.ts';
+import { replaceFile } from '../../process/privateFiles.ts';
 
 const fileOf = (dataDir: string) => join(dataDir, 'service.url');
 
@@ -19,17 +19,17 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Of another user, but there.
+    // The process belongs to another user, but it exists.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** An address to listen on that means all of them is none to go to. */
+/** A service that listens on all addresses is reached at the loopback address. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
-/** Returns how to take it back, which leaves what another process has said meanwhile. */
+/** Returns a function that removes the file, unless another process has replaced it. */
 export function announceService(dataDir: string, url: string): () => void {
   const text = `${reachable(url)}\n${process.pid}\n`;
   replaceFile(fileOf(dataDir), text);
@@ -38,10 +38,10 @@ export function announceService(dataDir: string, url: string): () => void {
   };
 }
 
-/** Whoever makes up such a file can lead nobody away from this machine. */
+/** Only URLs of this machine count, so that a forged file cannot lead anybody to another one. */
 const announcement = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|localhost|\[::1\]):\d{1,5})\n([1-9]\d{0,9})\n$/;
 
-/** Undefined where none runs, such as after a kill, or none on a loopback address. */
+/** Undefined if no service runs there, such as after a kill, or if it does not listen on a loopback address. */
 export function findService(dataDir: string): string | undefined {
   const [, url, pid] = announcement.exec(read(dataDir)) ?? [];
   return url !== undefined && isAlive(Number(pid)) ? url : undefined;

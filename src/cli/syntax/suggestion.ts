@@ -1,8 +1,8 @@
-// What a person may have meant who mistyped a word.
+// Finds the word that a person probably meant.
 
 const wordCharsMax = 30;
 
-/** How many letters to add, leave out, change or swap with their neighbour. */
+/** The number of letters to add, remove, change or swap with their neighbour. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
@@ -18,7 +18,7 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-/** The nearest word that is near, or that begins like this; undefined where there is none. */
+/** The most similar word, or one that starts like this; undefined if there is none. */
 export function suggest(typed: string, words: readonly string[]): string | undefined {
   if (typed === '' || typed.length > wordCharsMax) return undefined;
   const faultsMax = typed.length < 4 ? 1 : 2;

@@ -1,36 +1,36 @@
-// Where keys are made, listed and revoked: at the service that PARLEY_URL names, or in the database of this machine.
-import type { CreatedKey, KeyRecord, NewKey } from '../client/parley.ts';
-import { RefusalError } from '../errors.ts';
-import { chooseScopes, issueKey, toRecord } from '../keys/service.ts';
-import { listKeys, revokeKey } from '../keys/store.ts';
-import { commandName } from '../process/program.ts';
-import { ownerName } from '../users/owner.ts';
-import { hasOneUser } from '../users/store.ts';
-import { connect, isAddressNamed } from './connection.ts';
+// Keys for the commands: over HTTP if the user named a service, otherwise in the local database.
+import type { CreatedKey, KeyRecord, NewKey } from '../../client/parley.ts';
+import { RefusalError } from '../../errors.ts';
+import { chooseScopes, issueKey, toRecord } from '../../keys/service.ts';
+import { listKeys, revokeKey } from '../../keys/store.ts';
+import { commandName } from '../../process/program.ts';
+import { ownerName } from '../../users/owner.ts';
+import { hasOneUser } from '../../users/store.ts';
+import { connect, isServiceNamed } from '../connection/connection.ts';
 import { commandLine, withDatabase } from './database.ts';
 
-interface Made {
+interface Creation {
   readonly key: CreatedKey;
-  /** Whether its user is the second one ever. */
+  /** Whether the key created the second user. */
   readonly isSecondUser: boolean;
 }
 
-interface KeyPlace {
-  create(asked: NewKey): Promise<Made>;
+interface KeyBackend {
+  create(key: NewKey): Promise<Creation>;
   list(): Promise<readonly KeyRecord[]>;
   revoke(id: string): Promise<KeyRecord>;
 }
 
-function atService(): KeyPlace {
+function atService(): KeyBackend {
   const { keys } = connect();
   return {
-    create: async (asked) => ({ key: await keys.create(asked), isSecondUser: false }),
+    create: async (key) => ({ key: await keys.create(key), isSecondUser: false }),
     list: async () => (await keys.list()).keys,
     revoke: (id) => keys.revoke(id),
   };
 }
 
-const inDatabase: KeyPlace = {
+const inDatabase: KeyBackend = {
   create: ({ kind = 'session', user: userName = ownerName, name, scopes, expires_at: expires }) => {
     const grant = {
       kind,
@@ -53,11 +53,11 @@ const inDatabase: KeyPlace = {
   revoke: async (id) => {
     const row = await withDatabase((database) => database.run(revokeKey, { id, by: commandLine }));
     if (row === undefined)
-      throw new RefusalError(`There is no key of that id; "${commandName} keys list" shows them.`);
+      throw new RefusalError(`There is no key with that id; "${commandName} keys list" shows them.`);
     return toRecord(row);
   },
 };
 
-export function keyPlace(): KeyPlace {
-  return isAddressNamed() ? atService() : inDatabase;
+export function keyBackend(): KeyBackend {
+  return isServiceNamed() ? atService() : inDatabase;
 }

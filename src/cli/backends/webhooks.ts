@@ -1,53 +1,53 @@
-// Where webhooks are looked at: at the service that PARLEY_URL names, or in the database of this machine.
-import { type Parley, ParleyError } from '../client/parley.ts';
-import type { Database } from '../db/transaction.ts';
-import { RefusalError } from '../errors.ts';
-import { commandName } from '../process/program.ts';
-import { findUser } from '../users/store.ts';
-import { findDeliveryWebhook, listDeliveries } from '../webhooks/deliveryStore.ts';
-import type { DeliveryRecord, WebhookRecord } from '../webhooks/schema.ts';
-import { redeliverAll, toDelivery, toRecord } from '../webhooks/service.ts';
-import { listWebhooks, type WebhookRow } from '../webhooks/store.ts';
-import { connect, isAddressNamed } from './connection.ts';
+// Webhooks for the commands: over HTTP if the user named a service, otherwise in the local database.
+import { type Parley, ParleyError } from '../../client/parley.ts';
+import type { Database } from '../../db/transaction.ts';
+import { RefusalError } from '../../errors.ts';
+import { commandName } from '../../process/program.ts';
+import { findUser } from '../../users/store.ts';
+import { findDeliveryWebhook, listDeliveries } from '../../webhooks/deliveryStore.ts';
+import type { DeliveryRecord, WebhookRecord } from '../../webhooks/schema.ts';
+import { redeliverAll, toDelivery, toRecord } from '../../webhooks/service.ts';
+import { listWebhooks, type WebhookRow } from '../../webhooks/store.ts';
+import { connect, isServiceNamed } from '../connection/connection.ts';
 import { withDatabase } from './database.ts';
 
-export const failedShownMax = 1_000;
+const failedShownMax = 1_000;
 
-/** Of a service it is known whose they are: those of the key's user. */
+/** A service returns only webhooks of the user of the API key, so that their user needs no column. */
 interface Owned {
   readonly user?: string;
 }
 
-interface WebhookPlace {
+interface WebhookBackend {
   list(userName: string | undefined): Promise<readonly (WebhookRecord & Owned)[]>;
   failed(userName: string | undefined): Promise<readonly (DeliveryRecord & Owned & { webhook_id: string })[]>;
-  /** How many are sent again, undefined where there is no such webhook or delivery. */
+  /** Returns how many deliveries are redelivered, or undefined if there is no such webhook or delivery. */
   redeliver(id: string): Promise<number | undefined>;
 }
 
 function refuseUser(userName: string | undefined): void {
   if (userName !== undefined)
     throw new RefusalError(
-      'A service shows the webhooks of your key alone: leave out --user, or PARLEY_URL.',
+      'A service shows only the webhooks of your own user: omit --user, or run this command without PARLEY_URL and in the context "local".',
     );
 }
 
 async function failedOf({ webhooks }: Parley, webhookId: string): Promise<DeliveryRecord[]> {
   const found: DeliveryRecord[] = [];
-  let place: { page_id?: string } = {};
+  let page: { page_id?: string } = {};
   while (found.length < failedShownMax) {
     const { deliveries, next_page_id: next } = await webhooks.deliveries(webhookId, {
       state: 'failed',
-      ...place,
+      ...page,
     });
     found.push(...deliveries);
     if (next === null) break;
-    place = { page_id: next };
+    page = { page_id: next };
   }
   return found.slice(0, failedShownMax);
 }
 
-/** Undefined where it has none of that id. */
+/** Undefined if the service has no such webhook or delivery. */
 async function orMissing(count: Promise<number>): Promise<number | undefined> {
   try {
     return await count;
@@ -57,7 +57,7 @@ async function orMissing(count: Promise<number>): Promise<number | undefined> {
   }
 }
 
-function atService(): WebhookPlace {
+function atService(): WebhookBackend {
   const parley = connect();
   const all = async () => (await parley.webhooks.list()).webhooks;
   return {
@@ -91,7 +91,7 @@ async function webhooksOf(database: Database, userName: string | undefined): Pro
   return database.run(listWebhooks, { userId: user.id });
 }
 
-const inDatabase: WebhookPlace = {
+const inDatabase: WebhookBackend = {
   list: (userName) =>
     withDatabase(async (database) =>
       (await webhooksOf(database, userName)).map((row) => ({ user: row.user, ...toRecord(row) })),
@@ -116,6 +116,6 @@ const inDatabase: WebhookPlace = {
     }),
 };
 
-export function webhookPlace(): WebhookPlace {
-  return isAddressNamed() ? atService() : inDatabase;
+export function webhookBackend(): WebhookBackend {
+  return isServiceNamed() ? atService() : inDatabase;
 }

@@ -1,0 +1,262 @@
+// The commands that work with conversations, over HTTP.
+import { gitProviders } from '../../git/providers.ts';
+import { declare } from '../command.ts';
+import {
+  conversationArgument,
+  followOptions,
+  imageOption,
+  jsonOption,
+  messageArgument,
+} from './sharedOptions.ts';
+
+const topics = ['connection', 'output', 'exit-codes'] as const;
+
+const newOptions = {
+  repo: { type: 'string', value: 'OWNER/NAME', help: 'The repository to work on.' },
+  branch: { type: 'string', value: 'NAME', help: 'The branch to start from.' },
+  provider: {
+    type: 'string',
+    choices: gitProviders,
+    value: 'NAME',
+    help: 'Where the repository is hosted: github, gitlab or bitbucket.',
+    shownDefault: 'github',
+  },
+  ...imageOption,
+  agent: {
+    type: 'string',
+    value: 'NAME',
+    help: 'The agent that does the work. This changes the agent in your settings.',
+  },
+  instructions: { type: 'string', value: 'TEXT', help: 'Custom instructions for the agent.' },
+  mcp: {
+    type: 'string',
+    value: 'FILE',
+    help: 'MCP servers for this conversation: a JSON file with an mcp_config.',
+    completes: 'files',
+  },
+  id: {
+    type: 'string',
+    value: 'ID',
+    help: 'An id that you choose. Running the same command twice then creates one conversation.',
+  },
+} as const;
+
+export const newCommand = declare({
+  name: 'new',
+  summary: 'Start a conversation',
+  description:
+    'Starts a conversation with a first message and prints its id. If the network fails, the request is retried and still creates one conversation.',
+  arguments: [messageArgument],
+  options: { ...newOptions, ...followOptions },
+  takesMessage: true,
+  examples: ['new --repo acme/shop --follow "Fix the failing test"', 'new --image screenshot.png < task.md'],
+  topics,
+});
+
+const { follow: _, ...runOutputOptions } = followOptions;
+
+export const runCommand = declare({
+  name: 'run',
+  summary: 'Start a conversation and follow it: new --follow',
+  description: 'Starts a conversation and shows what happens until the agent waits for you.',
+  arguments: [messageArgument],
+  options: { ...newOptions, ...runOutputOptions },
+  takesMessage: true,
+  examples: ['run --repo acme/shop "Fix the failing test"'],
+  topics,
+});
+
+export const listCommand = declare({
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'List conversations',
+  description:
+    'Lists your conversations, newest first. On a terminal, ids and titles are shortened to fit; every command takes a shortened id. In a pipe nothing is shortened.',
+  arguments: [],
+  options: {
+    status: {
+      type: 'string',
+      choices: ['starting', 'running', 'stopped'],
+      value: 'STATUS',
+      help: 'Only conversations with this status: starting, running or stopped.',
+    },
+    repo: { type: 'string', value: 'OWNER/NAME', help: 'Only conversations on this repository.' },
+    search: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'Only conversations with this text in the title or the repository.',
+    },
+    limit: {
+      type: 'string',
+      value: 'N|all',
+      default: '20',
+      help: 'The most conversations to list.',
+    },
+    ...jsonOption,
+  },
+  examples: ['list --status running', 'list --limit all --json | jq -r .title'],
+  topics,
+});
+
+export const showCommand = declare({
+  name: 'show',
+  summary: 'Show the details of a conversation',
+  description:
+    'Shows the status of a conversation or why it stopped, its model usage, the last message of the agent, and an open approval request.',
+  arguments: [conversationArgument],
+  options: jsonOption,
+  examples: ['show 01a1dd04'],
+  topics,
+});
+
+const logOptions = {
+  from: { type: 'integer', value: 'N', default: 0, help: 'Start with event N.' },
+  full: { type: 'boolean', help: 'Show long outputs in full.' },
+  ...jsonOption,
+} as const;
+
+export const followCommand = declare({
+  name: 'follow',
+  summary: 'Show what happens in a conversation, live',
+  description:
+    'Shows what has happened in a conversation and what happens now, until the agent waits for you. A lost connection is restored; no event is lost or shown twice. Ctrl-C leaves; the conversation continues.',
+  arguments: [conversationArgument],
+  options: { stay: { type: 'boolean', help: 'Continue when the agent waits.' }, ...logOptions },
+  examples: ['follow 01a1dd04', 'follow 01a1dd04 --from 40 --stay'],
+  topics,
+});
+
+export const logsCommand = declare({
+  name: 'logs',
+  summary: 'Show what has happened in a conversation',
+  description: 'Shows what has happened in a conversation so far.',
+  arguments: [conversationArgument],
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'Then show what happens until the agent waits for you.' },
+    ...logOptions,
+  },
+  examples: ['logs 01a1dd04', 'logs 01a1dd04 --json > events.jsonl'],
+  topics,
+});
+
+export const sendCommand = declare({
+  name: 'send',
+  summary: 'Send a message to the agent',
+  description:
+    'Sends a message to the agent. A stopped conversation is resumed. If the agent is working, the message starts its next turn.',
+  arguments: [conversationArgument, messageArgument],
+  options: { ...imageOption, ...followOptions },
+  takesMessage: true,
+  examples: ['send 01a1dd04 --follow "Now add a test for it."', 'send 01a1dd04 < review.md'],
+  topics,
+});
+
+export const confirmCommand = declare({
+  name: 'confirm',
+  summary: 'Answer an approval request',
+  description: 'Answers the approval request of an agent.',
+  arguments: [
+    conversationArgument,
+    {
+      name: 'answer',
+      choices: ['allow', 'always', 'reject'],
+      help: 'allow: only this action. always: this action and similar ones, if the agent supports it. reject: not this action; the agent continues without it.',
+    },
+  ],
+  options: {
+    question: {
+      type: 'integer',
+      value: 'N',
+      help: 'Answer only if event N is the open request. Otherwise the answer applies to whatever is open.',
+    },
+    ...followOptions,
+  },
+  examples: ['confirm 01a1dd04 allow --follow', 'confirm 01a1dd04 reject --question 41'],
+  topics,
+});
+
+const conversationArguments = [{ ...conversationArgument, multiple: true }] as const;
+
+export const stopCommand = declare({
+  name: 'stop',
+  summary: 'Stop conversations',
+  description: 'Stops conversations, whatever their agents are doing. A message or "start" resumes them.',
+  arguments: conversationArguments,
+  options: jsonOption,
+  examples: ['stop 01a1dd04 01a1de77'],
+  topics,
+});
+
+export const startCommand = declare({
+  name: 'start',
+  aliases: ['resume'],
+  summary: 'Resume stopped conversations',
+  description: 'Resumes stopped conversations. It does nothing to those that are running.',
+  arguments: conversationArguments,
+  options: jsonOption,
+  examples: ['start 01a1dd04'],
+  topics,
+});
+
+export const removeCommand = declare({
+  name: 'rm',
+  aliases: ['delete'],
+  summary: 'Delete conversations',
+  description:
+    'Deletes conversations with all events and files. This cannot be undone. On a terminal it asks first. A shortened id must have at least 6 characters.',
+  arguments: conversationArguments,
+  options: { yes: { type: 'boolean', short: 'y', help: 'Do not ask.' }, ...jsonOption },
+  examples: ['rm 01a1dd04', 'rm 01a1dd04b92b742a942af5401a2d02fc --yes'],
+  topics,
+});
+
+export const renameCommand = declare({
+  name: 'rename',
+  summary: 'Change the title of a conversation',
+  description: 'Changes the title of a conversation.',
+  arguments: [conversationArgument, { name: 'title', help: 'The new title.', multiple: true }],
+  options: jsonOption,
+  examples: ['rename 01a1dd04 "The parser, again"'],
+  topics,
+});
+
+export const diffCommand = declare({
+  name: 'diff',
+  summary: 'Show what a conversation has changed',
+  description:
+    'Shows the changed files of a conversation, compared with the commit at which it began. A pipe gets a patch for "git apply". Files that cannot be compared, such as binary files, are named on standard error, and the exit code is 1.',
+  arguments: [
+    conversationArgument,
+    { name: 'path', help: 'Only this file, or the files in this folder.', optional: true, multiple: true },
+  ],
+  options: {
+    names: { type: 'boolean', help: 'Show only the names of the changed files.' },
+    json: { type: 'boolean', help: 'Print JSON, one object per file with its text before and after.' },
+  },
+  examples: ['diff 01a1dd04', 'diff 01a1dd04 src/ | git apply'],
+  topics,
+});
+
+export const filesCommand = declare({
+  name: 'files',
+  summary: 'List the files of a conversation',
+  description:
+    'Lists the files of a conversation, or of one of its folders. The names of folders end with a slash.',
+  arguments: [
+    conversationArgument,
+    { name: 'folder', help: 'A folder in the workspace. Default: its top folder.', optional: true },
+  ],
+  options: jsonOption,
+  examples: ['files 01a1dd04 src'],
+  topics,
+});
+
+export const catCommand = declare({
+  name: 'cat',
+  summary: 'Print a file of a conversation',
+  description: 'Prints a text file of a conversation.',
+  arguments: [conversationArgument, { name: 'file', help: 'The path of the file in the workspace.' }],
+  options: {},
+  examples: ['cat 01a1dd04 src/main.ts > main.ts'],
+  topics: ['connection', 'exit-codes'],
+});

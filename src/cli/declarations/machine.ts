@@ -1,0 +1,165 @@
+// The commands that work only on this machine.
+import { serviceOptions } from '../../config.ts';
+import { type CommandGroup, declare, type Option } from '../command.ts';
+import { jsonOption } from './sharedOptions.ts';
+
+/** The options of the service, which config.ts declares. */
+const serveOptions: Readonly<Record<string, Option>> = Object.fromEntries(
+  serviceOptions().map(({ env, flag, value, group, help, shownDefault, choices }) => [
+    flag ?? env,
+    {
+      type: 'string',
+      help,
+      shownDefault,
+      env,
+      group,
+      envOnly: flag === undefined,
+      ...(value === undefined ? {} : { value }),
+      ...(choices === undefined ? {} : { choices }),
+    } satisfies Option,
+  ]),
+);
+
+export const serveCommand = declare({
+  name: 'serve',
+  summary: 'Run the service',
+  description:
+    'Runs the service. It needs no options: it keeps its data in ./data, creates an API key for you, and prints how to use it.\n\nEvery option can also be set in the environment, by the variable in brackets. Names in capitals are environment variables without a flag: they hold secrets, and every user of a machine can see the flags of a process.',
+  arguments: [],
+  options: serveOptions,
+  examples: ['serve', 'serve --port 8080 --data-dir /var/lib/parley'],
+});
+
+export const agentsListCommand = declare({
+  name: 'agents list',
+  summary: 'List agents and where they are installed',
+  description:
+    'Lists the agents that Parley knows and where each is installed on this machine. Agents are found in the PATH. agents.json in the data folder, or the file in PARLEY_AGENTS_FILE, adds agents or replaces known ones: see docs/agents.md.',
+  arguments: [],
+  options: jsonOption,
+  examples: ['agents list'],
+  topics: ['output'],
+});
+
+export const agentsTestCommand = declare({
+  name: 'agents test',
+  summary: 'Test an agent with a scripted model',
+  description:
+    'Runs an agent with a scripted model, without an API key and without network: it has to write a file, run a command and answer, in a temporary folder.\n\nThe exit code is 0 if everything works, 1 if something fails or the agent does not ask for approval, and 7 if it could not be determined whether it asks.',
+  arguments: [{ name: 'agent', help: 'The id of the agent, as "agents list" shows it.' }],
+  options: {
+    confirm: {
+      type: 'boolean',
+      help: 'Also check that the agent asks for approval before it runs commands, writes and edits files, and that it respects the answer, in a git repository whose settings and hooks tell it not to.',
+    },
+    model: {
+      type: 'string',
+      value: 'NAME',
+      default: 'scripted-model',
+      help: 'The model name that the agent gets. Some agents treat some models differently.',
+    },
+    sandbox: {
+      type: 'string',
+      choices: ['auto', 'bubblewrap', 'process'],
+      default: 'auto',
+      help: 'auto: bubblewrap if it works, otherwise no sandbox.',
+    },
+  },
+  examples: ['agents test opencode', 'agents test codex --confirm'],
+  topics: ['exit-codes'],
+});
+
+export const agentsGroup: CommandGroup = {
+  name: 'agents',
+  summary: 'List and test agents',
+  description: 'Lists the agents on this machine and tests them.',
+  commands: [agentsListCommand, agentsTestCommand],
+};
+
+export const usersListCommand = declare({
+  name: 'users list',
+  summary: 'List users',
+  description: 'Lists the users and how many valid keys each has. "keys create --user NAME" creates a user.',
+  arguments: [],
+  options: jsonOption,
+  examples: ['users list'],
+  topics: ['connection', 'output'],
+});
+
+export const usersGroup: CommandGroup = {
+  name: 'users',
+  summary: 'List users',
+  description: 'Lists the users in the local database.',
+  commands: [usersListCommand],
+};
+
+export const auditCommand = declare({
+  name: 'audit',
+  summary: 'Show who changed what',
+  description:
+    'Shows who changed what, newest last: settings and secrets by name, keys that were created, used (once a day) and revoked, and webhooks. It never shows values. If the KEY column is "command-line" or "service", no key was needed.',
+  arguments: [],
+  options: {
+    user: { type: 'string', value: 'NAME', help: 'Only changes of this user.' },
+    last: {
+      type: 'integer',
+      value: 'N',
+      min: 1,
+      max: 100_000,
+      default: 100,
+      help: 'The number of entries to show.',
+    },
+    ...jsonOption,
+  },
+  examples: ['audit --last 20', 'audit --user ada --json'],
+  topics: ['connection', 'output'],
+});
+
+export const secretsRotateCommand = declare({
+  name: 'secrets rotate',
+  summary: 'Change the encryption key',
+  description:
+    'Encrypts all stored secrets with a new key, while the service runs. You can interrupt it and run it again at any time.\n\nIf the key is in secret.key in the data folder, this is all you need to do. If it is in PARLEY_SECRET_KEY: create a new key (openssl rand -hex 32), set PARLEY_SECRET_KEY=NEW,OLD for every process and restart them, run this command with the same value, then set PARLEY_SECRET_KEY=NEW.',
+  arguments: [],
+  options: {},
+  examples: ['secrets rotate'],
+  topics: ['connection'],
+});
+
+export const secretsGroup: CommandGroup = {
+  name: 'secrets',
+  summary: 'Change the encryption key',
+  description: 'Changes the key that encrypts stored secrets.',
+  commands: [secretsRotateCommand],
+};
+
+export const completionCommand = declare({
+  name: 'completion',
+  summary: 'Print a completion script for your shell',
+  description:
+    'Prints a script that completes commands, options and ids of conversations. Add one of these lines to ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish:\n\n  eval "$(parley completion bash)"\n  eval "$(parley completion zsh)"\n  parley completion fish | source',
+  arguments: [
+    { name: 'shell', choices: ['bash', 'zsh', 'fish'], help: 'The shell. Default: bash.', optional: true },
+  ],
+  options: {},
+  examples: ['completion bash'],
+});
+
+export const completeCommand = declare({
+  name: 'complete',
+  summary: 'Print what can complete a command line',
+  description: 'Prints candidates for the last of the words, for the completion scripts.',
+  arguments: [{ name: 'words', help: 'The words of the command line.', optional: true, multiple: true }],
+  options: {},
+  examples: ['complete -- sh'],
+  hidden: true,
+});
+
+export const versionCommand = declare({
+  name: 'version',
+  summary: 'Print the version',
+  description: 'Prints the version of this program.',
+  arguments: [],
+  options: {},
+  examples: ['version'],
+});

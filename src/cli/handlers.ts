@@ -1,0 +1,46 @@
+// What each command does. A handler is loaded when it is needed, so that a small command need not wait for a large one.
+import type { Command, Parsed } from './command.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: each handler takes what its own declaration says
+type AnyHandler = (parsed: Parsed<any>) => Promise<number>;
+
+export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler>>> = {
+  new: async () => (await import('./commands/new.ts')).newConversation,
+  run: async () => (await import('./commands/new.ts')).runConversation,
+  list: async () => (await import('./commands/list.ts')).list,
+  show: async () => (await import('./commands/show.ts')).show,
+  follow: async () => (await import('./commands/follow.ts')).follow,
+  logs: async () => (await import('./commands/follow.ts')).logs,
+  send: async () => (await import('./commands/send.ts')).send,
+  confirm: async () => (await import('./commands/send.ts')).confirm,
+  stop: async () => (await import('./commands/manage.ts')).stop,
+  start: async () => (await import('./commands/manage.ts')).start,
+  rm: async () => (await import('./commands/manage.ts')).remove,
+  rename: async () => (await import('./commands/manage.ts')).rename,
+  diff: async () => (await import('./commands/diff.ts')).diff,
+  files: async () => (await import('./commands/files.ts')).files,
+  cat: async () => (await import('./commands/files.ts')).cat,
+  login: async () => (await import('./commands/login.ts')).login,
+  logout: async () => (await import('./commands/login.ts')).logout,
+  contexts: async () => (await import('./commands/login.ts')).contexts,
+  'settings get': async () => (await import('./commands/settings.ts')).getSettings,
+  'settings set': async () => (await import('./commands/settings.ts')).setSetting,
+  'settings import': async () => (await import('./commands/settings.ts')).importSettings,
+  'settings export': async () => (await import('./commands/settings.ts')).exportSettings,
+  'keys create': async () => (await import('./commands/keys.ts')).createKey,
+  'keys list': async () => (await import('./commands/keys.ts')).listKeys,
+  'keys revoke': async () => (await import('./commands/keys.ts')).revokeKey,
+  'webhooks list': async () => (await import('./commands/webhooks.ts')).listWebhooks,
+  'webhooks failed': async () => (await import('./commands/webhooks.ts')).listFailed,
+  'webhooks redeliver': async () => (await import('./commands/webhooks.ts')).redeliver,
+  doctor: async () => (await import('./doctor/doctor.ts')).doctor,
+  serve: async () => (await import('./commands/serve.ts')).serve,
+  'agents list': async () => (await import('./commands/agents.ts')).listAgents,
+  'agents test': async () => (await import('./commands/agents.ts')).testAgent,
+  'users list': async () => (await import('./commands/users.ts')).listAllUsers,
+  audit: async () => (await import('./commands/audit.ts')).audit,
+  'secrets rotate': async () => (await import('./commands/secrets.ts')).rotateKey,
+  completion: async () => (await import('./commands/completion.ts')).completion,
+  complete: async () => (await import('./commands/completion.ts')).completeWords,
+  version: async () => (await import('./commands/version.ts')).printVersion,
+};
