@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as WebStream } from 'node:stream/web';
+import { LRUCache } from 'lru-cache';
 import type { Remote } from '../mcp/remotes.ts';
 import { OutgoingError, timedOut } from '../outgoing/errors.ts';
 import { createOutgoingFetch, type OutgoingFetch, type OutgoingOptions } from '../outgoing/fetch.ts';
@@ -18,7 +19,7 @@ const answerBytesMax = 1024 * mib;
 const answerMsMax = 24 * 60 * 60 * 1_000;
 /** Until an answer begins, where its server has no time of its own. */
 const usualTimeoutMs = 60_000;
-/** Places that one server has named for messages. The oldest are forgotten. */
+/** URLs for messages that one server has named. The least recently used is forgotten. */
 const endpointsMax = 64;
 
 const requestHeaders = ['accept', 'content-type', 'last-event-id', 'mcp-protocol-version', 'mcp-session-id'];
@@ -112,16 +113,13 @@ export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
   const bounds = { timeoutMs: answerMsMax, responseBytesMax: answerBytesMax };
   const fetch = createOutgoingFetch({ ...outgoing, ...bounds });
   const fetchAnywhere = createOutgoingFetch({ ...outgoing, ...bounds, allowPrivate: () => true });
-  const endpoints = remotes.map(() => new Map<string, string>());
+  const endpoints = remotes.map(() => new LRUCache<string, string>({ max: endpointsMax }));
   let named = 0;
 
   function keepEndpoint(index: number): (url: URL) => string {
     return (url) => {
-      const known = endpoints[index];
       const place = String(++named);
-      known?.set(place, url.href);
-      const [oldest] = known?.keys() ?? [];
-      if (oldest !== undefined && (known?.size ?? 0) > endpointsMax) known?.delete(oldest);
+      endpoints[index]?.set(place, url.href);
       return `/mcp/${index}/${place}`;
     };
   }

@@ -1,23 +1,24 @@
-// Remembers rows that are read on every request. It forgets when told of a write, here or elsewhere.
+// Keeps rows that are read on every request, and forgets them after a write, here or in another process.
+import { LRUCache } from 'lru-cache';
 import type { Database } from './transaction.ts';
 
 type Key = string | number;
 
-export interface Cache<Value> {
+export interface Cache<Value extends NonNullable<unknown>> {
   find(key: Key): Value | undefined;
   /**
-   * Loads and remembers, unless something was written meanwhile: a stale answer is never kept. What was not
-   * found is not kept either, for anybody can invent keys. Callers that come while it loads share the answer.
+   * Loads a value and keeps it, unless something was written meanwhile: a stale value is never kept. What was not
+   * found is not kept either, because anybody can invent keys. Callers that come during a load share its result.
    */
   load(key: Key, loader: () => Promise<Value | undefined>): Promise<Value | undefined>;
   forget(key: Key): void;
 }
 
-export function createCache<Value>(
+export function createCache<Value extends NonNullable<unknown>>(
   database: Pick<Database, 'onForeignChange'>,
   options: { entriesMax: number },
 ): Cache<Value> {
-  const entries = new Map<Key, Value>();
+  const entries = new LRUCache<Key, Value>({ max: options.entriesMax });
   let loading = new Map<Key, Promise<Value | undefined>>();
   let generation = 0;
 
@@ -32,10 +33,7 @@ export function createCache<Value>(
     const mine = loading;
     try {
       const value = await loader();
-      if (value !== undefined && generation === before) {
-        if (entries.size >= options.entriesMax) entries.clear();
-        entries.set(key, value);
-      }
+      if (value !== undefined && generation === before) entries.set(key, value);
       return value;
     } finally {
       mine.delete(key);

@@ -279,13 +279,15 @@ describe('a cache', () => {
     assert.equal(cache.find('a'), undefined);
   });
 
-  it('forgets all before it grows past its bound, and never keeps what was not found', async () => {
+  it('forgets the least recently used at its bound, and never keeps what was not found', async () => {
     const database = { onForeignChange: () => {} };
     const cache = createCache<string>(database as unknown as Parameters<typeof createCache>[0], {
       entriesMax: 2,
     });
-    for (const key of ['a', 'b', 'c']) await cache.load(key, async () => key);
-    assert.deepEqual([cache.find('a'), cache.find('c')], [undefined, 'c']);
+    for (const key of ['a', 'b']) await cache.load(key, async () => key);
+    assert.equal(cache.find('a'), 'a');
+    await cache.load('c', async () => 'c');
+    assert.deepEqual([cache.find('a'), cache.find('b'), cache.find('c')], ['a', undefined, 'c']);
     assert.equal(await cache.load('d', async () => undefined), undefined);
     assert.equal(cache.find('d'), undefined);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRateLimiter } from './rates.ts';
+import { bucketsMax, createRateLimiter } from './rates.ts';
 
 describe('createRateLimiter', () => {
   function limiter(count: number) {
@@ -24,6 +24,16 @@ describe('createRateLimiter', () => {
     const { rates } = limiter(1);
     assert.deepEqual([rates.take('a'), rates.take('b')], [undefined, undefined]);
     assert.notEqual(rates.take('a'), undefined);
+  });
+
+  it('does not forget a key in use when too many others appear', () => {
+    const { rates } = limiter(1);
+    assert.equal(rates.take('busy'), undefined);
+    for (let n = 0; n < 2 * bucketsMax; n += 1) {
+      rates.take(`other ${n}`);
+      if (n % 1_000 === 0) assert.notEqual(rates.take('busy'), undefined);
+    }
+    assert.equal(rates.take('other 0'), undefined);
   });
 
   it('never saves up more than one burst, and takes a token back', () => {

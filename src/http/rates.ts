@@ -1,8 +1,10 @@
 // Rate limits for the requests of a key and the failed logins of an address. Each has a token bucket, which every
 // process keeps for itself.
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 
-const bucketsMax = 10_000;
+/** Beyond it the bucket that was not used for the longest time is dropped, so that nobody can reset a busy one. */
+export const bucketsMax = 10_000;
 
 interface Bucket {
   tokens: number;
@@ -28,14 +30,13 @@ const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
 /** A limiter for `count` in `perMs`, with bursts of as many; a count of 0 never limits. */
 export function createRateLimiter({ count, perMs, limit }: Rate, now = () => performance.now()): RateLimiter {
   if (count === 0) return unlimited;
-  const buckets = new Map<string, Bucket>();
+  const buckets = new LRUCache<string, Bucket>({ max: bucketsMax });
   const msPerToken = perMs / count;
 
   function refilled(key: string): Bucket {
     const at = now();
     let bucket = buckets.get(key);
     if (bucket === undefined) {
-      if (buckets.size >= bucketsMax) buckets.clear();
       bucket = { tokens: count, at };
       buckets.set(key, bucket);
     }

@@ -1,5 +1,6 @@
 // How many conversations of a user wait for a worker: counted in the database at most once a second for each user who
 // creates, and by hand in between, so that a creation costs no count.
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/transaction.ts';
 import { AppError } from '../../errors.ts';
 import { countWaiting } from './waitingStore.ts';
@@ -9,7 +10,6 @@ const usersMax = 10_000;
 const retryAfterS = 30;
 
 interface Count {
-  readonly at: number;
   waiting: number;
 }
 
@@ -33,12 +33,11 @@ export function tooManyWaiting(max: number): AppError {
 }
 
 export function createWaitingBound({ database, max }: WaitingOptions): WaitingBound {
-  const counts = new Map<number, Count>();
+  const counts = new LRUCache<number, Count>({ max: usersMax, ttl: countedForMs, ttlResolution: 0 });
 
   async function count(userId: number): Promise<AppError | undefined> {
     const waiting = await database.run(countWaiting, { userId, max });
-    if (counts.size >= usersMax) counts.clear();
-    counts.set(userId, { at: performance.now(), waiting });
+    counts.set(userId, { waiting });
     if (waiting < max) return undefined;
     return tooManyWaiting(max);
   }
@@ -47,9 +46,8 @@ export function createWaitingBound({ database, max }: WaitingOptions): WaitingBo
     over: (userId) => {
       if (max === 0) return undefined;
       const known = counts.get(userId);
-      const fresh = known !== undefined && performance.now() - known.at < countedForMs;
-      // Where it seems too many, some may have been taken meanwhile.
-      return fresh && known.waiting < max ? undefined : count(userId);
+      // If it seems too many, workers may have taken some meanwhile.
+      return known !== undefined && known.waiting < max ? undefined : count(userId);
     },
     add: (userId) => {
       const known = counts.get(userId);

@@ -11,6 +11,7 @@ import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
 import { lookBounds } from './bounds.ts';
 import { download } from './download.ts';
+import { zip } from './inside/zip.ts';
 
 const list = (workspace: string, path = '.', bounds = {}) =>
   look(workspace, { command: 'list', path }, bounds);
@@ -186,6 +187,17 @@ describe('an archive of a workspace', () => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       t.skip('there is no python3 to open it with');
     }
+  });
+
+  it('is refused with more entries than the format can count', async (t) => {
+    const { workspace } = makePlace(t);
+    const entry = { name: Buffer.from('folder/'), place: Buffer.from(workspace), isFolder: true };
+    const write = async (count: number) => {
+      const pieces = await Array.fromAsync(zip(Array<typeof entry>(count).fill(entry), mib));
+      return readZip(Buffer.concat(pieces)).length;
+    };
+    assert.equal(await write(65_534), 65_534);
+    await assert.rejects(write(65_535), { refusal: 'too_large' });
   });
 
   it('is empty where the workspace is', async (t) => {

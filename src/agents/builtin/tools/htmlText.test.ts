@@ -45,6 +45,21 @@ describe('the text of a page', () => {
     );
   });
 
+  it('decodes every entity that browsers know, also in titles and attributes, and those without a semicolon', () => {
+    const html =
+      '<title>a &rarr; b</title>&rightarrow; &hearts; &copy 2026 &notin; <a href="/?q=a&#43;b&copy=1">&Auml;</a><img alt="&sum;">';
+    const { title, text } = htmlToText(html, base, 1_000);
+    assert.equal(title, 'a → b');
+    assert.equal(text, '→ ♥ © 2026 ∉ [Ä](https://example.com/?q=a+b&copy=1)∑');
+  });
+
+  it('has no characters that only say where a line may break, and plain spaces in code', () => {
+    assert.equal(
+      textOf('soft&shy;ly zero&ZeroWidthSpace;width<pre>a&nbsp;b</pre>'),
+      'softly zerowidth\n\n```\na b\n```',
+    );
+  });
+
   it('reads what browsers read of broken pages', () => {
     assert.equal(
       textOf('1 < 2 <p class="a"">text <a title="a > b" href=x>link</a'),
@@ -55,6 +70,8 @@ describe('the text of a page', () => {
     assert.equal(textOf('<nav>menu <main>content'), 'content');
     assert.equal(textOf('<nav>a<nav>b</nav>c</nav>d</nav>'), 'd');
     assert.equal(textOf('<svg/>a<svg><title>not this</title></svg>'), 'a');
+    assert.equal(textOf('a<script/>not this</script>b'), 'ab');
+    assert.equal(textOf('<a href=/1 href=/2>x</a>'), '[x](https://example.com/1)');
     assert.equal(textOf('<pre>open'), '```\nopen\n```');
   });
 
@@ -64,11 +81,14 @@ describe('the text of a page', () => {
     assert.ok(text.length < 1_100);
   });
 
-  it('comes to an end with 5 MB of anything', () => {
-    const pieces = ['<', '<a', '<a href="', '</', '<!--', '<a =" ', '&', '<script', '<pre><pre', '<a>'];
-    for (const piece of pieces) {
-      const html = piece.repeat(5_000_000 / piece.length);
+  it('takes time in proportion to a hostile page', () => {
+    const plain = ['<', '<a', '</', '<!--', '<!doctype', '<![CDATA[', '&', '&#', '&am', '<a>', '<b>x</i>'];
+    const open = ['<a href="', '<a =" ', '<a href=&amp', '<x y=z ', '<script', '<title>&', '<pre><pre'];
+    for (const piece of [...plain, ...open]) {
+      const html = piece.repeat(2_000_000 / piece.length);
       assert.ok(htmlToText(html, base, 40_000).text.length <= 250_000, piece);
     }
+    const nested = '<b>'.repeat(140_000) + '</i>'.repeat(140_000);
+    assert.deepEqual(htmlToText(nested, base, 40_000), { title: '', text: '', cut: false });
   });
 });

@@ -1,26 +1,26 @@
-// What a page says, as plain text with a little Markdown: headings, lists, links and code. No menus, no scripts.
+// A web page as plain text with a little Markdown: headings, lists, links and code, without menus and scripts.
 
-import { attributeOf, type HtmlToken, tokensOf } from './htmlTokens.ts';
+import { type HtmlToken, readTokens } from './htmlTokens.ts';
 import { createTextWriter, type TextWriter } from './textWriter.ts';
 
 export interface PageText {
   readonly title: string;
   readonly text: string;
-  /** Whether the page has more than was wanted. */
+  /** Whether the page has more text than was asked for. */
   readonly cut: boolean;
 }
 
-/** Far more than pages have that people read. */
+/** Far more than any page that people read has. */
 const tokensMax = 300_000;
 const titleCharsMax = 300;
 const altCharsMax = 200;
 const linkCharsMax = 500;
 
-/** Left out, with all that is in them. */
+/** These elements are left out with their content. */
 const skipped = new Set(
   'nav svg template noscript button select canvas audio video object math dialog'.split(' '),
 );
-/** No menu holds them: whoever forgot to close one does not lose the page. */
+/** A menu never contains these, so they end a skipped element that was not closed. */
 const content = new Set(['main', 'article', 'h1']);
 const paragraphs = new Set('p ul ol dl table blockquote figure h1 h2 h3 h4 h5 h6'.split(' '));
 const lines = new Set(
@@ -29,9 +29,9 @@ const lines = new Set(
   ),
 );
 
-/** Only what can be fetched: no script, no place on the same page. */
-function linkOf(attributes: string, base: string): string | undefined {
-  const href = attributeOf(attributes, 'href');
+/** Only links that can be fetched: no scripts and no fragments of the same page. */
+function linkOf(attributes: ReadonlyMap<string, string>, base: string): string | undefined {
+  const href = attributes.get('href')?.trim();
   if (href === undefined || href.startsWith('#')) return undefined;
   const url = URL.parse(href, base);
   return url !== null && /^https?:$/.test(url.protocol) && url.href.length <= linkCharsMax
@@ -44,7 +44,9 @@ function breakFor(name: string, writer: TextWriter): void {
   else if (lines.has(name)) writer.breakLines(1);
 }
 
-function open(name: string, attributes: string, base: string, writer: TextWriter): void {
+type OpenTag = Extract<HtmlToken, { kind: 'open' }>;
+
+function open({ name, attributes }: OpenTag, base: string, writer: TextWriter): void {
   breakFor(name, writer);
   if (/^h[1-6]$/.test(name)) writer.startWith(`${'#'.repeat(Number(name[1]))} `);
   else if (name === 'ul' || name === 'ol') writer.indent(1);
@@ -55,7 +57,7 @@ function open(name: string, attributes: string, base: string, writer: TextWriter
   else if (name === 'hr') writer.breakLines(2);
   else if (name === 'pre') writer.openCode();
   else if (name === 'code') writer.openInline(name, '`', '`');
-  else if (name === 'img') writer.text((attributeOf(attributes, 'alt') ?? '').slice(0, altCharsMax));
+  else if (name === 'img') writer.text((attributes.get('alt') ?? '').trim().slice(0, altCharsMax));
   else if (name === 'a') {
     writer.closeInline(name);
     const link = linkOf(attributes, base);
@@ -71,7 +73,7 @@ function close(name: string, writer: TextWriter): void {
   else if (name === 'code' || name === 'a') writer.closeInline(name);
 }
 
-/** Tells of each tag whether it is in an element that is left out. */
+/** Returns a function that says of each token whether it is in an element that is left out. */
 function createSkipping() {
   let name: string | undefined;
   let depth = 0;
@@ -79,7 +81,7 @@ function createSkipping() {
     if (token.kind === 'text' || token.kind === 'title') return name !== undefined;
     if (token.kind === 'open' && content.has(token.name)) name = undefined;
     if (name === undefined) {
-      if (token.kind === 'close' || !skipped.has(token.name) || token.attributes.endsWith('/')) return false;
+      if (token.kind === 'close' || !skipped.has(token.name) || token.isSelfClosing) return false;
       name = token.name;
       depth = 1;
     } else if (token.name === name) {
@@ -90,20 +92,24 @@ function createSkipping() {
   };
 }
 
-/** Takes time in proportion to the page, whatever is in it. Links are told from `base`. */
+/** Takes time in proportion to the page, whatever is in it. Links are resolved against `base`. */
 export function htmlToText(html: string, base: string, charsMax: number): PageText {
   const writer = createTextWriter(charsMax);
   const isSkipped = createSkipping();
   let title = '';
   let tokens = 0;
-  for (const token of tokensOf(html)) {
+  let cut = false;
+  readTokens(html, (token) => {
     tokens += 1;
-    if (writer.isFull() || tokens > tokensMax) break;
-    if (isSkipped(token)) continue;
+    cut = writer.isFull() || tokens > tokensMax;
+    if (cut) return false;
+    if (isSkipped(token)) return true;
     if (token.kind === 'text') writer.text(token.text);
     else if (token.kind === 'title') title ||= token.text.replace(/\s+/g, ' ').trim().slice(0, titleCharsMax);
-    else if (token.kind === 'open') open(token.name, token.attributes, base, writer);
+    else if (token.kind === 'open') open(token, base, writer);
     else close(token.name, writer);
-  }
-  return { title, text: writer.end(), cut: writer.isFull() || tokens > tokensMax };
+    return true;
+  });
+  const text = writer.end();
+  return { title, text, cut: cut || writer.isFull() };
 }

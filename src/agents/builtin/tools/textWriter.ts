@@ -30,6 +30,8 @@ interface Inline {
 
 const indentMax = 5;
 const inlineMax = 8;
+/** Soft hyphens and zero-width spaces only say where a line may break. */
+const invisible = /[\u00AD\u200B]/g;
 const fence = '```';
 
 export function createTextWriter(charsMax: number): TextWriter {
@@ -62,7 +64,8 @@ export function createTextWriter(charsMax: number): TextWriter {
     space = false;
   }
 
-  function text(given: string): void {
+  function text(raw: string): void {
+    const given = raw.replace(invisible, '').replaceAll('\u00A0', ' ');
     if (code !== undefined) {
       if (code.length < charsMax) code += given;
       return;

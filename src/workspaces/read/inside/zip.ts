@@ -1,5 +1,5 @@
-// A small writer of zip archives, in a stream: each file is compressed as it is read, and its sizes follow it. Without
-// the extension for large archives: their bounds are below what needs it.
+// Writes a zip archive as a stream: each file is compressed as it is read, and its sizes follow it. It is written by hand
+// for its speed, and for names that are not UTF-8; see docs/decisions.md.
 import { createReadStream, fstatSync, lstatSync, type Stats } from 'node:fs';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import { openFile, Refused } from './contained.ts';
@@ -13,6 +13,9 @@ const deflated = 8;
 const stored = 0;
 const isFolderFlag = 0x10;
 const anyExecutable = 0o111;
+/** More needs zip64, which not every program reads. The bounds of a download are below both. */
+const formatEntriesMax = 0xffff - 1;
+const formatBytesMax = 0xffff_ffff - 1;
 
 interface Written {
   readonly name: Buffer;
@@ -27,7 +30,7 @@ interface Written {
   bytes: number;
 }
 
-/** In two-second steps since 1980, as archives count. */
+/** The format counts in steps of two seconds since 1980. */
 function dosTime({ mtime }: Stats): number {
   const year = Math.min(Math.max(mtime.getUTCFullYear(), 1_980), 2_107);
   const day = ((year - 1_980) << 9) | ((mtime.getUTCMonth() + 1) << 5) | mtime.getUTCDate();
@@ -104,7 +107,7 @@ function endRecord(count: number, start: number, size: number): Buffer {
 }
 
 async function* packed(fd: number, size: number, written: Written): AsyncGenerator<Buffer> {
-  // No more than it had when it was opened: it may be a log that grows.
+  // Read only as much as the file had when it was opened, because it may be a log that grows.
   const file = createReadStream('', { fd, start: 0, end: Math.max(size - 1, 0) });
   const deflate = createDeflateRaw();
   file.on('data', (piece) => {
@@ -121,11 +124,11 @@ async function* packed(fd: number, size: number, written: Written): AsyncGenerat
 
 interface Opened {
   readonly stats: Stats;
-  /** Of a file. */
+  /** Undefined for a folder. */
   readonly fd: number | undefined;
 }
 
-/** Undefined where it is gone, is something else by now, or cannot be read. */
+/** Undefined if the entry is gone, has become something else, or cannot be read. */
 function openEntry(entry: TreeEntry): Opened | undefined {
   if (entry.isFolder) {
     const stats = lstatSync(entry.place, { throwIfNoEntry: false });
@@ -135,13 +138,14 @@ function openEntry(entry: TreeEntry): Opened | undefined {
   return fd === undefined ? undefined : { stats: fstatSync(fd), fd };
 }
 
-/** Leaves out what can no longer be read when it is its turn. Refuses where files have grown past the bound. */
+/** Leaves out files that can no longer be read. Throws Refused if files have grown past the bound. */
 export async function* zip(entries: readonly TreeEntry[], bytesMax: number): AsyncGenerator<Buffer> {
   const done: Written[] = [];
   let offset = 0;
   let bytes = 0;
   const count = (piece: Buffer) => {
     offset += piece.length;
+    if (offset > formatBytesMax) throw new Refused('too_large');
     return piece;
   };
   for (const entry of entries) {
@@ -150,6 +154,7 @@ export async function* zip(entries: readonly TreeEntry[], bytesMax: number): Asy
     const { fd, stats } = opened;
     const written = begin(entry, stats, offset);
     done.push(written);
+    if (done.length > formatEntriesMax) throw new Refused('too_large');
     yield count(localHeader(written));
     if (fd === undefined) continue;
     bytes += stats.size;
