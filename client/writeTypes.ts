@@ -7,7 +7,9 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly enum?: readonly (string | null)[];
+  readonly const?: string;
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -46,12 +48,13 @@ function writeOne(schema: Schema, type: string): string {
 
 /** The TypeScript type of what a JSON schema accepts. Throws where it does not know how to say it. */
 export function writeType(schema: Schema): string {
-  if (schema.anyOf !== undefined) return schema.anyOf.map(writeType).join(' | ');
+  const union = schema.anyOf ?? schema.oneOf;
+  if (union !== undefined) return union.map(writeType).join(' | ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  return [schema.type ?? []]
-    .flat()
-    .map((type) => writeOne(schema, type))
-    .join(' | ');
+  const types = [schema.type ?? []].flat();
+  if (types.length === 0) return 'unknown';
+  return types.map((type) => writeOne(schema, type)).join(' | ');
 }
 
 /** The text of a declaration file with the types that the file names. */

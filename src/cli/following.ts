@@ -23,7 +23,8 @@ export interface Following {
 }
 
 function printer({ output, full }: Following): (event: ParleyEvent) => void {
-  if (output.isJson) return output.json;
+  // Programs get the fields of the API: `type` is of the client.
+  if (output.isJson) return ({ type: _, ...event }) => output.json(event);
   const tell = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
   return (event) => output.text(tell(event));
 }
@@ -49,7 +50,7 @@ async function showUntilWaiting(
   const show = (event: ParleyEvent) => {
     progress.clear();
     print(event);
-    if (event.observation === 'agent_state_changed') isLoading = event.extras?.['agent_state'] === 'loading';
+    if (event.type === 'observation.agent_state_changed') isLoading = event.extras.agent_state === 'loading';
     progress.set(isLoading);
   };
   const options = { from, signal, onState: reportConnection(following) };
@@ -77,7 +78,7 @@ function explain(
     print(tellQuestion(id, state.question, style));
     return exits.needsApproval;
   }
-  if (state.name !== 'stopped') {
+  if (state.name !== 'stopped' && state.name !== 'paused') {
     print(style('dim', `\nThe agent waits for your input: ${commandName} send ${shellWord(id)} "…"\n`));
     return exits.done;
   }

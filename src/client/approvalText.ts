@@ -17,8 +17,8 @@ function linesOf(name: string, value: unknown): string[] {
 }
 
 /** Returns lines that must be shown in full next to the action; empty if the action shows everything. */
-export function approvalText({ args }: Pick<ParleyEvent, 'args'>): string {
-  const request: unknown = (args as Readonly<Record<string, unknown>> | undefined)?.['request'];
+export function approvalText(event: ParleyEvent): string {
+  const { request } = ('args' in event ? event.args : {}) as { readonly request?: unknown };
   if (typeof request !== 'object' || request === null) return '';
   return Object.entries(request)
     .flatMap(([name, value]) => linesOf(name, value))

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, hasCode } from '../../test/support/client.ts';
-import { createParley, ParleyError } from './parley.ts';
+import { createParley, decodeEvent, ParleyError } from './parley.ts';
 
 /** One that answers every request in the same way. */
 async function startServer(
@@ -62,7 +62,8 @@ describe('a call of the client', () => {
     const { trajectory } = await parley.conversations.trajectory(id);
     assert.equal(trajectory.at(-1)?.id, newest.events[0]?.id);
     const file = JSON.parse(await (await parley.conversations.trajectoryFile(id)).text());
-    assert.deepEqual(file, { trajectory });
+    assert.deepEqual(file.trajectory.map(decodeEvent), trajectory);
+    assert.deepEqual(trajectory[0], { ...file.trajectory[0], type: 'action.message' });
     assert.equal(await parley.conversations.delete(id), true);
     assert.equal(await parley.conversations.delete(id), false);
     await assert.rejects(parley.conversations.get(id), hasCode('not_found'));

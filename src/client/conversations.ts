@@ -1,6 +1,7 @@
 // Calls about conversations: made once however often they are sent, steered and read.
 import { readBlob, trajectoryBytesMax } from './answers.ts';
 import { isPassing, ParleyError } from './errors.ts';
+import { decodeEvents } from './events.ts';
 import { backOffMs, pause } from './pause.ts';
 import { type Connection, request, requestJson } from './request.ts';
 import type {
@@ -75,6 +76,16 @@ async function persist<Out>(
       await pause(waitMs, signal);
     }
   }
+}
+
+/** A page of the log, with its events decoded. */
+export async function readEventsPage(
+  connection: Connection,
+  id: string,
+  asked: Parameters<typeof requestJson>[2],
+): Promise<EventsPage> {
+  const page = await requestJson<EventsPage>(connection, pathOf(id, '/events'), asked);
+  return { ...page, events: decodeEvents(page.events) };
 }
 
 export function conversationCalls(connection: Connection, times: CreateTimes) {
@@ -167,16 +178,15 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
 
     /** A page of the log. */
     events: (id: string, filter: EventsFilter = {}, { signal }: CallOptions = {}): Promise<EventsPage> =>
-      ask<EventsPage>(pathOf(id, '/events'), { query: filter, signal }),
+      readEventsPage(connection, id, { query: filter, signal }),
 
     /** The whole log. */
-    trajectory: (id: string, { signal }: CallOptions = {}): Promise<Trajectory> =>
-      requestJson<Trajectory>(
-        connection,
-        pathOf(id, '/trajectory'),
-        { signal, isLong: true },
-        trajectoryBytesMax,
-      ),
+    trajectory: async (id: string, { signal }: CallOptions = {}): Promise<Trajectory> => {
+      const asked = { signal, isLong: true };
+      const path = pathOf(id, '/trajectory');
+      const log = await requestJson<Trajectory>(connection, path, asked, trajectoryBytesMax);
+      return { trajectory: decodeEvents(log.trajectory) };
+    },
 
     /** The whole log, as a file that can be kept and sent as `replay_json`. */
     trajectoryFile: (id: string, { signal }: CallOptions = {}): Promise<Blob> =>

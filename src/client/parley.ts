@@ -20,6 +20,7 @@ export type { AgentState } from './agentState.ts';
 export { approvalText } from './approvalText.ts';
 export type { CallOptions, CreateOptions, CreateTimes } from './conversations.ts';
 export { ParleyError, type ParleyErrorCode } from './errors.ts';
+export { decodeEvent } from './events.ts';
 export type { FollowTimes, StreamState } from './follow.ts';
 export type { Fetch } from './request.ts';
 export type { ChangesOptions, EventsOptions, FollowOptions, WaitOptions } from './streams.ts';

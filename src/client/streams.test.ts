@@ -274,8 +274,19 @@ describe('a stream of the client', () => {
       assert.deepEqual(told, [0, 1, 2, 3, 4].slice(from));
     }
     const question = { action: 'run', args: { confirmation_state: 'awaiting_confirmation' } };
-    const asking = await withLog([question, state('awaiting_user_confirmation')]).untilWaiting('c');
-    assert.deepEqual([asking.name, asking.question?.id], ['awaiting_user_confirmation', 0]);
+    const asks = state('awaiting_user_confirmation');
+    const logs = [
+      { log: [asks, question], asked: 1 },
+      // Earlier services wrote the action first.
+      { log: [question, asks], asked: 0 },
+    ];
+    for (const { log, asked } of logs)
+      for (const from of [0, 1, 2]) {
+        const asking = await withLog(log).untilWaiting('c', { from });
+        assert.deepEqual([asking.name, asking.question?.id], ['awaiting_user_confirmation', asked]);
+      }
+    const paused = await withLog([said, state('running'), state('paused')]).untilWaiting('c');
+    assert.equal(paused.name, 'paused');
     const signal = AbortSignal.abort('enough');
     await assert.rejects(parley.untilWaiting('c', { signal }), (reason) => reason === 'enough');
   });

@@ -1,10 +1,11 @@
 // Streams of the service, each frame as what it is: the events of a log, and changes of all conversations.
-import { type AgentState, nextState, unknownState, waitsForUser } from './agentState.ts';
-import { type CallOptions, pathOf } from './conversations.ts';
+import { type AgentState, isUnclear, nextState, unknownState, waitsForUser } from './agentState.ts';
+import { type CallOptions, pathOf, readEventsPage } from './conversations.ts';
 import { ParleyError } from './errors.ts';
+import { decodeEvent } from './events.ts';
 import { type FollowTimes, follow, type StreamState } from './follow.ts';
-import { type Connection, open, requestJson } from './request.ts';
-import type { Change, EventsPage, ParleyEvent } from './types.ts';
+import { type Connection, open } from './request.ts';
+import type { Change, ParleyEvent } from './types.ts';
 
 export interface FollowOptions extends CallOptions {
   /** Told when the stream is there, and when it is lost and tried again. */
@@ -66,7 +67,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
     for await (const frame of frames(pathOf(id, '/events/stream'), String(from - 1), options)) {
       if (frame.id !== undefined && Number(frame.id) < seen) throw shorterLog();
       if (frame.data === '') continue;
-      const event = parse<ParleyEvent>(frame.data);
+      const event = decodeEvent(parse(frame.data));
       // Who asks for what is not there yet is given what comes next, whatever its number.
       if (event.id < next) continue;
       [next, seen] = [event.id + 1, event.id];
@@ -87,7 +88,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
   /** The newest event, and what the last of the log tell of the agent. */
   async function readTail(id: string, signal: AbortSignal | undefined) {
     const query = { reverse: true, limit: tailEventsMax };
-    const page = await requestJson<EventsPage>(connection, pathOf(id, '/events'), { query, signal });
+    const page = await readEventsPage(connection, id, { query, signal });
     return { newest: page.events[0]?.id ?? -1, state: page.events.reverse().reduce(nextState, unknownState) };
   }
 
@@ -104,7 +105,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
       onEvent?.(event);
       state = nextState(state, event);
       // Begun in the middle of a log, it may have met no event that tells.
-      if (event.id === tail.newest && state.name === unknownState.name) state = tail.state;
+      if (event.id === tail.newest && isUnclear(state)) state = tail.state;
       if (event.id >= tail.newest && waitsForUser(state)) return state;
     }
     throw signal?.reason;

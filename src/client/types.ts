@@ -1,5 +1,6 @@
 // The types of the client: those of the wire, and what follows from them.
 import type {
+  Action,
   AddGitProviders,
   Confirmation,
   ConversationInfo,
@@ -10,6 +11,7 @@ import type {
   KeyRecord,
   ListQuery,
   NullableMcpConfig,
+  Observation,
   WebhookRecord,
 } from './wire.ts';
 
@@ -39,3 +41,40 @@ export type EventsFilter = {
 
 /** Which messages of a webhook, and how many of them a page holds: 1 to 100. */
 export type DeliveryFilter = Omit<DeliveryPage, 'limit'> & { readonly limit?: number };
+
+type Typed<Each> = Each extends { readonly action: infer Name extends string }
+  ? Each & { readonly type: `action.${Name}` }
+  : Each extends { readonly observation: infer Name extends string }
+    ? Each & { readonly type: `observation.${Name}` }
+    : never;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An event that this client does not know: it was imported, or another version of Parley wrote it. */
+export interface UnknownEvent {
+  readonly type: 'unknown';
+  readonly id: number;
+  readonly timestamp: string;
+  readonly source: 'user' | 'agent' | 'environment';
+  readonly message: string;
+  readonly action?: string;
+  readonly args: Fields;
+  readonly observation?: string;
+  readonly content: string;
+  readonly extras: Fields;
+  readonly tool_call_id?: string;
+  readonly cause?: number;
+  readonly replayed?: boolean;
+}
+
+/** An event of a log. `type` is `action.run`, `observation.edit` and so on, or `unknown`: narrow on it. */
+export type ParleyEvent = Typed<Action> | Typed<Observation> | UnknownEvent;
+
+export interface EventsPage {
+  readonly events: ParleyEvent[];
+  readonly has_more: boolean;
+}
+
+export interface Trajectory {
+  readonly trajectory: ParleyEvent[];
+}

@@ -14,12 +14,11 @@ import type {
 } from '../conversations/list/schema.ts';
 import type { Usage as UsageSchema } from '../conversations/usage/schema.ts';
 import type { Change as ChangeSchema } from '../events/changes/schema.ts';
+import type { EventsQuery as EventsQuerySchema } from '../events/schema.ts';
 import type {
-  Event as EventSchema,
-  EventsPage as EventsPageSchema,
-  EventsQuery as EventsQuerySchema,
-  Trajectory as TrajectorySchema,
-} from '../events/schema.ts';
+  Action as ActionSchema,
+  Observation as ObservationSchema,
+} from '../events/vocabulary/vocabulary.ts';
 import type { ErrorBody as ErrorBodySchema } from '../http/errors.ts';
 import type { ServerInfo as ServerInfoSchema } from '../http/health.ts';
 import type {
@@ -55,6 +54,7 @@ import type {
 } from '../webhooks/schema.ts';
 import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/read/schema.ts';
 
+export type Action = Type.Static<typeof ActionSchema>;
 export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
 export type Change = Type.Static<typeof ChangeSchema>;
 export type CheckedMcp = Type.Static<typeof CheckedMcpSchema>;
@@ -70,7 +70,6 @@ export type DeliveryList = Type.Static<typeof DeliveryListSchema>;
 export type DeliveryPage = Type.Static<typeof DeliveryPageSchema>;
 export type DeliveryRecord = Type.Static<typeof DeliveryRecordSchema>;
 export type ErrorBody = Type.Static<typeof ErrorBodySchema>;
-export type EventsPage = Type.Static<typeof EventsPageSchema>;
 export type EventsQuery = Type.Static<typeof EventsQuerySchema>;
 export type GitChange = Type.Static<typeof GitChangeSchema>;
 export type GitDiff = Type.Static<typeof GitDiffSchema>;
@@ -83,13 +82,12 @@ export type NewMessage = Type.Static<typeof NewMessageSchema>;
 export type NewSecret = Type.Static<typeof NewSecretSchema>;
 export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
 export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
-export type ParleyEvent = Type.Static<typeof EventSchema>;
+export type Observation = Type.Static<typeof ObservationSchema>;
 export type SecretList = Type.Static<typeof SecretListSchema>;
 export type SecretUpdate = Type.Static<typeof SecretUpdateSchema>;
 export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
 export type Settings = Type.Static<typeof SettingsSchema>;
 export type SettingsChange = Type.Static<typeof PatchSettingsSchema>;
-export type Trajectory = Type.Static<typeof TrajectorySchema>;
 export type Usage = Type.Static<typeof UsageSchema>;
 export type WebhookList = Type.Static<typeof WebhookListSchema>;
 export type WebhookRecord = Type.Static<typeof WebhookRecordSchema>;

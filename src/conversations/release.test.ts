@@ -5,7 +5,8 @@ import { newConversation } from '../../test/support/conversations.ts';
 import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import type { DatabaseKind } from '../db/transaction.ts';
-import { agentStateChanged, eventText, type NewEvent } from '../events/shapes.ts';
+import { agentStateChanged, eventText } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { ensureUser } from '../users/store.ts';
 import { createConversation } from './create/store.ts';
 import { stopConversation } from './lifecycle/store.ts';
@@ -42,20 +43,21 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
     log: async (from: number) => {
       const rows = await inspect(database, `select json from event_log where id >= ${from} order by id`);
       return rows.map(({ json }) => {
-        const { observation, tool_call_id: call, extras = {} } = JSON.parse(String(json));
-        return [observation, call ?? extras.notice_id, extras.outcome].filter((one) => one !== undefined);
+        const { observation, tool_call_id: call, extras = {}, cause } = JSON.parse(String(json));
+        const told = [observation, call ?? extras.notice_id, extras.outcome, cause];
+        return told.filter((one) => one !== undefined);
       });
     },
   };
 }
 
-function action(call: string, more: Partial<NewEvent> = {}): NewEvent {
+function action(call: string, more: object = {}): NewEvent {
   const args = { command: 'npm test', thought: '' };
   return { source: 'agent', message: call, action: 'run', args, tool_call_id: call, ...more };
 }
 
 function observation(call: string): NewEvent {
-  const extras = { command: 'npm test', outcome: 'completed' };
+  const extras = { command: 'npm test', metadata: { exit_code: 0 }, outcome: 'completed' as const };
   return { source: 'agent', message: '', observation: 'run', content: '', extras, tool_call_id: call };
 }
 
@@ -80,8 +82,8 @@ for (const kind of databaseKinds)
       ]);
       assert.equal(await release(), true);
       assert.deepEqual(await log(8), [
-        ['mcp', 'tool', 'unfinished'],
-        ['run', 'first', 'unfinished'],
+        ['mcp', 'tool', 'unfinished', 5],
+        ['run', 'first', 'unfinished', 7],
         ['notice', 'INTERRUPTED'],
       ]);
       // The one that takes over ends before it has done anything.
@@ -93,7 +95,7 @@ for (const kind of databaseKinds)
       await record([running, action('again')], turn);
       await release();
       assert.deepEqual(await log(13), [
-        ['run', 'again', 'unfinished'],
+        ['run', 'again', 'unfinished', 12],
         ['notice', 'INTERRUPTED'],
       ]);
     });
@@ -105,7 +107,7 @@ for (const kind of databaseKinds)
       await record([running, action('open')], turn);
       await stop();
       await release();
-      assert.deepEqual(await log(3), [['run', 'open', 'unfinished']]);
+      assert.deepEqual(await log(3), [['run', 'open', 'unfinished', 2]]);
     });
 
     it('outside of a turn adds nothing', async (t) => {

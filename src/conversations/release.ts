@@ -1,9 +1,10 @@
 // Completes the log when a run ends without finishing its turn, for example because its process died. This happens in
 // the transaction that releases the conversation, so each interruption is recorded exactly once.
 import type { Queries, Steps } from '../db/transaction.ts';
-import { agentStateName, eventText, interrupted, isInterrupted } from '../events/shapes.ts';
+import { type DecodedEvent, decodeEvent } from '../events/decoded.ts';
+import { eventText, interrupted, interruptedId } from '../events/shapes.ts';
 import { type EventText, pieceOfLog } from '../events/store.ts';
-import { unfinishedObservation } from '../events/unfinished.ts';
+import { type ToolAction, unfinishedObservation } from '../events/unfinished.ts';
 import { type Held, heldColumns, tellEvents } from './row.ts';
 
 /** A turn has at most a few thousand events of limited size; older ones are not read. */
@@ -17,11 +18,9 @@ export interface Released extends Held {
 
 export const releasedColumns = [...heldColumns, 'turn_from'] as const;
 
-type Parsed = Readonly<Record<string, unknown>>;
-
 interface Scan {
   /** Actions without an observation, oldest first. */
-  readonly actions: readonly Parsed[];
+  readonly actions: readonly ToolAction[];
   /** The log already reports an interruption, and the agent has done nothing since. */
   readonly isTold: boolean;
 }
@@ -29,9 +28,20 @@ interface Scan {
 /** Only events that match are parsed, because the others are irrelevant here and can be large. */
 const relevant = /"tool_call_id":|"agent_state":"running"|"notice_id":/;
 
+function isInterruption(event: DecodedEvent): boolean {
+  return event.type === 'observation.notice' && event.extras.notice_id === interruptedId;
+}
+
+function isRunning(event: DecodedEvent): boolean {
+  return event.type === 'observation.agent_state_changed' && event.extras.agent_state === 'running';
+}
+
 /** Reads the relevant events of the open turn, back to the last interruption. */
-function* newestFirst(q: Queries, { key, turn_from: from, next_event: end }: Released): Steps<Parsed[]> {
-  const found: Parsed[] = [];
+function* newestFirst(
+  q: Queries,
+  { key, turn_from: from, next_event: end }: Released,
+): Steps<DecodedEvent[]> {
+  const found: DecodedEvent[] = [];
   let below = end;
   for (let pieces = 0; pieces < piecesMax && from !== null && below > from; pieces++) {
     const piece = yield* pieceOfLog(q, {
@@ -47,26 +57,24 @@ function* newestFirst(q: Queries, { key, turn_from: from, next_event: end }: Rel
     below = oldest.id;
     for (const { json } of piece) {
       if (!relevant.test(json)) continue;
-      const event = JSON.parse(json) as Parsed;
+      const event = decodeEvent(JSON.parse(json));
       found.push(event);
-      if (isInterrupted(event)) return found;
+      if (isInterruption(event)) return found;
     }
   }
   return found;
 }
 
-function scan(events: readonly Parsed[]): Scan {
-  const ended = new Set<unknown>();
-  const open = new Map<unknown, Parsed>();
-  let hasRun = false;
+function scan(events: readonly DecodedEvent[]): Scan {
+  const ended = new Set<string>();
+  const open = new Map<string, ToolAction>();
   for (const event of events) {
-    hasRun ||= agentStateName(event) === 'running';
-    const { tool_call_id: call, action, observation, replayed } = event;
-    if (typeof call !== 'string' || replayed === true) continue;
-    if (observation !== undefined) ended.add(call);
-    else if (action !== undefined && !ended.has(call) && !open.has(call)) open.set(call, event);
+    if (!('tool_call_id' in event) || event.tool_call_id === undefined || event.replayed === true) continue;
+    const { tool_call_id: call } = event;
+    if ('observation' in event) ended.add(call);
+    else if (event.type !== 'unknown' && !ended.has(call) && !open.has(call)) open.set(call, event);
   }
-  const isTold = !hasRun && events.some(isInterrupted);
+  const isTold = !events.some(isRunning) && events.some(isInterruption);
   return { actions: [...open.values()].reverse(), isTold };
 }
 

@@ -12,6 +12,7 @@ import { said } from './migrations/0009-said.ts';
 import { runCrashes } from './migrations/0010-run-crashes.ts';
 import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
 import { openTurns } from './migrations/0012-open-turns.ts';
+import { stepEvents } from './migrations/0013-step-events.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   runCrashes,
   alwaysAllowed,
   openTurns,
+  stepEvents,
 ];
 
 const advisoryLock = 7_265_108;

@@ -78,6 +78,8 @@ export interface Tables {
     question: number | null;
     /** Steps that the run has recorded: one that is sent again is not recorded again. */
     steps: Generated<number>;
+    /** The `next_event` when the last of these steps was recorded: the id of its first event. */
+    step_from: number | null;
     /** Runs that took it since one got on. */
     claims: Generated<number>;
     /** How many of these runs ended with an uncaught error. */

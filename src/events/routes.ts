@@ -1,32 +1,26 @@
 // GET …/events, …/events/stream, …/trajectory of a conversation, and GET /api/events/stream of them all.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { ConversationParams } from '../conversations/id.ts';
 import type { ErrorCode } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/routeTable.ts';
+import { Change } from './changes/schema.ts';
 import { changeExample, eventsExample } from './examples.ts';
 import { EventsPage, EventsQuery, StreamHeaders, StreamQuery, Trajectory } from './schema.ts';
 import type { Events, Stream } from './service.ts';
+import { Event } from './vocabulary/vocabulary.ts';
 
 const access = needs('conversations:read');
 const tags = ['Events'];
 const reconnectMs = 1_000;
+/** In OpenAPI 3.1 the schema of a stream is that of the data of each frame, as client generators expect it. */
 const streamAnswer = {
-  description: 'Server-sent events that do not end.',
+  description: 'Server-sent events that do not end; the `data` of each is this as one line of JSON.',
   mediaType: 'text/event-stream',
-  anyOf: [
-    Type.String({ description: 'Frames of `id:`, `event:` and `data:` lines; `data` is one JSON object.' }),
-  ],
 };
 const streamErrors: readonly ErrorCode[] = ['overloaded'];
-
-/** Formats one server-sent event. */
-function frame(id: string, data: unknown): string {
-  return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
-}
 
 function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>): string | undefined {
   // Browsers repeat the first URL when they come again: what they saw last counts more.
@@ -114,7 +108,9 @@ function eventStreamRoute(app: Server, events: Events): void {
         document: {
           headers: StreamHeaders,
           errors: streamErrors,
-          responses: { 200: { ...streamAnswer, examples: { event: frame('0', eventsExample.events[0]) } } },
+          responses: {
+            200: { ...streamAnswer, anyOf: [Event], examples: { event: eventsExample.events[0] } },
+          },
         },
       },
       schema: {
@@ -144,7 +140,7 @@ function changeStreamRoute(app: Server, events: Events): void {
         document: {
           headers: StreamHeaders,
           errors: streamErrors,
-          responses: { 200: { ...streamAnswer, examples: { change: frame('…', changeExample) } } },
+          responses: { 200: { ...streamAnswer, anyOf: [Change], examples: { change: changeExample } } },
         },
       },
       schema: {

@@ -1,10 +1,8 @@
 // What a caller sends to read events, and what comes back.
 import Type from 'typebox';
+import { Event } from './vocabulary/vocabulary.ts';
 
 export const eventsPageMax = 100;
-
-const anyMembers = () =>
-  Type.Unsafe<Record<string, unknown>>(Type.Object({}, { additionalProperties: true }));
 
 const Whole = (description: string) => Type.String({ pattern: '^\\d{1,15}$', description });
 
@@ -24,26 +22,6 @@ export const EventsQuery = Type.Object(
   { additionalProperties: false },
 );
 export type EventsQuery = Type.Static<typeof EventsQuery>;
-
-/** An event in any of its shapes; docs/events.md tells them all. */
-export const Event = Type.Object(
-  {
-    id: Type.Integer(),
-    timestamp: Type.Optional(Type.String()),
-    source: Type.String(),
-    message: Type.String(),
-    action: Type.Optional(Type.String()),
-    args: Type.Optional(anyMembers()),
-    observation: Type.Optional(Type.String()),
-    content: Type.Optional(Type.String()),
-    extras: Type.Optional(anyMembers()),
-    tool_call_id: Type.Optional(
-      Type.String({ description: 'The same in what a tool does and what comes of it.' }),
-    ),
-    replayed: Type.Optional(Type.Boolean({ description: 'Whether it came in with replay_json.' })),
-  },
-  { $id: 'Event', additionalProperties: true },
-);
 
 export const EventsPage = Type.Object(
   { events: Type.Array(Event), has_more: Type.Boolean() },

@@ -1,44 +1,34 @@
-// Events as clients read them. An id counts from 0 in each conversation.
+// Builds the events that several rooms write, and turns events into the text that the log stores.
 import { wellFormedJson } from '../text/foreignText.ts';
+import type { AgentState } from './decoder/words.ts';
+import type { NewAction, NewEvent, NewObservation } from './vocabulary/vocabulary.ts';
 
-export type EventSource = 'user' | 'agent' | 'environment';
-
-type AgentState =
-  | 'loading'
-  | 'running'
-  | 'awaiting_user_input'
-  | 'paused'
-  | 'stopped'
-  | 'finished'
-  | 'rejected'
-  | 'error'
-  | 'awaiting_user_confirmation'
-  | 'user_confirmed'
-  | 'user_rejected'
-  | 'rate_limited';
-
-/** An event before it has its number. */
-export interface NewEvent {
+/** An event of another conversation, which may have any shape. */
+export interface ReplayedEvent {
   readonly timestamp?: string;
-  readonly source: EventSource;
-  readonly message: string;
-  readonly [member: string]: unknown;
+  readonly replayed: true;
+  readonly [field: string]: unknown;
 }
 
 export function userMessage(
   content: string,
   imageUrls: readonly string[],
   fileUrls: readonly string[] = [],
-): NewEvent {
+): NewAction {
   return {
     source: 'user',
     message: content,
     action: 'message',
-    args: { content, image_urls: imageUrls, file_urls: fileUrls, wait_for_response: false },
+    args: {
+      content,
+      image_urls: [...imageUrls],
+      file_urls: [...fileUrls],
+      wait_for_response: false,
+    },
   };
 }
 
-export function agentStateChanged(agentState: AgentState, reason = ''): NewEvent {
+export function agentStateChanged(agentState: AgentState, reason = ''): NewObservation {
   return {
     source: 'environment',
     message: '',
@@ -56,18 +46,18 @@ const loadingText = JSON.stringify(loading);
  * Serializes an event without its id and adds `timestamp` if it has none. Every event passes through here, so this is
  * where lone surrogates are replaced.
  */
-export function eventText(event: NewEvent, timestamp: string): string {
+export function eventText(event: NewEvent | ReplayedEvent, timestamp: string): string {
   const text = event === loading ? loadingText : wellFormedJson(JSON.stringify(event));
   return event.timestamp === undefined ? `{"timestamp":"${timestamp}",${text.slice(1)}` : text;
 }
 
 /** Information for readers of the log that is not an error. Programs recognize it by `noticeId`. */
-export function notice(sentence: string, noticeId?: string): NewEvent {
+export function notice(sentence: string, noticeId?: string): NewObservation {
   const extras = noticeId === undefined ? {} : { notice_id: noticeId };
   return { source: 'environment', message: sentence, observation: 'notice', content: sentence, extras };
 }
 
-const interruptedId = 'INTERRUPTED';
+export const interruptedId = 'INTERRUPTED';
 
 /** Recorded if a run ends in the middle of a turn; the next run continues the turn. */
 export const interrupted = notice(
@@ -75,30 +65,28 @@ export const interrupted = notice(
   interruptedId,
 );
 
-function extraOf({ extras }: Readonly<Record<string, unknown>>, name: string): unknown {
-  return typeof extras === 'object' && extras !== null
-    ? (extras as Record<string, unknown>)[name]
-    : undefined;
-}
-
-export function isInterrupted(event: Readonly<Record<string, unknown>>): boolean {
-  return event['observation'] === 'notice' && extraOf(event, 'notice_id') === interruptedId;
-}
-
-/** The agent state that the event sets; undefined for other events. */
-export function agentStateName(event: Readonly<Record<string, unknown>>): unknown {
-  return event['observation'] === 'agent_state_changed' ? extraOf(event, 'agent_state') : undefined;
-}
-
 export const questionExpired = notice('The question of the agent has expired; it may ask again.');
 
-/** A fault, in words for people; `errorId` is for programs. */
-export function errorEvent(errorId: string, sentence: string): NewEvent {
+/** An error, as a sentence for people; `errorId` is for programs. */
+export function errorEvent(errorId: string, sentence: string): NewObservation {
   return {
     source: 'environment',
     message: sentence,
     observation: 'error',
     content: sentence,
     extras: { error_id: errorId },
+  };
+}
+
+/** Recorded after the user rejected the action that began this tool call. */
+export function userRejected(toolCallId: string): NewObservation {
+  const sentence = 'The user rejected this action.';
+  return {
+    source: 'agent',
+    message: sentence,
+    observation: 'user_rejected',
+    content: sentence,
+    extras: {},
+    tool_call_id: toolCallId,
   };
 }

@@ -4,8 +4,11 @@ import type { ConversationName } from '../conversations/id.ts';
 import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
 import { boundId, conversationsMax, eventIdsMax, idOfPlace, isPlaceOf, placeOf } from './place.ts';
 
-/** An event as stored text, but for its number, which it gets in the transaction. */
-export type EventText = string;
+/**
+ * An event as JSON without its id, which it gets in the transaction. `answers` is the index of the action in the same
+ * list that it is the result of: the id of that action becomes its `cause`.
+ */
+export type EventText = string | { readonly text: string; readonly answers: number };
 
 interface Piece {
   readonly conversation: number;
@@ -46,8 +49,10 @@ const insertOne = prepared((q: Queries, event: { conversation: number; id: numbe
   q.build.insertInto('events').values({ place: placeOf(event.conversation, event.id), json: event.json }),
 );
 
-function numbered(event: EventText, id: number): string {
-  return `{"id":${id},${event.slice(1)}`;
+/** `firstId` is the id of the first event of the same list. */
+function numbered(event: EventText, id: number, firstId: number): string {
+  if (typeof event === 'string') return `{"id":${id},${event.slice(1)}`;
+  return `{"id":${id},"cause":${firstId + event.answers},${event.text.slice(1)}`;
 }
 
 /** Writes events under ids that the caller has reserved by moving `next_event`. */
@@ -66,14 +71,14 @@ export function* insertEvents(
       for (const [i, event] of events.slice(done, done + size).entries()) {
         const id = firstId + done + i;
         batch[`id${i}`] = id;
-        batch[`json${i}`] = numbered(event, id);
+        batch[`json${i}`] = numbered(event, id, firstId);
       }
       yield* rows(insert(q, batch));
     }
   }
   for (const [i, event] of events.slice(done).entries()) {
     const id = firstId + done + i;
-    yield* rows(insertOne(q, { conversation, id, json: numbered(event, id) }));
+    yield* rows(insertOne(q, { conversation, id, json: numbered(event, id, firstId) }));
   }
 }
 

@@ -1,6 +1,6 @@
 // Builds the observation for an action whose run ended before the result was recorded.
-import { isObject } from '../text/foreignText.ts';
-import type { NewEvent } from './shapes.ts';
+import type { DecodedAction } from './decoded.ts';
+import type { NewObservation } from './vocabulary/vocabulary.ts';
 
 /** The content of an observation if the call was cut off before it had any output. */
 export const unfinishedContent = 'It did not finish.';
@@ -8,23 +8,41 @@ export const unfinishedContent = 'It did not finish.';
 /** Stands for the exit code of a command if it is unknown. */
 export const unknownExitCode = -1;
 
-type Members = Readonly<Record<string, unknown>>;
+/** The actions of tools: each is followed by an observation. */
+export type ToolAction = Extract<DecodedAction, { readonly tool_call_id: string }>;
 
-/** Fields that an action has and its observation does not repeat. */
-const ofAction: ReadonlySet<string> = new Set(['thought', 'diff', 'confirmation_state', 'security_risk']);
+const outcome = 'unfinished' as const;
 
-export function unfinishedObservation({ action, args, tool_call_id: call }: Members): NewEvent {
-  const about = Object.entries(isObject(args) ? args : {}).filter(([name]) => !ofAction.has(name));
+function resultOf(event: ToolAction) {
+  switch (event.type) {
+    case 'action.run': {
+      const metadata = { exit_code: unknownExitCode };
+      return { observation: 'run', extras: { command: event.args.command, metadata, outcome } } as const;
+    }
+    case 'action.edit': {
+      const { path, operation, diff = '' } = event.args;
+      return { observation: 'edit', extras: { path, operation, diff, outcome } } as const;
+    }
+    case 'action.read':
+      return { observation: 'read', extras: { path: event.args.path, outcome } } as const;
+    case 'action.browse':
+      return { observation: 'browse', extras: { url: event.args.url, outcome } } as const;
+    case 'action.call_tool_mcp': {
+      const { name, kind, arguments: given } = event.args;
+      const about = { name, ...(kind === undefined ? {} : { kind }), arguments: given };
+      return { observation: 'mcp', extras: { ...about, outcome } } as const;
+    }
+  }
+}
+
+/** Its `cause` is the action. */
+export function unfinishedObservation(event: ToolAction): NewObservation {
   return {
     source: 'agent',
     message: '',
-    observation: action === 'call_tool_mcp' ? 'mcp' : action,
+    ...resultOf(event),
     content: unfinishedContent,
-    extras: {
-      ...Object.fromEntries(about),
-      ...(action === 'run' ? { metadata: { exit_code: unknownExitCode } } : {}),
-      outcome: 'unfinished',
-    },
-    tool_call_id: call,
+    tool_call_id: event.tool_call_id,
+    cause: event.id,
   };
 }

@@ -58,6 +58,33 @@ async function openRun(t: TestContext, said: string) {
   return { gateway, provider, ask, usage, notices };
 }
 
+describe('the metrics of a gateway', () => {
+  it('are what the conversation has used, and nothing before it has used something', async (t) => {
+    const { gateway, ask, usage } = await openRun(t, chunk.repeat(50));
+    assert.equal(gateway.metrics(), undefined);
+    const answer = await ask(new AbortController().signal);
+    await answer.body?.getReader().read();
+    await gateway.close();
+    const stored = (await usage()) ?? assert.fail();
+    const {
+      accumulated_cost,
+      max_budget_per_task,
+      accumulated_token_usage: tokens,
+    } = gateway.metrics() ?? assert.fail();
+    assert.deepEqual([accumulated_cost, max_budget_per_task], [Number(stored.cost_nanos) / 1e9, null]);
+    const { context_window: context, ...counted } = tokens;
+    const prompt = Number(stored.input_tokens);
+    assert.ok(context > 0);
+    assert.deepEqual(counted, {
+      prompt_tokens: prompt,
+      completion_tokens: 50,
+      cache_read_tokens: 0,
+      cache_write_tokens: 0,
+      per_turn_token: prompt + 50,
+    });
+  });
+});
+
 describe('a gateway that is closed', () => {
   it('has stored what the answer under way took', async (t) => {
     const { gateway, ask, usage, notices } = await openRun(t, chunk.repeat(50));

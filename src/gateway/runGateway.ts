@@ -2,9 +2,10 @@
 
 import type { Bodies } from '../bridge/bodies.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
-import { type UsageColumns, usageMax } from '../conversations/usage/shape.ts';
+import { toUsage, type UsageColumns, usageMax } from '../conversations/usage/shape.ts';
 import { addUsage } from '../conversations/usage/store.ts';
 import type { Database } from '../db/transaction.ts';
+import type { LlmMetrics } from '../events/vocabulary/fields.ts';
 import type { Models } from '../models/catalogue.ts';
 import type { ModelHosts } from '../models/providers.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
@@ -13,7 +14,15 @@ import type { FullSettings } from '../settings/schema.ts';
 import { createGateway, type Gateway } from './handler.ts';
 import type { Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
-import { add, createMeter, type Limits, type ModelLimit, noUsage, type Usage } from './usage/meter.ts';
+import {
+  add,
+  createMeter,
+  type Limits,
+  type Meter,
+  type ModelLimit,
+  noUsage,
+  type Usage,
+} from './usage/meter.ts';
 
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;
@@ -47,6 +56,8 @@ interface RunGatewayOptions {
 export interface RunGateway extends Pick<Gateway, 'handle'> {
   /** A message of the user: its requests are counted from here, and go to the model of the settings as they are now. */
   beginTurn(): Promise<void>;
+  /** What the conversation has used of its model so far; undefined if nothing was metered. */
+  metrics(): LlmMetrics | undefined;
   /** Its usage is stored soon. */
   endTurn(): void;
   /** Ends what is under way, and stores what was counted; nothing is open then. */
@@ -73,6 +84,33 @@ function toLimits({ settings }: RunModel): Limits {
   return {
     requestsMax: requestsMax ?? null,
     costNanosMax: budget == null ? null : Math.min(Math.round(budget * nanosPerDollar), usageMax),
+  };
+}
+
+/** What was used before this run and in it, in the words of existing clients, who count cached tokens as input. */
+function toMetrics(
+  before: UsageColumns,
+  counted: ReturnType<Meter['total']>,
+  { settings }: RunModel,
+  models: Models,
+): LlmMetrics | undefined {
+  const [stored, now] = [toUsage(before), toUsage(toColumns(counted))];
+  const sum = (name: keyof typeof stored) => stored[name] + now[name];
+  const [cacheRead, cacheWrite] = [sum('cache_read_tokens'), sum('cache_write_tokens')];
+  const prompt = sum('input_tokens') + cacheRead + cacheWrite;
+  const { input, output, cacheRead: read, cacheWrite: written } = counted.latest;
+  if (prompt + sum('output_tokens') === 0) return undefined;
+  return {
+    accumulated_cost: sum('cost_usd'),
+    max_budget_per_task: settings.max_budget_per_task ?? null,
+    accumulated_token_usage: {
+      prompt_tokens: prompt,
+      completion_tokens: sum('output_tokens'),
+      cache_read_tokens: cacheRead,
+      cache_write_tokens: cacheWrite,
+      context_window: models.find(settings.llm_model ?? '')?.context ?? 0,
+      per_turn_token: input + read + written + output,
+    },
   };
 }
 
@@ -108,6 +146,7 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
       gateway.beginTurn(toTarget(known));
       meter.beginTurn(toLimits(known));
     },
+    metrics: () => toMetrics(conversation, meter.total(), known, options.models),
     endTurn: () => void stores.run(),
     close: async () => {
       await gateway.close();

@@ -28,8 +28,8 @@ export interface ClaimedRun {
   isHeld(): boolean;
   /**
    * Records a step, once: where the database does not answer it tries again until the run must end. Steps must not
-   * overlap. Returns the id of its first event, negative where that cannot be told any more and the step does not ask;
-   * undefined: the run no longer counts, and its signal is or will be aborted.
+   * overlap. Returns the id of its first event; undefined: the run no longer counts, and its signal is or will be
+   * aborted.
    */
   record(step: RunStep): Promise<number | undefined>;
   /** From now on, each event of the user that the agent was not given yet, in order. */

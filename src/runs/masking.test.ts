@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { createMasking } from './masking.ts';
 
 const mask = '**********';
@@ -37,7 +38,7 @@ describe('masking', () => {
           agent_state: 'stopped',
           arguments: { source: 'agent', agent_state: 'stopped', action: 'message' },
         },
-      }),
+      } as unknown as NewEvent),
       {
         source: 'agent',
         message: mask,
@@ -56,7 +57,7 @@ describe('masking', () => {
       source: 'agent',
       message: 'the token',
       args: { arguments: { 'the token': ['the token'] } },
-    } as const;
+    } as unknown as NewEvent;
     assert.equal(masking.event(event), event);
     // What is too short to be a secret stays, whenever it comes.
     for (const short of ['', 't', 'tok']) masking.hide(short);

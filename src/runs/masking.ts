@@ -1,5 +1,5 @@
 // Hides the values that had to enter a sandbox wherever an agent repeats them.
-import type { NewEvent } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { mask } from '../mcp/secrets.ts';
 
 /** Shorter ones would hide half of a log, and hide nothing. */
@@ -9,7 +9,13 @@ const lineCharsMin = 8;
 
 /** Words of ours, not of an agent, where we write them. */
 const ownWords: ReadonlySet<string> = new Set(['timestamp', 'source', 'action', 'observation']);
-const ownDetails: ReadonlySet<string> = new Set(['agent_state', 'confirmation_state', 'security_risk']);
+const ownDetails: ReadonlySet<string> = new Set([
+  'agent_state',
+  'confirmation_state',
+  'security_risk',
+  'operation',
+  'outcome',
+]);
 
 export interface Masking {
   /** From now on this value is hidden, too. */
@@ -50,14 +56,15 @@ export function createMasking(secrets: Iterable<string>): Masking {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [text(name), any(member)]));
   }
 
-  function event({ args, extras, ...rest }: NewEvent): NewEvent {
+  function event(shown: NewEvent): NewEvent {
+    const { args, extras, ...rest } = shown as Readonly<Record<string, unknown>>;
     const details = (value: unknown) =>
       typeof value === 'object' && value !== null ? ours(value, ownDetails) : any(value);
     return {
       ...ours(rest, ownWords),
       ...(args === undefined ? {} : { args: details(args) }),
       ...(extras === undefined ? {} : { extras: details(extras) }),
-    } as NewEvent;
+    } as unknown as NewEvent;
   }
 
   return {

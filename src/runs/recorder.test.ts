@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { NewEvent } from '../events/shapes.ts';
+import { type AnyEvent, parseText } from '../../test/support/anyEvent.ts';
+import { notice, userMessage } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import type { RunStep } from './claimedRun.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
 import { createRunFaults } from './runFaults.ts';
 
-const event = (message: string): NewEvent => ({ source: 'agent', message });
+const event = (message: string): NewEvent => ({ ...notice(''), message });
 
 describe('the recorder', () => {
   it('keeps the order in which it was called, whatever is under way', async () => {
@@ -16,7 +18,7 @@ describe('the recorder', () => {
       watch: createRunFaults().watch,
       record: async ({ events = [] }: RunStep) => {
         await new Promise(setImmediate);
-        recorded.push(...events.map((text) => JSON.parse(text).message));
+        recorded.push(...events.map((text) => parseText(text).message));
         return recorded.length;
       },
     });
@@ -113,7 +115,7 @@ describe('the recorder', () => {
     });
     await add(Array.from({ length: 249 }, (_, i) => event(String(i))));
     await lastWords([event('249')], { turn_from: null });
-    const texts = steps.flatMap(({ events = [] }) => events.map((text) => JSON.parse(text).message));
+    const texts = steps.flatMap(({ events = [] }) => events.map((text) => parseText(text).message));
     assert.deepEqual(
       texts,
       Array.from({ length: 250 }, (_, i) => String(i)),
@@ -122,5 +124,101 @@ describe('the recorder', () => {
       steps.map(({ progress }) => progress),
       [undefined, undefined, { turn_from: null }],
     );
+  });
+
+  describe('of a tool call', () => {
+    const begins = (call: string): NewEvent => ({
+      source: 'agent',
+      message: '',
+      action: 'read',
+      args: { path: call, thought: '' },
+      tool_call_id: call,
+    });
+    const ends = (call: string): NewEvent => ({
+      source: 'agent',
+      message: '',
+      observation: 'read',
+      content: '',
+      extras: { path: call, outcome: 'completed' },
+      tool_call_id: call,
+    });
+
+    /** A recorder of a log that begins at 100, and may be unable to record for a while. */
+    function createLogged(options: Partial<Parameters<typeof createRecorder>[0]> = {}) {
+      const log: AnyEvent[] = [];
+      let isOpen = true;
+      const recorder = createRecorder({
+        masking: createMasking([]),
+        watch: createRunFaults().watch,
+        record: async ({ events = [], lastWords = false }: RunStep) => {
+          if (!isOpen && !lastWords) return undefined;
+          const first = 100 + log.length;
+          for (const event of events) {
+            const parsed = parseText(event);
+            const cause = typeof event === 'string' ? {} : { cause: first + event.answers };
+            log.push({ ...parsed, ...cause });
+          }
+          return first;
+        },
+        ...options,
+      });
+      const causes = () =>
+        log.flatMap(({ observation, tool_call_id, cause }) =>
+          observation === undefined || tool_call_id === undefined ? [] : [[tool_call_id, cause]],
+        );
+      return { ...recorder, log, causes, stop: () => (isOpen = false) };
+    }
+
+    it('has the action as its cause, in the same step and in an earlier one', async () => {
+      const { add, step, causes } = createLogged();
+      await add([event('x'), begins('a'), begins('b'), ends('a')]);
+      await step({ events: [event('y'), ends('b')] });
+      // An id that is used again names the newer action.
+      await step({ events: [begins('a')] });
+      await step({ events: [ends('a'), ends('never begun')] });
+      assert.deepEqual(causes(), [
+        ['a', 101],
+        ['b', 102],
+        ['a', 106],
+        ['never begun', undefined],
+      ]);
+    });
+
+    it('has it also where more is recorded than fits into a step, and after the run was stopped', async () => {
+      const { add, step, lastWords, causes, stop } = createLogged();
+      await step({ events: [begins('a')] });
+      stop();
+      await add([begins('b'), ...Array.from({ length: 150 }, (_, i) => event(String(i))), ends('a')]);
+      await lastWords([ends('b')]);
+      assert.deepEqual(causes(), [
+        ['a', 100],
+        ['b', 101],
+      ]);
+    });
+
+    it('has it where its id is masked in the log', async () => {
+      const { step, causes } = createLogged({ masking: createMasking(['secret']) });
+      await step({ events: [begins('secret')] });
+      await step({ events: [ends('secret')] });
+      assert.deepEqual(causes(), [['**********', 100]]);
+    });
+
+    it('has what was metered in its action, where something was', async () => {
+      const tokens = { prompt_tokens: 1, completion_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 0 };
+      const used = {
+        accumulated_cost: 0.5,
+        max_budget_per_task: null,
+        accumulated_token_usage: { ...tokens, context_window: 0, per_turn_token: 3 },
+      };
+      let metered: typeof used | undefined;
+      const { step, log } = createLogged({ metrics: () => metered });
+      await step({ events: [begins('a')] });
+      metered = used;
+      await step({ events: [begins('b'), ends('b'), userMessage('Go on', [])] });
+      assert.deepEqual(
+        log.map((one) => ('llm_metrics' in one ? one.llm_metrics : undefined)),
+        [undefined, used, undefined, undefined],
+      );
+    });
   });
 });

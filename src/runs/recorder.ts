@@ -1,9 +1,12 @@
-// The sink of a run: what the agent does goes to the log in order, gathered a little, masked, and never faster than
-// the database takes it.
+// Records what a run does: events go to the log in order, masked, several in one commit, and never faster than the
+// database takes them.
 
 import type { RunProgress } from '../conversations/run/store.ts';
-import { eventText, type NewEvent } from '../events/shapes.ts';
+import { eventText } from '../events/shapes.ts';
+import type { LlmMetrics } from '../events/vocabulary/fields.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { type Clock, systemClock, type Timer, timestamp } from '../process/clock.ts';
+import { createCauses, type Entry } from './causes.ts';
 import type { ClaimedRun, RunStep } from './claimedRun.ts';
 import type { Masking } from './masking.ts';
 import type { RunFaults } from './runFaults.ts';
@@ -31,6 +34,8 @@ export interface Recorder {
 interface RecorderOptions {
   readonly record: ClaimedRun['record'];
   readonly masking: Masking;
+  /** What the conversation has used of its model so far; undefined if nothing was metered. */
+  readonly metrics?: () => LlmMetrics | undefined;
   readonly clock?: Clock;
   /** Handles errors of work that nobody awaits. */
   readonly watch: RunFaults['watch'];
@@ -38,25 +43,44 @@ interface RecorderOptions {
 
 /** Events that are recorded together. Others join them until that begins. */
 interface Batch {
-  readonly texts: string[];
+  readonly entries: Entry[];
   /** Settles when they are recorded; undefined as long as nobody asked for that. */
   recorded?: Promise<void>;
 }
 
-function inPieces(texts: readonly string[]): string[][] {
-  const count = Math.ceil(texts.length / stepEventsMax);
-  return Array.from({ length: count }, (_, i) => texts.slice(i * stepEventsMax, (i + 1) * stepEventsMax));
+function inPieces(entries: readonly Entry[]): Entry[][] {
+  const count = Math.ceil(entries.length / stepEventsMax);
+  return Array.from({ length: count }, (_, i) => entries.slice(i * stepEventsMax, (i + 1) * stepEventsMax));
 }
 
-export function createRecorder({ record, masking, clock = systemClock, watch }: RecorderOptions): Recorder {
-  let batch: Batch = { texts: [] };
-  const unrecorded: string[] = [];
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { record, masking, metrics, clock = systemClock, watch } = options;
+  const causes = createCauses();
+  let batch: Batch = { entries: [] };
+  const unrecorded: Entry[] = [];
   let last: Promise<unknown> = Promise.resolve();
   let timer: Timer | undefined;
 
-  function toTexts(events: readonly NewEvent[]): string[] {
+  /** Existing clients read the cost of a conversation from the actions of its agent. */
+  function withMetrics(event: NewEvent): NewEvent {
+    if (!('action' in event) || event.source !== 'agent') return event;
+    const used = metrics?.();
+    return used === undefined ? event : { ...event, llm_metrics: used };
+  }
+
+  function toEntries(events: readonly NewEvent[]): Entry[] {
     const at = timestamp(clock);
-    return events.map((event) => eventText(masking.event(event), at));
+    return events.map((event) => ({
+      text: eventText(withMetrics(masking.event(event)), at),
+      ...('tool_call_id' in event ? { call: { id: event.tool_call_id, begins: 'action' in event } } : {}),
+    }));
+  }
+
+  /** Records one step. Its causes are resolved here, when all earlier steps have their ids. */
+  async function recordStep(entries: readonly Entry[], step: Omit<RunStep, 'events'>) {
+    const first = await record({ ...step, events: causes.resolve(entries) });
+    if (first !== undefined) causes.note(entries, first);
+    return first;
   }
 
   function enqueue<Out>(work: () => Promise<Out>): Promise<Out> {
@@ -69,13 +93,13 @@ export function createRecorder({ record, masking, clock = systemClock, watch }: 
   function closeBatch(): void {
     timer?.stop();
     timer = undefined;
-    batch = { texts: [] };
+    batch = { entries: [] };
   }
 
   async function recordBatch(taken: Batch): Promise<void> {
     if (batch === taken) closeBatch();
-    for (const events of inPieces(taken.texts))
-      if ((await record({ events })) === undefined) unrecorded.push(...events);
+    for (const entries of inPieces(taken.entries))
+      if ((await recordStep(entries, {})) === undefined) unrecorded.push(...entries);
   }
 
   /**
@@ -90,29 +114,28 @@ export function createRecorder({ record, masking, clock = systemClock, watch }: 
 
   return {
     add: async (events) => {
-      batch.texts.push(...toTexts(events));
-      if (batch.texts.length > batchEventsMax) await drain();
-      else if (batch.texts.length > 0) timer ??= clock.after(gatherMs, () => watch(drain));
+      batch.entries.push(...toEntries(events));
+      if (batch.entries.length > batchEventsMax) await drain();
+      else if (batch.entries.length > 0) timer ??= clock.after(gatherMs, () => watch(drain));
     },
     step: ({ events = [], reason, ...step }) => {
-      const texts = toTexts(events);
-      if (batch.texts.length > 0) watch(drain);
+      const entries = toEntries(events);
+      if (batch.entries.length > 0) watch(drain);
       closeBatch();
       return enqueue(() =>
-        record({
+        recordStep(entries, {
           ...step,
-          events: texts,
           ...(reason === undefined ? {} : { reason: { ...reason, message: masking.text(reason.message) } }),
         }),
       );
     },
     lastWords: async (events, progress = {}) => {
       await drain();
-      const pieces = inPieces([...unrecorded, ...toTexts(events)]);
+      const pieces = inPieces([...unrecorded, ...toEntries(events)]);
       const end = pieces.pop() ?? [];
-      for (const piece of pieces) await enqueue(() => record({ events: piece, lastWords: true }));
+      for (const piece of pieces) await enqueue(() => recordStep(piece, { lastWords: true }));
       if (end.length > 0 || Object.keys(progress).length > 0)
-        await enqueue(() => record({ events: end, progress, lastWords: true }));
+        await enqueue(() => recordStep(end, { progress, lastWords: true }));
     },
   };
 }

@@ -8,7 +8,8 @@ import { decide } from '../agents/acp/permissions.ts';
 import type { SessionUpdate } from '../agents/acp/update.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, type NewEvent, notice, questionExpired } from '../events/shapes.ts';
+import { agentStateChanged, notice, questionExpired } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createConfirming } from './approvals/confirming.ts';
 import { createPolicies } from './approvals/policies.ts';
@@ -142,7 +143,7 @@ async function converse(
   serverNames.push(...session.serverNames);
   const messages = createMessages();
   await listen((event) => {
-    if (event.action !== 'message') return confirming.answer(event);
+    if (event.type !== 'action.message') return confirming.answer(event);
     titles.hear(event);
     messages.add(event);
   });
@@ -227,9 +228,11 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     const modelKey = await inputs.modelKey();
     if (modelKey !== undefined) masking.hide(modelKey);
     const faults = createRunFaults();
-    const recorder = createRecorder({ record, masking, clock: dependencies.clock, watch: faults.watch });
-    const context: RunContext = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
     let environment: RunEnvironment | undefined;
+    const metrics = () => environment?.metrics();
+    const { clock } = dependencies;
+    const recorder = createRecorder({ record, masking, metrics, clock, watch: faults.watch });
+    const context: RunContext = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
     try {
       if (conversation.claims > claimsMax)
         throw new RunEnd(

@@ -1,7 +1,8 @@
 // A reason for a run to stop its conversation, thrown from wherever it is found.
 
 import { type StopCode, type StopReason, stopReason, stopReasons } from '../conversations/states.ts';
-import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
+import { agentStateChanged, errorEvent } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 
 export class RunEnd extends Error {
   readonly reason: StopReason;

@@ -6,6 +6,7 @@ import type { Profile } from '../agents/profiles.ts';
 import { bridgeEnvironment } from '../bridge/environment.ts';
 import type { GitHandler } from '../bridge/git.ts';
 import { errorEvent } from '../events/shapes.ts';
+import type { RunGateway } from '../gateway/runGateway.ts';
 import { findRemote, type GitRemote } from '../git/remote.ts';
 import type { Chosen } from '../sandbox/choose.ts';
 import { findDiskFault, watchDisk } from '../sandbox/diskWatch.ts';
@@ -33,6 +34,8 @@ export interface RunEnvironment {
   beginTurn(): Promise<void>;
   /** Throws where a limit was met. */
   endTurn(): void;
+  /** What the conversation has used of its model so far. */
+  readonly metrics: RunGateway['metrics'];
   /** Of model requests and their cost. */
   readonly limits: RunLimits;
   /** Rejects when the place has become too small. */
@@ -225,11 +228,12 @@ export async function openRunEnvironment(
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  const { beginTurn } = gateway;
+  const { beginTurn, metrics } = gateway;
   const endTurn = () => {
     gateway.endTurn();
     limits.check();
   };
   const { full } = room;
-  return { sandbox, agent, hasOwnTools, confirmAlways, variables, beginTurn, endTurn, limits, full, close };
+  const turns = { beginTurn, endTurn, metrics, limits };
+  return { sandbox, agent, hasOwnTools, confirmAlways, variables, ...turns, full, close };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { notice } from '../events/shapes.ts';
 import { createMasking } from './masking.ts';
 import { createRecorder } from './recorder.ts';
 import { createRunFaults } from './runFaults.ts';
@@ -23,7 +24,7 @@ describe('the faults of a run', () => {
       masking: createMasking([]),
       watch,
     });
-    await add([{ source: 'agent', message: 'x' }]);
+    await add([notice('x')]);
     await assert.rejects(first, broken);
   });
 });

@@ -7,7 +7,7 @@ import { titleRun } from '../conversations/run/store.ts';
 import { userTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { wakeable } from '../process/repeat.ts';
-import type { UserEvent } from './prompts/inbox.ts';
+import type { UserMessage } from './prompts/inbox.ts';
 
 const titleCharsMax = 200;
 /** Of one run, which is many messages long: those that an agent finds after them are passed over. */
@@ -23,7 +23,7 @@ interface TitlesOptions {
 
 export interface Titles {
   /** The first message that the agent gets in this run is that of which a title was made when it came. */
-  hear(message: UserEvent): void;
+  hear(message: UserMessage): void;
   /** Takes what an agent tells of its session, and passes over all that is no title. */
   take(update: SessionUpdate): void;
 }
@@ -56,9 +56,9 @@ export function createTitles(options: TitlesOptions): Titles {
 
   return {
     hear: ({ args }) => {
-      if (hasHeard || typeof args['content'] !== 'string') return;
+      if (hasHeard) return;
       hasHeard = true;
-      ours.push(titleOf(args['content'], id));
+      ours.push(titleOf(args.content, id));
     },
     take: ({ sessionUpdate, title: told }) => {
       const title =

@@ -4,8 +4,9 @@ import type { Agent, TurnEnd } from '../agents/acp/agent.ts';
 import { AgentError } from '../agents/acp/errors.ts';
 import type { EventMapper } from '../agents/acp/events.ts';
 import type { RunProgress } from '../conversations/run/store.ts';
-import { agentStateChanged, errorEvent, type NewEvent } from '../events/shapes.ts';
-import type { UserEvent } from './prompts/inbox.ts';
+import { agentStateChanged, errorEvent } from '../events/shapes.ts';
+import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
+import type { UserMessage } from './prompts/inbox.ts';
 import type { Messages } from './prompts/messages.ts';
 import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
@@ -37,7 +38,7 @@ interface TalkOptions {
   readonly heard: number;
   /** The first event that the agent may lack; it is before `heard` if the last turn did not end. */
   readonly turnFrom: number;
-  toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]>;
+  toBlocks(messages: readonly UserMessage[]): Promise<ContentBlock[]>;
   beginTurn(): Promise<void>;
   /** Throws where the conversation must not go on. */
   endTurn(): void;

@@ -55,7 +55,7 @@ const steps: Readonly<Record<string, Step>> = {
   'while a question waits': {
     message: 'ask delete everything',
     settings: { confirmation_mode: true },
-    reached: ({ events }) => stateOf(events) === 'awaiting_user_confirmation',
+    reached: ({ events }) => events.at(-1)?.args?.['confirmation_state'] === 'awaiting_confirmation',
     said: /You said: You were interrupted.*\n.*the same messages.*\n> ask delete everything$/,
     notice: /The question of the agent has expired/,
   },

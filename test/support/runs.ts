@@ -62,6 +62,7 @@ export interface TestEvent {
   readonly content?: string;
   readonly extras?: Readonly<Record<string, unknown>>;
   readonly tool_call_id?: string;
+  readonly cause?: number;
 }
 
 export interface Info {

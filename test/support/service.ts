@@ -7,6 +7,7 @@ import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createLogger } from '../../src/process/log.ts';
 import { createPlace, type Place } from './databases.ts';
 import { checkDocumented } from './documented.ts';
+import { checkStoredEvents } from './vocabulary.ts';
 
 export interface Answer {
   readonly status: number;
@@ -101,6 +102,7 @@ export async function startService(
   const key = config.sessionApiKey ?? readFileSync(join(place.dataDir, 'owner.key'), 'utf8').trim();
   const stop = async () => {
     await app.stop();
+    await checkStoredEvents(place);
     if (options.place === undefined) await place.remove();
   };
   t?.after(stop);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { anyEvents } from '../../../test/support/anyEvent.ts';
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { createEventMapper } from './events.ts';
 import type { Params } from './peer.ts';
@@ -16,14 +17,14 @@ function ask(request: Params, ...announced: readonly Params[]) {
   const toolCall = { toolCallId: 'c1', ...request };
   const approval = mapper.approval(toolCall);
   if ('fault' in approval) return { fault: approval.fault, action: undefined, args: undefined };
-  const asked = mapper.ask(toolCall, { state: 'awaiting_confirmation', risk: 'high' }).at(-1);
-  return { fault: undefined, action: asked?.['action'], args: asked?.['args'] as Params };
+  const asked = anyEvents(mapper.ask(toolCall, { state: 'awaiting_confirmation', risk: 'high' })).at(-1);
+  return { fault: undefined, action: asked?.action, args: asked?.args as Params };
 }
 
 /** Everything that page and command line show of it. */
 function shown({ args }: ReturnType<typeof ask>): string {
   const { request: _, ...others } = args ?? {};
-  return `${Object.values(others).join('\n')}\n${approvalText({ args } as ParleyEvent)}`;
+  return `${Object.values(others).join('\n')}\n${approvalText({ args } as unknown as ParleyEvent)}`;
 }
 
 describe('what an approval request shows', () => {

@@ -2,7 +2,7 @@
 // cannot be shown in full is rejected instead of asked for.
 import { isDeepStrictEqual } from 'node:util';
 import { cutValue, fits, type Mask } from './bounds.ts';
-import { tell } from './callEvents.ts';
+import { targetOf } from './callEvents.ts';
 import { commandIn, commandNames } from './callFields.ts';
 import { isObject, type Params } from './peer.ts';
 import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts';
@@ -88,14 +88,14 @@ function isPlain(command: unknown): boolean {
 
 /** The fields of an input that the action does not show. */
 function rest(input: unknown, call: ToolCall): unknown {
-  const { name, about } = tell(call);
-  if (name === 'call_tool' || name === 'call_tool_mcp') return input === call.input ? undefined : input;
+  const { action, about } = targetOf(call);
+  if (action === 'call_tool_mcp') return input === call.input ? undefined : input;
   if (!isObject(input)) return input;
-  const shown = Object.values(about);
+  const shown: readonly string[] = Object.values(about);
   const isShown = (member: string, value: unknown) => {
-    if (name === 'run' && member === commandNames.find((one) => input[one] != null))
-      return isPlain(value) && commandIn(input) === about['command'];
-    if (name === 'run' || typeof value !== 'string') return false;
+    if (action === 'run' && member === commandNames.find((one) => input[one] != null))
+      return isPlain(value) && commandIn(input) === about.command;
+    if (action === 'run' || typeof value !== 'string') return false;
     return shown.includes(value) || (call.diff !== '' && isInDiff(value, call.diff));
   };
   const left = Object.entries(input).filter(([member, value]) => !isShown(member, value));
@@ -150,8 +150,8 @@ export function approvalOf(
   if (fault !== undefined) return { fault };
   const others = othersOf(asked, call);
   if (!fits(others, otherBytesMax)) return { fault: 'it has fields that are too large' };
-  const { about } = tell(call);
-  const shown = Object.values(about);
+  const { about } = targetOf(call);
+  const shown: readonly unknown[] = Object.values(about);
   const announced = known === undefined ? undefined : announcedInput(known, call.input);
   const places = call.locations.filter((place) => !shown.includes(place));
   const request = {

@@ -1,7 +1,8 @@
 // Turns a tool call into events of the log: an action when it begins and an observation when it ends.
 
-import type { NewEvent } from '../../events/shapes.ts';
+import { type Operation, type Outcome, operations } from '../../events/decoder/words.ts';
 import { unfinishedContent, unknownExitCode } from '../../events/unfinished.ts';
+import type { NewAction, NewObservation } from '../../events/vocabulary/vocabulary.ts';
 import { commandIn, textMember } from './callFields.ts';
 import type { Params } from './peer.ts';
 import { type ToolCall, terminalText } from './toolCall.ts';
@@ -9,7 +10,7 @@ import { type ToolCall, terminalText } from './toolCall.ts';
 export type Risk = 'low' | 'medium' | 'high';
 
 /** Existing clients expect these numbers. */
-const riskNumbers: Readonly<Record<Risk, number>> = { low: 0, medium: 1, high: 2 };
+const riskNumbers: Readonly<Record<Risk, 0 | 1 | 2>> = { low: 0, medium: 1, high: 2 };
 
 /** Whether the call waits for approval or was allowed without a request. */
 export interface CallConfirmation {
@@ -21,68 +22,94 @@ function commandOf({ input, title }: ToolCall): string {
   return commandIn(input) ?? title.replaceAll('`', '');
 }
 
-export interface Told {
-  /** The name of the action, and of the observation unless `observation` names it. */
-  readonly name: string;
-  readonly observation?: string;
-  /** Fields that identify the target, such as the path; both the action and the observation carry them. */
-  readonly about: Params;
+/** The name of the action with the fields that identify its target, such as the path. */
+export type Target =
+  | { readonly action: 'run'; readonly about: { readonly command: string } }
+  | { readonly action: 'edit'; readonly about: { readonly path: string; readonly operation: Operation } }
+  | { readonly action: 'read'; readonly about: { readonly path: string } }
+  | { readonly action: 'browse'; readonly about: { readonly url: string } }
+  | {
+      readonly action: 'call_tool_mcp';
+      readonly about: { readonly name: string; readonly kind?: string; readonly arguments: unknown };
+    };
+
+function operationOf(kind: string): Operation | undefined {
+  return operations.find((operation) => operation === kind);
 }
 
-const fileKinds: readonly string[] = ['edit', 'delete', 'move'];
-
-export function tell(call: ToolCall): Told {
+export function targetOf(call: ToolCall): Target {
   const { kind, path, title, input, mcpTool } = call;
   if (mcpTool !== undefined)
-    return { name: 'call_tool_mcp', observation: 'mcp', about: { name: mcpTool, arguments: input ?? {} } };
-  if (kind === 'execute') return { name: 'run', about: { command: commandOf(call) } };
-  if (fileKinds.includes(kind)) return { name: 'edit', about: { path: path ?? title, operation: kind } };
-  if (kind === 'read') return { name: 'read', about: { path: path ?? title } };
+    return { action: 'call_tool_mcp', about: { name: mcpTool, arguments: input ?? {} } };
+  if (kind === 'execute') return { action: 'run', about: { command: commandOf(call) } };
+  const operation = operationOf(kind);
+  if (operation !== undefined) return { action: 'edit', about: { path: path ?? title, operation } };
+  if (kind === 'read') return { action: 'read', about: { path: path ?? title } };
   const url = kind === 'fetch' ? textMember(input, 'url') : undefined;
-  if (url !== undefined) return { name: 'browse', about: { url } };
-  return { name: 'call_tool', about: { name: title, kind, arguments: input ?? {} } };
+  if (url !== undefined) return { action: 'browse', about: { url } };
+  // Existing clients know no other action for a tool, and `kind` tells it from those of MCP servers.
+  return { action: 'call_tool_mcp', about: { name: title, kind, arguments: input ?? {} } };
 }
 
 /** `request` holds what else the agent sent with an approval request, so that the user sees all of it. */
-export function toAction(call: ToolCall, confirmation?: CallConfirmation, request: Params = {}): NewEvent {
-  const { name, about } = tell(call);
+export function toAction(call: ToolCall, confirmation?: CallConfirmation, request: Params = {}): NewAction {
   const asked =
     confirmation === undefined
       ? {}
       : { confirmation_state: confirmation.state, security_risk: riskNumbers[confirmation.risk] };
-  return {
-    source: 'agent',
-    message: call.title,
-    action: name,
-    args: {
-      ...about,
-      ...(call.diff === '' ? {} : { diff: call.diff }),
-      thought: '',
-      ...asked,
-      ...(Object.keys(request).length === 0 ? {} : { request }),
-    },
-    tool_call_id: call.id,
+  const more = {
+    ...(call.diff === '' ? {} : { diff: call.diff }),
+    thought: '',
+    ...asked,
+    ...(Object.keys(request).length === 0 ? {} : { request: { ...request } }),
   };
+  const head = { source: 'agent', message: call.title, tool_call_id: call.id } as const;
+  const target = targetOf(call);
+  switch (target.action) {
+    case 'run':
+      return { ...head, action: 'run', args: { ...target.about, ...more } };
+    case 'edit':
+      return { ...head, action: 'edit', args: { ...target.about, ...more } };
+    case 'read':
+      return { ...head, action: 'read', args: { ...target.about, ...more } };
+    case 'browse':
+      return { ...head, action: 'browse', args: { ...target.about, ...more } };
+    case 'call_tool_mcp':
+      return { ...head, action: 'call_tool_mcp', args: { ...target.about, ...more } };
+  }
 }
 
-function resultOf(call: ToolCall, outcome: string): Params {
-  const { name } = tell(call);
-  if (name === 'run')
-    return { metadata: { exit_code: call.exitCode ?? (outcome === 'completed' ? 0 : unknownExitCode) } };
-  if (name === 'edit' && call.existed !== undefined) return { prev_exist: call.existed };
-  return {};
+function resultOf(call: ToolCall, outcome: Outcome) {
+  const target = targetOf(call);
+  switch (target.action) {
+    case 'run': {
+      const exit_code = call.exitCode ?? (outcome === 'completed' ? 0 : unknownExitCode);
+      return { observation: 'run', extras: { ...target.about, metadata: { exit_code }, outcome } } as const;
+    }
+    case 'edit': {
+      const existed = call.existed === undefined ? {} : { prev_exist: call.existed };
+      return {
+        observation: 'edit',
+        extras: { ...target.about, ...existed, diff: call.diff, outcome },
+      } as const;
+    }
+    case 'read':
+      return { observation: 'read', extras: { ...target.about, outcome } } as const;
+    case 'browse':
+      return { observation: 'browse', extras: { ...target.about, outcome } } as const;
+    case 'call_tool_mcp':
+      return { observation: 'mcp', extras: { ...target.about, outcome } } as const;
+  }
 }
 
 /** An `unfinished` call had not ended when its turn did. */
-export function toObservation(call: ToolCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent {
-  const { name, observation = name, about } = tell(call);
+export function toObservation(call: ToolCall, outcome: Outcome): NewObservation {
   const text = [call.diff, call.output || terminalText(call)].filter((part) => part !== '').join('\n');
   return {
     source: 'agent',
     message: '',
-    observation,
+    ...resultOf(call, outcome),
     content: text === '' && outcome === 'unfinished' ? unfinishedContent : text,
-    extras: { ...about, ...resultOf(call, outcome), outcome },
     tool_call_id: call.id,
   };
 }

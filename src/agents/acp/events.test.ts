@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { NewEvent } from '../../events/shapes.ts';
+import { type AnyEvent, anyEvents } from '../../../test/support/anyEvent.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { createEventMapper } from './events.ts';
 import { messageLengthMax } from './speech.ts';
 import type { SessionUpdate } from './update.ts';
@@ -28,9 +29,9 @@ const change = (more: object): SessionUpdate => ({
 const output = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
 
 /** Every event of one turn. */
-function turn(updates: readonly SessionUpdate[], options = {}): NewEvent[] {
+function turn(updates: readonly SessionUpdate[], options = {}): AnyEvent[] {
   const mapper = createEventMapper(options);
-  return [...updates.flatMap((update) => mapper.take(update)), ...mapper.end()];
+  return anyEvents([...updates.flatMap((update) => mapper.take(update)), ...mapper.end()]);
 }
 
 const said = (content: string): NewEvent => ({
@@ -45,10 +46,9 @@ const thought = (text: string): NewEvent => ({
   action: 'think',
   args: { thought: text },
 });
-const contentOf = (event: NewEvent | undefined) => String(event?.['content']);
-const extraOf = (event: NewEvent | undefined, name: string) =>
-  (event?.['extras'] as Record<string, unknown> | undefined)?.[name];
-const textsOf = (events: readonly NewEvent[]) => events.map(({ message }) => message);
+const contentOf = (event: AnyEvent | undefined) => String(event?.content);
+const extraOf = (event: AnyEvent | undefined, name: string) => event?.extras?.[name];
+const textsOf = (events: readonly { readonly message: string }[]) => events.map(({ message }) => message);
 
 const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown[] }>> = {
   'pieces of a message become one': {
@@ -148,7 +148,13 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
         message: '',
         observation: 'edit',
         content: '--- /w/a.txt\n+++ /w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2',
-        extras: { path: '/w/a.txt', operation: 'edit', prev_exist: true, outcome: 'completed' },
+        extras: {
+          path: '/w/a.txt',
+          operation: 'edit',
+          prev_exist: true,
+          diff: '--- /w/a.txt\n+++ /w/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2',
+          outcome: 'completed',
+        },
         tool_call_id: 'c1',
       },
     ],
@@ -286,14 +292,15 @@ describe('the events of a turn', () => {
   it('knows the tools of the servers that the agent was given', () => {
     const update = call({ title: 'docs_find', kind: 'other', status: 'completed' });
     const [plain] = turn([update]);
-    assert.equal(plain?.['action'], 'call_tool');
+    const args = { name: 'docs_find', kind: 'other', arguments: {}, thought: '' };
+    assert.deepEqual([plain?.action, plain?.args], ['call_tool_mcp', args]);
     const titles = ['docs_find', 'find (docs MCP Server)', 'find (docs MCP Server): {"word":"x"}'];
     for (const title of titles) {
       const [known] = turn([{ ...update, title }], { mcpServers: ['docs'] });
       assert.deepEqual(known?.['args'], { name: 'docs/find', arguments: {}, thought: '' });
     }
     const [other] = turn([{ ...update, title: 'find (other MCP Server)' }], { mcpServers: ['docs'] });
-    assert.equal(other?.['action'], 'call_tool');
+    assert.deepEqual([other?.action, other?.args?.['kind']], ['call_tool_mcp', 'other']);
   });
 
   it('takes back what was told of a call where a later list of contents is empty', () => {
@@ -323,7 +330,7 @@ describe('the events of a turn', () => {
   it('closes calls that never came to an end, and hears no more of them', () => {
     const mapper = createEventMapper();
     assert.deepEqual(mapper.take(call({ kind: 'execute', rawInput: { command: 'sleep 9' } })), []);
-    const [action, observation] = mapper.end();
+    const [action, observation] = anyEvents(mapper.end());
     assert.equal(action?.['action'], 'run');
     assert.equal(contentOf(observation), 'It did not finish.');
     assert.deepEqual(extraOf(observation, 'outcome'), 'unfinished');
@@ -341,11 +348,11 @@ describe('the events of a turn', () => {
       said('Two. Three.'),
     ]);
     assert.deepEqual(
-      mapper.flush().map(({ action }) => action),
+      anyEvents(mapper.flush()).map(({ action }) => action),
       ['run'],
     );
     assert.deepEqual(
-      mapper.take(change({ status: 'completed' })).map(({ observation }) => observation),
+      anyEvents(mapper.take(change({ status: 'completed' }))).map(({ observation }) => observation),
       ['run'],
     );
   });
@@ -377,7 +384,9 @@ describe('the events of a turn', () => {
       { toolCallId: 'c1', kind: 'execute', rawInput: { command: 'ls' }, content: output('May I?') },
       { state: 'confirmed', risk: 'high' },
     );
-    const [observation] = mapper.take(change({ status: 'completed', rawOutput: { exit_code: 0 } }));
+    const [observation] = anyEvents(
+      mapper.take(change({ status: 'completed', rawOutput: { exit_code: 0 } })),
+    );
     assert.equal(contentOf(observation), '');
   });
 
@@ -391,7 +400,7 @@ describe('the events of a turn', () => {
         ...mapper.take(change({ status: 'completed' })),
       ];
       assert.deepEqual(
-        events.map(({ action, observation }) => action ?? observation),
+        anyEvents(events).map(({ action, observation }) => action ?? observation),
         ['run', 'run'],
       );
     }
@@ -409,7 +418,7 @@ describe('the events of a turn', () => {
       { state: 'awaiting_confirmation', risk: 'medium' },
     );
     assert.deepEqual(
-      asked.map(({ args }) => args),
+      anyEvents(asked).map(({ args }) => args),
       [
         {
           path: 'a',
@@ -489,12 +498,41 @@ describe('the bounds of a turn', () => {
     }
   });
 
+  it('tells once of a call that was rejected, unless it acted all the same', () => {
+    for (const [status, told] of [
+      ['failed', []],
+      ['completed', ['run']],
+    ] as const) {
+      const mapper = createEventMapper();
+      mapper.ask(
+        { toolCallId: 'c1', kind: 'execute', title: 'ls' },
+        { state: 'awaiting_confirmation', risk: 'high' },
+      );
+      const [rejected] = anyEvents(mapper.reject({ toolCallId: 'c1' }));
+      assert.deepEqual([rejected?.observation, rejected?.tool_call_id], ['user_rejected', 'c1']);
+      const after = anyEvents(mapper.take(change({ status })));
+      assert.deepEqual(
+        after.map(({ observation }) => observation),
+        told,
+      );
+      assert.deepEqual(mapper.end(), []);
+    }
+    const mapper = createEventMapper();
+    mapper.ask(
+      { toolCallId: 'c1', kind: 'execute', title: 'ls' },
+      { state: 'awaiting_confirmation', risk: 'high' },
+    );
+    mapper.reject({ toolCallId: 'c1' });
+    // Some agents never speak of it again.
+    assert.deepEqual(mapper.end(), []);
+  });
+
   it('closes the oldest of too many open calls', () => {
     const mapper = createEventMapper();
     const events = Array.from({ length: 101 }, (_, i) =>
       mapper.take(call({ toolCallId: `c${i}`, kind: 'execute', status: 'in_progress' })),
     ).flat();
-    const closed = events.filter(({ observation }) => observation === 'run');
+    const closed = anyEvents(events).filter(({ observation }) => observation === 'run');
     assert.deepEqual(
       closed.map(({ tool_call_id }) => tool_call_id),
       ['c0'],

@@ -1,6 +1,8 @@
 // Turns the ACP updates of a session into events of the log. It joins chunks, leaves out noise and limits the number of
 // events of a turn.
-import type { NewEvent } from '../../events/shapes.ts';
+import type { Outcome, TaskStatus } from '../../events/decoder/words.ts';
+import { errorEvent, userRejected } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { textOf } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
 import { type Approval, approvalOf } from './approval.ts';
@@ -15,6 +17,7 @@ import type { SessionUpdate } from './update.ts';
 const updateBytesMax = 16 * kib;
 const planEntriesMax = 100;
 const planTextBytesMax = kib;
+const currencyLengthMax = 3;
 const openCallsMax = 100;
 const endedCallsMax = 1_000;
 const eventsPerTurnUsual = 2_000;
@@ -41,8 +44,10 @@ export interface EventMapper {
   descriptionOf(toolCallId: string): string | undefined;
   /** What the user would see in an approval request for this call. */
   approval(toolCall: Params): Approval;
-  /** Announces a call that somebody has to allow, or was allowed. */
+  /** Announces a call that somebody has to allow, or was allowed. Its action comes last. */
   ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
+  /** The user rejected the call. */
+  reject(toolCall: Params): NewEvent[];
   /** The end of a turn, however it came. */
   end(): NewEvent[];
 }
@@ -60,7 +65,7 @@ const messageParts: ReadonlyMap<unknown, Part['kind']> = new Map([
   ['agent_thought_chunk', 'think'],
 ]);
 
-const taskStatuses: ReadonlyMap<unknown, string> = new Map([
+const taskStatuses: ReadonlyMap<unknown, TaskStatus> = new Map([
   ['pending', 'todo'],
   ['in_progress', 'in_progress'],
   ['completed', 'done'],
@@ -71,7 +76,7 @@ function toPlan({ entries }: Params, mask: Mask): NewEvent {
   const taskList = known.map(({ content, status }, i) => ({
     id: String(i + 1),
     title: cutText(mask(textOf(content)), planTextBytesMax),
-    status: taskStatuses.get(status) ?? 'todo',
+    status: taskStatuses.get(status) ?? ('todo' as const),
     notes: '',
   }));
   return {
@@ -84,14 +89,21 @@ function toPlan({ entries }: Params, mask: Mask): NewEvent {
 
 function toUsage({ used, size, cost }: Params): NewEvent {
   const { amount, currency } = isObject(cost) ? cost : {};
-  const numberOr = (value: unknown) => (Number.isFinite(value) ? value : null);
-  const priced = Number.isFinite(amount) && typeof currency === 'string' && currency.length <= 3;
+  const numberOr = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+  const price =
+    typeof amount === 'number' && Number.isFinite(amount) && typeof currency === 'string'
+      ? { amount, currency }
+      : null;
   return {
     source: 'agent',
     message: '',
     observation: 'usage',
     content: '',
-    extras: { used: numberOr(used), size: numberOr(size), cost: priced ? { amount, currency } : null },
+    extras: {
+      used: numberOr(used),
+      size: numberOr(size),
+      cost: price === null || price.currency.length > currencyLengthMax ? null : price,
+    },
   };
 }
 
@@ -101,19 +113,21 @@ function toOther(update: SessionUpdate, mask: Mask): NewEvent {
 }
 
 function tooMany(max: number): NewEvent {
-  const sentence = `The agent did more than ${max} things in one turn; the rest of it is not in this log.`;
-  return {
-    source: 'environment',
-    message: sentence,
-    observation: 'error',
-    content: sentence,
-    extras: { error_id: 'TOO_MANY_EVENTS' },
-  };
+  return errorEvent(
+    'TOO_MANY_EVENTS',
+    `The agent did more than ${max} things in one turn; the rest of it is not in this log.`,
+  );
 }
 
 interface OpenCall {
   readonly call: ToolCall;
   readonly told: boolean;
+  readonly isRejected?: boolean;
+}
+
+/** An agent calls a rejected call failed: that it was rejected is in the log already. */
+function isRepeated({ call, isRejected = false }: OpenCall, outcome: Outcome): boolean {
+  return isRejected && outcome !== 'completed' && call.exitCode === undefined;
 }
 
 export function createEventMapper(options: MapperOptions = {}): EventMapper {
@@ -143,11 +157,13 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     return [event];
   }
 
-  function endCall({ call, told }: OpenCall, outcome: 'completed' | 'failed' | 'unfinished'): NewEvent[] {
+  function endCall(open: OpenCall, outcome: Outcome): NewEvent[] {
+    const { call, told } = open;
     calls.delete(call.id);
     endedCalls.add(call.id);
     const [oldest] = endedCalls;
     if (endedCalls.size > endedCallsMax && oldest !== undefined) endedCalls.delete(oldest);
+    if (isRepeated(open, outcome)) return [];
     return [...(told ? [] : [toAction(call)]), toObservation(call, outcome)];
   }
 
@@ -156,9 +172,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     if (id === undefined || endedCalls.has(id)) return [];
     const open = calls.get(id);
     const call = mergeCall(open?.call, id, update, context);
-    if (hasEnded(call)) return endCall({ call, told: open?.told ?? false }, call.status as 'completed');
+    if (hasEnded(call)) return endCall({ told: false, ...open, call }, call.status as 'completed');
     const begins = call.status === 'in_progress' && !open?.told && !isAsking();
-    calls.set(id, { call, told: begins || (open?.told ?? false) });
+    calls.set(id, { ...open, call, told: begins || (open?.told ?? false) });
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
 
@@ -226,6 +242,13 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       if (confirmation.state === 'confirmed') return within([...before, ...(wasTold ? [] : [action])]);
       // Nobody is asked for something that the log does not show.
       return [...within(before), action];
+    },
+    reject: (toolCall) => {
+      const id = callIdOf(toolCall);
+      if (id === undefined) return [];
+      const open = calls.get(id);
+      if (open !== undefined) calls.set(id, { ...open, isRejected: true });
+      return [userRejected(id)];
     },
     end: () => {
       const lastWords = speech.end();

@@ -1,5 +1,5 @@
 // What an agent says and thinks comes in pieces; they are put together to messages.
-import type { NewEvent } from '../../events/shapes.ts';
+import type { NewAction } from '../../events/vocabulary/vocabulary.ts';
 import { kib } from '../../validation/schema.ts';
 import { type Mask, textOfBlock } from './bounds.ts';
 
@@ -12,7 +12,7 @@ export interface Part {
   readonly messageId: unknown;
 }
 
-function toEvent(kind: Part['kind'], text: string): NewEvent {
+function toEvent(kind: Part['kind'], text: string): NewAction {
   if (kind === 'think') return { source: 'agent', message: '', action: 'think', args: { thought: text } };
   return {
     source: 'agent',
@@ -31,13 +31,13 @@ function seam(text: string, orAfterWord: boolean): number {
 export function createSpeech(mask: Mask) {
   let open: { kind: Part['kind']; messageId: unknown; pieces: string[]; length: number } | undefined;
 
-  function emit(kind: Part['kind'], text: string): NewEvent[] {
+  function emit(kind: Part['kind'], text: string): NewAction[] {
     const shown = mask(text).toWellFormed();
     return shown.trim() === '' ? [] : [toEvent(kind, shown)];
   }
 
   /** Keeps what follows the seam. */
-  function flush(full = false): NewEvent[] {
+  function flush(full = false): NewAction[] {
     if (open === undefined) return [];
     const text = open.pieces.join('');
     const at = seam(text, full);
@@ -46,7 +46,7 @@ export function createSpeech(mask: Mask) {
     return emit(open.kind, text.slice(0, at));
   }
 
-  function end(): NewEvent[] {
+  function end(): NewAction[] {
     if (open === undefined) return [];
     const { kind, pieces } = open;
     open = undefined;
@@ -54,7 +54,7 @@ export function createSpeech(mask: Mask) {
   }
 
   return {
-    add: ({ kind, content, messageId }: Part): NewEvent[] => {
+    add: ({ kind, content, messageId }: Part): NewAction[] => {
       const text = textOfBlock(content);
       if (text === '') return [];
       const others = open?.kind === kind && open.messageId === messageId ? [] : end();

@@ -45,10 +45,9 @@ function details(info: ConversationInfo, { style }: Output): string {
 /** Reads the last message of the agent and its state from the newest events. */
 async function readTail(parley: Parley, id: string) {
   const { events } = await parley.conversations.events(id, { reverse: true, limit: tailEvents });
-  const last = events.find(({ source, action }) => source === 'agent' && action === 'message');
-  const content = last?.args?.['content'];
+  const last = events.find((event) => event.type === 'action.message' && event.source === 'agent');
   return {
-    message: typeof content === 'string' ? plainText(content).trimEnd() : '',
+    message: last?.type === 'action.message' ? plainText(last.args.content).trimEnd() : '',
     state: events.reverse().reduce(nextState, unknownState),
   };
 }

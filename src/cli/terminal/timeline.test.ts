@@ -3,27 +3,27 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nextState, unknownState } from '../../client/agentState.ts';
-import type { ParleyEvent } from '../../client/parley.ts';
+import { decodeEvent } from '../../client/parley.ts';
 import { createTimeline, tellQuestion } from './timeline.ts';
 
 const obeyed = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u;
 const options = { style: (_: unknown, text: string) => text, linesMax: 10 };
-const tell = (event: object) => createTimeline(options)({ id: 0, source: 'agent', message: '', ...event });
+const tell = (event: object) => createTimeline(options)(decodeEvent({ id: 0, source: 'agent', ...event }));
 
 describe('the timeline', () => {
   it('tells of odd events as far as they make sense, and leaves out the rest', () => {
     const cases: [object, string][] = [
       [{ action: 'constructor' }, ''],
       [{ observation: 'toString' }, ''],
-      [{ observation: 'error', content: 5 }, '✗ \n'],
+      [{ observation: 'error', content: 5 }, '✗ 5\n'],
       [
         { action: 'task_tracking', args: { task_list: [null, { status: 'constructor' }, 5] } },
-        'Plan\n  · \n  · \n  · \n',
+        'Plan\n  · \n',
       ],
-      [{ action: 'edit', args: { path: 'a', operation: '\u001b[2Jcreate' } }, '± ␛[2Jcreate a\n'],
+      [{ action: 'edit', args: { path: 'a', operation: '\u001b[2Jcreate' } }, '± edit a\n'],
       [
         { observation: 'run', content: '\u001b[31mred\u001b]x', extras: { metadata: { exit_code: '\b7' } } },
-        '  red␛]x\n  exit code ␈7\n',
+        '  red␛]x\n',
       ],
       [
         { action: 'call_tool', args: { name: 'x', arguments: `${'a'.repeat(197)}😀` } },
@@ -35,7 +35,7 @@ describe('the timeline', () => {
 
   it('asks with all that would run, and for an answer to this question alone', () => {
     const ask = (event: object) =>
-      tellQuestion('c', { id: 7, source: 'agent', message: '', ...event }, options.style);
+      tellQuestion('c', decodeEvent({ id: 7, source: 'agent', ...event }), options.style);
     const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`).join('\n');
     const input = 'x'.repeat(1_000);
     const cases: [object, string][] = [
@@ -111,7 +111,7 @@ describe('the timeline', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 4 }), (events) => {
         const told = createTimeline(options);
-        for (const made of events as unknown as ParleyEvent[]) {
+        for (const made of events.map(decodeEvent)) {
           assert.doesNotMatch(told(made), obeyed);
           assert.doesNotMatch(tellQuestion('c', made, options.style), obeyed);
           nextState(unknownState, made);

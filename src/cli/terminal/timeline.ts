@@ -12,9 +12,6 @@ interface TimelineOptions {
   readonly inputCharsMax?: number;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-type Teller = (event: ParleyEvent, options: TimelineOptions) => string | undefined;
-
 const linesUsual = 24;
 const inputCharsUsual = 200;
 const outcomeCharsMax = 500;
@@ -23,9 +20,6 @@ const outcomeCharsMax = 500;
 export function linesMaxOf(full: boolean): number {
   return full ? Number.POSITIVE_INFINITY : linesUsual;
 }
-
-/** A log may hold anything, for it may have come in with `replay_json`. */
-const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
 
 function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
@@ -53,137 +47,141 @@ export function colourDiff(diff: string, style: Style): string {
     .join('\n');
 }
 
-function inputText(args: Members, charsMax: number): string {
-  const text = plainLine(JSON.stringify(args['arguments'] ?? {}));
+function inputText(given: unknown, charsMax: number): string {
+  const text = plainLine(JSON.stringify(given ?? {}));
   return text === '{}' ? '' : ` ${shorten(text, charsMax)}`;
 }
 
-/** What a tool is used for, in a line or more. */
+/** What a tool is used for, in a line or more; undefined where the event is not an action of a tool. */
 function describeUse(event: ParleyEvent, options: TimelineOptions): string | undefined {
   const { style, inputCharsMax = inputCharsUsual } = options;
-  const args: Members = event.args ?? {};
-  const path = plainLine(textOf(args['path']));
-  switch (event.action) {
-    case 'run':
-      return `${style('cyan', '$')} ${style('bold', plainText(textOf(args['command'])))}`;
-    case 'edit': {
-      const diff = textOf(args['diff']);
-      const head = style('cyan', `± ${plainLine(textOf(args['operation'])) || 'edit'} ${path}`);
+  switch (event.type) {
+    case 'action.run':
+      return `${style('cyan', '$')} ${style('bold', plainText(event.args.command))}`;
+    case 'action.edit': {
+      const { path, operation, diff = '' } = event.args;
+      const head = style('cyan', `± ${operation} ${plainLine(path)}`);
       return diff === '' ? head : `${head}\n${indent(colourDiff(block(diff, options), style))}`;
     }
-    case 'read':
-      return style('dim', `· read ${path}`);
-    case 'browse':
-      return style('dim', `· look at ${plainLine(textOf(args['url']))}`);
-    case 'call_tool':
-    case 'call_tool_mcp':
-      return (
-        style('cyan', `· ${plainLine(textOf(args['name']))}`) + style('dim', inputText(args, inputCharsMax))
-      );
+    case 'action.read':
+      return style('dim', `· read ${plainLine(event.args.path)}`);
+    case 'action.browse':
+      return style('dim', `· look at ${plainLine(event.args.url)}`);
+    case 'action.call_tool_mcp': {
+      const { name, arguments: given } = event.args;
+      return style('cyan', `· ${plainLine(name)}`) + style('dim', inputText(given, inputCharsMax));
+    }
     default:
       return undefined;
   }
 }
 
-const tellUse: Teller = (event, options) => {
-  const used = describeUse(event, options);
-  return used === undefined ? undefined : `${used}\n`;
-};
+const planMarks = { done: '✓', in_progress: '▸', todo: '·' } as const;
 
-const planMarks: ReadonlyMap<unknown, string> = new Map([
-  ['done', '✓'],
-  ['in_progress', '▸'],
-  ['todo', '·'],
-]);
-
-function tellPlan({ args }: ParleyEvent, { style }: TimelineOptions): string {
-  const tasks: readonly unknown[] = Array.isArray(args?.['task_list']) ? args['task_list'] : [];
-  const lines = tasks.map((task) => {
-    const { status, title } = (task ?? {}) as Members;
-    const line = `${planMarks.get(status) ?? '·'} ${plainLine(textOf(title))}`;
+function describePlan(
+  { args }: Extract<ParleyEvent, { type: 'action.task_tracking' }>,
+  style: Style,
+): string {
+  const lines = args.task_list.map(({ status, title }) => {
+    const line = `${planMarks[status]} ${plainLine(title)}`;
     return status === 'done' ? style('dim', line) : line;
   });
   return `${style('bold', 'Plan')}\n${indent(lines.join('\n'))}\n`;
 }
 
-const actions: ReadonlyMap<string, Teller> = new Map(
-  Object.entries<Teller>({
-    message: ({ source, args }, { style }) => {
-      const text = plainText(textOf(args?.['content'])).trim();
-      const images = Array.isArray(args?.['image_urls']) ? args['image_urls'].length : 0;
-      const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
-      if (source === 'user') return `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n`;
-      return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
-    },
-    think: ({ args }, { style, ...options }) =>
-      `${style(['dim', 'italic'], block(textOf(args?.['thought']), { style, ...options }))}\n`,
-    task_tracking: tellPlan,
-    change_agent_state: ({ message }, { style }) =>
-      `${style(['bold', 'blue'], 'You:')} ${plainLine(textOf(message))}\n`,
-    run: tellUse,
-    edit: tellUse,
-    read: tellUse,
-    browse: tellUse,
-    call_tool: tellUse,
-    call_tool_mcp: tellUse,
-  }),
-);
+function describeMessage(
+  { source, args }: Extract<ParleyEvent, { type: 'action.message' }>,
+  style: Style,
+): string {
+  const text = plainText(args.content).trim();
+  const images = args.image_urls.length;
+  const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
+  if (source === 'user') return `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n`;
+  return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
+}
 
-/** Where it did not go well; otherwise its beginning has said it. */
-function tellOutcome({ content, extras }: ParleyEvent, { style }: TimelineOptions): string {
-  if (extras?.['outcome'] !== 'failed' && extras?.['outcome'] !== 'unfinished') return '';
-  const why = plainLine(textOf(content)) || `It is ${extras['outcome']}.`;
+/** Only where it did not go well; otherwise its beginning has said it. */
+function describeOutcome(outcome: string, content: string, style: Style): string {
+  if (outcome === 'completed') return '';
+  const why = plainLine(content) || `It is ${outcome}.`;
   return `${indent(style('red', shorten(why, outcomeCharsMax)))}\n`;
 }
 
-function exitCodeOf(metadata: unknown): string {
-  const { exit_code: code } = (metadata ?? {}) as Members;
-  return typeof code === 'number' ? String(code) : plainLine(textOf(code));
+function describeOutput(
+  { content, extras }: Extract<ParleyEvent, { type: 'observation.run' }>,
+  options: TimelineOptions,
+): string {
+  const { exit_code: code = 0 } = extras.metadata;
+  const output = block(withoutColours(content), options);
+  const end = code === 0 ? '' : `${indent(options.style('red', `exit code ${code}`))}\n`;
+  return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
 }
 
-const observations: ReadonlyMap<string, Teller> = new Map(
-  Object.entries<Teller>({
-    run: ({ content, extras }, options) => {
-      const { style } = options;
-      const code = exitCodeOf(extras?.['metadata']);
-      const output = block(withoutColours(textOf(content)), options);
-      const end = code === '' || code === '0' ? '' : `${indent(style('red', `exit code ${code}`))}\n`;
-      return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
-    },
-    edit: tellOutcome,
-    read: tellOutcome,
-    browse: tellOutcome,
-    call_tool: tellOutcome,
-    mcp: tellOutcome,
-    notice: ({ content }, { style }) => `${style('yellow', `! ${plainText(textOf(content))}`)}\n`,
-    error: ({ content }, options) => `${options.style('red', `✗ ${block(textOf(content), options)}`)}\n`,
-    workspace_removed: ({ content }, { style }) => `${style('yellow', `! ${plainText(textOf(content))}`)}\n`,
-  }),
-);
+function describeObservation(event: ParleyEvent, options: TimelineOptions): string {
+  const { style } = options;
+  switch (event.type) {
+    case 'observation.run':
+      return describeOutput(event, options);
+    case 'observation.edit':
+    case 'observation.read':
+    case 'observation.browse':
+    case 'observation.mcp':
+      return describeOutcome(event.extras.outcome, event.content, style);
+    case 'observation.notice':
+    case 'observation.workspace_removed':
+      return `${style('yellow', `! ${plainText(event.content)}`)}\n`;
+    case 'observation.error':
+      return `${style('red', `✗ ${block(event.content, options)}`)}\n`;
+    default:
+      return '';
+  }
+}
+
+/** Empty for events that say nothing to people. */
+function describeEvent(event: ParleyEvent, options: TimelineOptions): string {
+  const { style } = options;
+  switch (event.type) {
+    case 'action.message':
+      return describeMessage(event, style);
+    case 'action.think':
+      return `${style(['dim', 'italic'], block(event.args.thought, options))}\n`;
+    case 'action.task_tracking':
+      return describePlan(event, style);
+    case 'action.change_agent_state':
+      return `${style(['bold', 'blue'], 'You:')} ${plainLine(event.message)}\n`;
+    default: {
+      const used = describeUse(event, options);
+      return used === undefined ? describeObservation(event, options) : `${used}\n`;
+    }
+  }
+}
 
 /** Edits that have begun; more are forgotten. */
 const openEditsMax = 100;
 
+/** Earlier versions wrote the diff of an edit only at the start of its content. */
+function diffOf({ content, extras }: Extract<ParleyEvent, { type: 'observation.edit' }>): string {
+  return content.startsWith('--- ') ? content : extras.diff;
+}
+
 /** Gives the text for each event of a log in order; empty for those that say nothing to people. */
 export function createTimeline(options: TimelineOptions): (event: ParleyEvent) => string {
-  /** Those whose change was told when they began: the others tell it when they end. */
-  const told = new Set<string>();
+  /** Calls whose diff was shown when they began: the others show it when they end. */
+  const shown = new Set<string>();
   return (event) => {
-    const { action, observation = '', tool_call_id: call = '', args } = event;
-    const content = textOf(event.content);
-    if (action === 'edit' && textOf(args?.['diff']) !== '' && told.size < openEditsMax) told.add(call);
-    const tell = action === undefined ? observations.get(observation) : actions.get(action);
-    const text = tell?.(event, options) ?? '';
-    const diffIsNew = action === undefined && observation === 'edit' && !told.delete(call);
-    if (!diffIsNew || !content.startsWith('--- ')) return text;
-    return `${indent(colourDiff(block(content, options), options.style))}\n${text}`;
+    const text = describeEvent(event, options);
+    if (event.type === 'action.edit' && (event.args.diff ?? '') !== '' && shown.size < openEditsMax)
+      shown.add(event.tool_call_id);
+    if (event.type !== 'observation.edit' || shown.delete(event.tool_call_id)) return text;
+    const diff = diffOf(event);
+    return diff === '' ? text : `${indent(colourDiff(block(diff, options), options.style))}\n${text}`;
   };
 }
 
 /** What the agent asks permission for, whole: what is not shown would run all the same. */
 function describeQuestion(event: ParleyEvent, style: Style): string {
   const whole = { style, linesMax: Number.POSITIVE_INFINITY, inputCharsMax: Number.POSITIVE_INFINITY };
-  const use = describeUse(event, whole) ?? plainText(textOf(event.message));
+  const use = describeUse(event, whole) ?? plainText(event.message);
   const more = plainText(approvalText(event));
   return more === '' ? use : `${use}\n${indent(more)}`;
 }
@@ -193,6 +191,6 @@ export function tellQuestion(id: string, question: ParleyEvent | undefined, styl
   // Deeper than the line below, which none of its own can then be taken for.
   const what = question === undefined ? '' : `\n${indent(indent(describeQuestion(question, style)))}`;
   const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
-  const which = Number.isSafeInteger(question?.id) ? ` --question ${question?.id}` : '';
+  const which = question === undefined || question.id < 0 ? '' : ` --question ${question.id}`;
   return `\n${asks}${what}\n  ${commandName} confirm ${shellWord(id)} allow${which}      or: always, reject\n`;
 }

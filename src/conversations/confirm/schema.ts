@@ -1,9 +1,7 @@
 // How a caller answers the question of an agent.
 import Type from 'typebox';
+import { decisions } from '../../events/decoder/words.ts';
 import { oneOf } from '../../validation/schema.ts';
-
-export const decisions = ['allow', 'allow_always', 'reject'] as const;
-export type Decision = (typeof decisions)[number];
 
 export const Confirmation = Type.Object(
   {

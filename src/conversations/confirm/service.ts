@@ -3,10 +3,12 @@
 import { conversationTopic, userTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { AppError } from '../../errors.ts';
-import { eventText, type NewEvent } from '../../events/shapes.ts';
+import type { Decision } from '../../events/decoder/words.ts';
+import { eventText } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { conversationName, noConversation } from '../id.ts';
-import type { Confirmation, Decision } from './schema.ts';
+import type { Confirmation } from './schema.ts';
 import { answerQuestion } from './store.ts';
 
 export type Confirmations = ReturnType<typeof createConfirmations>;

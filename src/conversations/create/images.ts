@@ -1,6 +1,7 @@
 // Classifies the strings in `image_urls`. The API accepts any string there; only images are sent to the agent, and a
 // notice in the log names the others.
-import { type NewEvent, notice } from '../../events/shapes.ts';
+import { notice } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 
 /** `text` is not a URL; `refused` has a scheme that cannot be an image, such as javascript: or file:. */
 type ImageKind = 'data' | 'link' | 'text' | 'refused';

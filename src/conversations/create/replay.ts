@@ -1,7 +1,8 @@
 // Reads `replay_json`: events of an earlier conversation that become the start of a new log.
 
 import { AppError, invalid } from '../../errors.ts';
-import type { EventSource, NewEvent } from '../../events/shapes.ts';
+import { eventSources } from '../../events/decoder/words.ts';
+import type { ReplayedEvent } from '../../events/shapes.ts';
 import { textFault } from '../../validation/schema.ts';
 import { crowdFault } from '../../validation/tooManyValues.ts';
 import { replayBytesMax } from './schema.ts';
@@ -9,7 +10,7 @@ import { replayBytesMax } from './schema.ts';
 const replayEventsMax = 10_000;
 const replayValuesMax = 1_000_000;
 const depthMax = 64;
-const sources = new Set(['user', 'agent', 'environment']);
+const sources: ReadonlySet<unknown> = new Set(eventSources);
 
 function refuse(message: string, at = ''): AppError {
   return invalid([{ path: `replay_json${at}`, message }]);
@@ -78,7 +79,7 @@ function checkShapes(event: Record<string, unknown>, at: string): void {
   }
 }
 
-function toEvent(value: unknown, at: string): NewEvent {
+function toEvent(value: unknown, at: string): ReplayedEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw refuse('must be an object', at);
   const { id: _, timestamp, source, message, ...rest } = value as Record<string, unknown>;
@@ -89,7 +90,7 @@ function toEvent(value: unknown, at: string): NewEvent {
   checkShapes(rest, at);
   return {
     ...(typeof timestamp === 'string' ? { timestamp } : {}),
-    source: sources.has(String(source)) ? (source as EventSource) : 'environment',
+    source: sources.has(source) ? source : 'environment',
     message: typeof message === 'string' ? message : '',
     ...rest,
     replayed: true,
@@ -103,7 +104,7 @@ export function isEmptyReplay(text: string): boolean {
 }
 
 /** The events, to be numbered anew. Throws `invalid` with the place. */
-export function readReplay(text: string): NewEvent[] {
+export function readReplay(text: string): ReplayedEvent[] {
   let parsed: unknown;
   try {
     const crowd = crowdFault(Buffer.from(text), replayValuesMax);

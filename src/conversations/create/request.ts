@@ -1,6 +1,7 @@
 // From a request that passed its schema to what is stored: one form for what means the same, the first message
 // and events, and a title.
-import { loading, type NewEvent, userMessage } from '../../events/shapes.ts';
+import { loading, type ReplayedEvent, userMessage } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import type { GitProvider } from '../../git/providers.ts';
 import { type McpConfig, normaliseMcp } from '../../mcp/schema.ts';
 import { unsentImages } from './images.ts';
@@ -95,9 +96,13 @@ export function firstMessage({ suggested_task, create_microagent, initial_user_m
   return prompt === '' ? initial_user_msg : `${prompt}\n\n${initial_user_msg}`;
 }
 
-export function firstEvents(message: string, request: NormalRequest, replay: string | undefined): NewEvent[] {
+export function firstEvents(
+  message: string,
+  request: NormalRequest,
+  replay: string | undefined,
+): (NewEvent | ReplayedEvent)[] {
   const images = request.image_urls ?? [];
-  const events = replay === undefined ? [] : readReplay(replay);
+  const events: (NewEvent | ReplayedEvent)[] = replay === undefined ? [] : readReplay(replay);
   if (message !== '' || images.length > 0) events.push(userMessage(message, images), ...unsentImages(images));
   events.push(loading);
   return events;

@@ -145,7 +145,7 @@ export function createConversations(options: ConversationsOptions) {
     let said = 0;
     for (const event of firstEvents(message, request, replayOf(sent))) {
       events.push(eventText(event, at));
-      if (event['replayed'] === true) replayed += 1;
+      if ('replayed' in event) replayed += 1;
       else if (event.source === 'user') said = events.length;
     }
     const { stored, sealed } = sealSecrets(request, principal.userId, id);

@@ -232,6 +232,7 @@ for (const kind of databaseKinds) {
           const id = await create();
           assert.deepEqual((await change(id, state)).body, { success: true });
           assert.equal((await info(id)).status, 'STOPPED');
+          assert.equal((await eventsOf(id)).at(-1)?.extras?.agent_state, state);
           assert.deepEqual((await change(id, 'running')).body, { success: true });
           assert.equal((await info(id)).status, 'STARTING');
         }

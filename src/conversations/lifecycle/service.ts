@@ -48,10 +48,15 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     return outcome;
   }
 
-  async function stop(principal: Principal, id: string): Promise<ConversationResponse> {
+  /** There is no agent that keeps a turn for later: to pause a conversation is to stop it, and only the log differs. */
+  async function stop(
+    principal: Principal,
+    id: string,
+    state: 'stopped' | 'paused' = 'stopped',
+  ): Promise<ConversationResponse> {
     const at = now();
     const reason = stopReason('user');
-    const events = [eventText(agentStateChanged('stopped', reason.message), at)];
+    const events = [eventText(agentStateChanged(state, reason.message), at)];
     const outcome = await database.run(stopConversation, {
       ...conversationName(principal, id),
       reason,
@@ -104,7 +109,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
       return confirmations.answer(principal, id, {
         decision: wanted === 'user_confirmed' ? 'allow' : 'reject',
       });
-    await (wanted === 'running' ? start(principal, id) : stop(principal, id));
+    await (wanted === 'running' ? start(principal, id) : stop(principal, id, wanted));
   }
 
   async function rename(principal: Principal, id: string, title: string): Promise<void> {

@@ -2,7 +2,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps, write } from '../../db/transaction.ts';
 import type { ConversationStatus } from '../states.ts';
-import { readUsage } from '../usage/columns.ts';
+import { readAllUsage } from '../usage/columns.ts';
+import type { UsageColumns } from '../usage/shape.ts';
 
 interface Claim {
   readonly runId: string;
@@ -13,7 +14,8 @@ interface Claim {
   readonly userRunsMax: number;
 }
 
-export interface ClaimedConversation {
+/** With what its earlier runs have used of the model. */
+export interface ClaimedConversation extends UsageColumns {
   readonly key: number;
   readonly user_id: number;
   readonly id: string;
@@ -37,7 +39,6 @@ export interface ClaimedConversation {
   readonly question: number | null;
   /** How often it was claimed without progress, including this time. */
   readonly claims: number;
-  readonly cost_nanos: number;
 }
 
 const claimedColumns = [
@@ -121,7 +122,7 @@ const takeConversation = prepared((q: Queries, claim: Claim & { key: number }) =
     .where('key', '=', claim.key)
     .where('run_id', 'is', null)
     .where('status', '<>', 'STOPPED')
-    .returning([...claimedColumns, readUsage(q.kind, 'cost_nanos')]),
+    .returning([...claimedColumns, ...readAllUsage(q.kind)]),
 );
 
 /**

@@ -102,19 +102,44 @@ for (const kind of databaseKinds) {
       assert.equal(await claim(), undefined);
     });
 
-    it('records a step once, and tells again where its question is', async (t) => {
-      const { database, create, claim } = await setUp(kind, t);
+    it('records a step once, and returns the same id where it is sent again', async (t) => {
+      const { database, userId, create, claim } = await setUp(kind, t);
       await create('ada', 'a1');
       const taken = await claim();
       assert.ok(taken !== undefined);
       const run = { key: taken.key, runId: await runIdOf(database, 'a1'), at };
       const plain = { ...run, step: 1, events: ['{"n":1}'] };
-      assert.equal(await database.run(recordRun, plain), 1);
-      assert.ok(Number(await database.run(recordRun, plain)) < 0);
+      for (let sent = 0; sent < 2; sent++) assert.equal(await database.run(recordRun, plain), 1);
       const question = { ...run, step: 2, events: ['{"n":2}', '{"n":3}'], asks: 1 };
       for (let sent = 0; sent < 2; sent++) assert.equal(await database.run(recordRun, question), 2);
       const [row] = await inspect(database, 'select next_event, question from conversations');
       assert.deepEqual([Number(row?.['next_event']), Number(row?.['question'])], [4, 3]);
+      // Also after its user has stopped it: the step is in the log.
+      const name = { userId: userId('ada'), id: 'a1', at };
+      await database.run(stopConversation, { ...name, reason: stopReason('user'), events: ['{"n":4}'] });
+      assert.equal(await database.run(recordRun, question), 2);
+      assert.equal(await database.run(recordRun, { ...run, step: 3, events: ['{"n":5}'] }), undefined);
+    });
+
+    it('gives an observation the id of the action in the same step as its cause', async (t) => {
+      const { database, create, claim } = await setUp(kind, t);
+      await create('ada', 'a1');
+      const taken = await claim();
+      assert.ok(taken !== undefined);
+      const run = { key: taken.key, runId: await runIdOf(database, 'a1'), at };
+      const others = Array.from({ length: 120 }, (_, n) => `{"n":${n}}`);
+      const events = ['{"n":1}', '{"n":2}', { text: '{"n":3}', answers: 1 }, ...others];
+      const last = { text: '{"n":4}', answers: 2 };
+      for (let sent = 0; sent < 2; sent++)
+        assert.equal(await database.run(recordRun, { ...run, step: 1, events: [...events, last] }), 1);
+      const stored = await inspect(
+        database,
+        "select json from event_log where json like '%cause%' order by id",
+      );
+      assert.deepEqual(
+        stored.map(({ json }) => String(json)),
+        ['{"id":3,"cause":2,"n":3}', '{"id":124,"cause":3,"n":4}'],
+      );
     });
 
     it('fences off a run that lost its conversation to another', async (t) => {

@@ -73,13 +73,8 @@ interface RunRecord extends Run {
   readonly at: string;
 }
 
-/**
- * The id of the first event; `undefined`: it no longer has the conversation, or is to end. Of a step that was recorded
- * before, where only the answer was lost, the id is known where it asks; otherwise it is negative.
- */
+/** The id of the first event; `undefined`: the run no longer has the conversation, or is to end. */
 type Recorded = number | undefined;
-
-const unknownId = -1;
 
 /** Takes the row where the run still has it, with the number of its last step before this one. */
 function holdRun(q: Queries, record: RunRecord) {
@@ -89,6 +84,7 @@ function holdRun(q: Queries, record: RunRecord) {
     .set({
       active_at: q.now,
       steps: step,
+      step_from: sql.ref('next_event'),
       ...progress,
       ...(progress.claims === 0 ? { crashes: 0 } : {}),
       ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
@@ -106,7 +102,7 @@ function holdRun(q: Queries, record: RunRecord) {
 const findStep = prepared((q: Queries, { key, runId }: Run) =>
   q.build
     .selectFrom('conversations')
-    .select(['steps', 'question'])
+    .select(['steps', 'step_from'])
     .where('key', '=', key)
     .where('run_id', '=', runId),
 );
@@ -118,12 +114,12 @@ function turnsAgent({ asks, progress = {} }: RunRecord): boolean {
 
 /** Records what a run did, once, however often it is sent. */
 export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
-  const { events, to, reason = null, step, asks, at } = record;
+  const { events, to, reason = null, step, at } = record;
   const held = (yield* one(holdRun(q, record))) as Held | undefined;
   if (held === undefined) {
+    // The step was recorded before, and only the answer to its commit was lost.
     const last = yield* one(findStep(q, record));
-    if (last === undefined || last.steps < step) return undefined;
-    return asks === undefined || last.question === null ? unknownId : last.question - asks;
+    return last?.steps === step ? (last.step_from ?? undefined) : undefined;
   }
   if (to !== undefined && to !== held.status) yield* moveTo(q, held, { to, reason, events, at });
   else {

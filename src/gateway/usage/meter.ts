@@ -73,6 +73,8 @@ export interface Meter {
   admit(request: Admitting): Admission | Denial;
   /** What was counted since the last time. */
   take(): Usage;
+  /** Everything that was counted, and the tokens of the latest answer. */
+  total(): Usage & { readonly latest: Tokens };
 }
 
 /** What is held back for a request under way, and what it has cost so far. */
@@ -88,6 +90,8 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
   let asides = 0;
   let spent = spentNanos;
   let pending = noUsage;
+  let taken = noUsage;
+  let latest = noTokens;
   let told: ModelLimit | undefined;
 
   const sumOf = (of: (held: Held) => number) => [...underWay].reduce((all, held) => all + of(held), 0);
@@ -116,6 +120,7 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
       record: (tokens, price) => {
         underWay.delete(held);
         const cost = price.costOf(tokens);
+        latest = tokens;
         spent = sum(spent, cost);
         pending = add(pending, { ...tokens, requests: 0, costNanos: cost });
       },
@@ -145,9 +150,11 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
       return open(costNanos);
     },
     take: () => {
-      const taken = pending;
+      const counted = pending;
+      taken = add(taken, counted);
       pending = noUsage;
-      return taken;
+      return counted;
     },
+    total: () => ({ ...add(taken, pending), latest }),
   };
 }

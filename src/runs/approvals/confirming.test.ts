@@ -2,15 +2,17 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { type AnyEvent, parseText } from '../../../test/support/anyEvent.ts';
 import { createPlace, databaseKinds } from '../../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../../test/support/runs.ts';
 import { ending, question, statesOf, told } from '../../../test/support/runTalk.ts';
 import { openStream } from '../../../test/support/stream.ts';
 import { until } from '../../../test/support/until.ts';
 import { createEventMapper } from '../../agents/acp/events.ts';
-import type { NewEvent } from '../../events/shapes.ts';
+import type { Decision } from '../../events/decoder/words.ts';
 import type { RunStep } from '../claimedRun.ts';
 import { createMasking } from '../masking.ts';
+import type { UserAnswer } from '../prompts/inbox.ts';
 import { createRecorder } from '../recorder.ts';
 import { createRunFaults } from '../runFaults.ts';
 import { createActionGuard } from './actionGuard.ts';
@@ -30,6 +32,14 @@ const options = [
   { optionId: 'no', name: 'No', kind: 'reject_once' },
 ];
 
+/** An answer of the user as the run reads it. */
+function answerEvent(id: number, decision: Decision): UserAnswer {
+  const agent_state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
+  const args = { agent_state, decision } as const;
+  const head = { id, timestamp: '', source: 'user', message: '' } as const;
+  return { ...head, type: 'action.change_agent_state', action: 'change_agent_state', args };
+}
+
 /** What is said of the call that somebody was asked about. */
 const decided = ({ action, args }: TestEvent) => [
   action,
@@ -45,7 +55,7 @@ for (const kind of databaseKinds) {
       const answers = [
         ['allow', 'run', 2],
         ['allow_always', 'edit', 1],
-        ['reject', 'call_tool', 2],
+        ['reject', 'call_tool_mcp', 2],
       ] as const;
       for (const [i, [decision, action, risk]] of answers.entries()) {
         const asked = await question(runs, id, i + 1);
@@ -71,12 +81,20 @@ for (const kind of databaseKinds) {
         ]),
         'awaiting_user_input',
       ]);
-      const outcomes = events.filter(({ observation }) =>
-        ['run', 'edit', 'call_tool'].includes(observation ?? ''),
-      );
+      const asked = events.filter(({ args }) => args?.['confirmation_state'] === 'awaiting_confirmation');
+      // Existing clients show buttons for an action that follows the state.
+      for (const { id: asks } of asked)
+        assert.equal(events[asks - 1]?.extras?.['agent_state'], 'awaiting_user_confirmation');
+      // Each of them has one result, which names it.
       assert.deepEqual(
-        outcomes.map(({ extras }) => extras?.['outcome']),
-        ['completed', 'completed', 'failed'],
+        events
+          .filter(({ cause }) => cause !== undefined)
+          .map(({ observation, cause, extras }) => [observation, cause, extras?.['outcome']]),
+        [
+          ['run', asked[0]?.id, 'completed'],
+          ['edit', asked[1]?.id, 'completed'],
+          ['user_rejected', asked[2]?.id, undefined],
+        ],
       );
     });
 
@@ -93,7 +111,8 @@ for (const kind of databaseKinds) {
       assert.equal((await runs.info(id)).agent_state, 'awaiting_user_input');
       const states = () => stream.frames().map(({ data }) => JSON.parse(data).agent_state);
       const waits = 'awaiting_user_input';
-      const expected = [null, waits, 'running', 'awaiting_user_confirmation', 'running', waits];
+      // It runs as soon as a message waits for it, and once more when the turn begins.
+      const expected = [null, 'running', 'running', 'awaiting_user_confirmation', 'running', waits];
       await until('all was told', () => states().length >= expected.length);
       assert.deepEqual(states(), expected);
     });
@@ -125,8 +144,7 @@ for (const kind of databaseKinds) {
 describe('a question of an agent', () => {
   it('is answered by what was read before the question was known to be in the log', async () => {
     const record = async () => {
-      const args = { agent_state: 'user_rejected', decision: 'reject' };
-      confirming.answer({ id: 9, action: 'change_agent_state', args });
+      confirming.answer(answerEvent(9, 'reject'));
       return 7;
     };
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
@@ -145,9 +163,9 @@ describe('a question of an agent', () => {
   });
 
   it('is not put where it cannot be shown whole: it is rejected, and the log says so', async () => {
-    const events: NewEvent[] = [];
+    const events: AnyEvent[] = [];
     const record = async ({ events: texts = [] }: RunStep) => {
-      events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
+      events.push(...texts.map(parseText));
       return 7;
     };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
@@ -177,9 +195,9 @@ describe('a question of an agent', () => {
   });
 
   it('is rejected with a notice where the agent offers no way to allow it once', async () => {
-    const events: NewEvent[] = [];
+    const events: AnyEvent[] = [];
     const record = async ({ events: texts = [] }: RunStep) => {
-      events.push(...texts.map((text) => JSON.parse(text) as NewEvent));
+      events.push(...texts.map(parseText));
       return undefined;
     };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
@@ -202,13 +220,13 @@ describe('a question of an agent', () => {
 
   it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
     const place = await createPlace('sqlite');
-    t.after(() => place.remove());
     const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
     const args = ['--modes', 'free,careful'];
     const programs = [{ command: 'parley-fake-agent', args, env: {}, modes }];
     const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', asks: 'all', programs }];
     writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
     const runs = await startAsking(t, { place });
+    t.after(() => place.remove());
     assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode careful']);
     await runs.service.ask('/api/settings', { json: { confirmation_mode: false } });
     assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode free']);
@@ -302,18 +320,15 @@ describe('a question of an agent', () => {
 
   it('is asked again where the agent has changed it since, and the first answer does not count', async () => {
     const asked: unknown[] = [];
-    const answers = ['allow', 'reject'];
+    const answers: Decision[] = ['allow', 'reject'];
     const mapper = createEventMapper();
     const record = async ({ events = [], asks }: RunStep) => {
       if (asks === undefined) return 7;
-      asked.push(JSON.parse(events[asks] ?? '').args);
+      asked.push(parseText(events[asks]).args);
       const id = asked.length * 10;
       // The agent changes it when the question is in the log, and the user answers then.
       mapper.take({ sessionUpdate: 'tool_call_update', ...call, rawInput: { command: 'rm a' } });
-      const decision = answers.shift();
-      const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
-      const args = { agent_state: state, decision };
-      confirming.answer({ id: id + 5, action: 'change_agent_state', args });
+      confirming.answer(answerEvent(id + 5, answers.shift() ?? 'allow'));
       return id;
     };
     const call = { toolCallId: '1', kind: 'execute' };
@@ -334,7 +349,7 @@ describe('a question of an agent', () => {
   it('is put to the user where the announcement or the input say more than the request', async () => {
     const risks: unknown[] = [];
     const record = async ({ events = [] }: RunStep) => {
-      const asked = events.map((text) => JSON.parse(text).args?.security_risk);
+      const asked = events.map((event) => parseText(event).args?.['security_risk']);
       risks.push(...asked.filter((risk) => risk !== undefined));
       return undefined;
     };

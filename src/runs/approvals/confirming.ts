@@ -12,9 +12,9 @@ import {
   toConfirmation,
 } from '../../agents/acp/permissions.ts';
 import type { AnswerPermission, PermissionAnswer, PermissionRequest } from '../../agents/acp/questions.ts';
-import type { Decision } from '../../conversations/confirm/schema.ts';
+import type { Decision } from '../../events/decoder/words.ts';
 import { agentStateChanged, notice } from '../../events/shapes.ts';
-import type { UserEvent } from '../prompts/inbox.ts';
+import type { UserAnswer } from '../prompts/inbox.ts';
 import type { Recorder } from '../recorder.ts';
 import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
 
@@ -35,7 +35,7 @@ interface ConfirmingOptions {
 export interface Confirming {
   readonly onPermission: AnswerPermission;
   /** Handles an answer of the user and ignores it if the request is no longer open. */
-  answer(event: UserEvent): void;
+  answer(event: UserAnswer): void;
 }
 
 /** How long a request waits for the agent to describe the call. */
@@ -67,7 +67,7 @@ function outcomeOf(
 export function createConfirming({ policy, recorder, mapper, guard }: ConfirmingOptions): Confirming {
   let pending: Pending | undefined;
   /** Kept because an answer may arrive before its request is known to be in the log. */
-  let lastAnswer: UserEvent | undefined;
+  let lastAnswer: UserAnswer | undefined;
   /** Requests are asked one at a time. */
   let last: Promise<unknown> = Promise.resolve();
 
@@ -77,10 +77,9 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     return highestRisk(kinds.filter((kind) => kind != null).map(riskOf));
   }
 
-  function give({ id, args }: UserEvent): void {
+  function give({ id, args }: UserAnswer): void {
     if (pending === undefined || id <= pending.id) return;
-    const rejected = args['agent_state'] === 'user_rejected';
-    pending.resolve(rejected ? 'reject' : args['decision'] === 'allow_always' ? 'allow_always' : 'allow');
+    pending.resolve(args.agent_state === 'user_rejected' ? 'reject' : args.decision);
   }
 
   function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
@@ -113,8 +112,9 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     const answer = chooseAnswer(request, decision);
     const outcome = outcomeOf(request, decision, answer);
     guard.answer(request.toolCall, outcome, riskOfCall(request));
+    const rejected = decision === 'reject' ? mapper.reject(request.toolCall) : [];
     await recorder.step({
-      events: [agentStateChanged(state), agentStateChanged('running')],
+      events: [agentStateChanged(state), ...rejected, agentStateChanged('running')],
       ...(outcome === 'allowed_always'
         ? { progress: { always_allowed: JSON.stringify(guard.alwaysAllowed()) } }
         : {}),
@@ -133,8 +133,10 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       if ('fault' in approval) return refuse(request, unshown(approval.fault));
       const asked = mapper.ask(toolCall, toConfirmation('ask', riskOfCall(request)));
       const shown = mapper.descriptionOf(toolCall.toolCallId);
-      const asks = asked.length - 1;
-      const events = [...asked, agentStateChanged('awaiting_user_confirmation')];
+      // Existing clients offer buttons only for an action that comes after the state.
+      const waits = agentStateChanged('awaiting_user_confirmation');
+      const events = [...asked.slice(0, -1), waits, ...asked.slice(-1)];
+      const asks = events.length - 1;
       const first = await recorder.step({ events, asks });
       if (first === undefined) return 'cancelled';
       const decision = await waitForAnswer(first + asks, signal);

@@ -4,7 +4,8 @@ import { someTime as at, newConversation } from '../../../test/support/conversat
 import { databaseKinds, openTestDatabase } from '../../../test/support/databases.ts';
 import { createConversation } from '../../conversations/create/store.ts';
 import type { DatabaseKind } from '../../db/transaction.ts';
-import { eventText, type NewEvent } from '../../events/shapes.ts';
+import { eventText } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { ensureUser } from '../../users/store.ts';
 import { readHistory } from './history.ts';
 
@@ -12,15 +13,23 @@ const said = (source: 'user' | 'agent', content: string): NewEvent => ({
   source,
   message: '',
   action: 'message',
-  args: { content },
+  args: { content, image_urls: [], file_urls: [], wait_for_response: false },
 });
 const ran = (command: string): NewEvent => ({
   source: 'agent',
   message: '',
   action: 'run',
-  args: { command },
+  args: { command, thought: '' },
+  tool_call_id: 'c1',
 });
-const gave = (content: string): NewEvent => ({ source: 'agent', message: '', observation: 'run', content });
+const gave = (content: string): NewEvent => ({
+  source: 'agent',
+  message: '',
+  observation: 'run',
+  content,
+  extras: { command: '', metadata: { exit_code: 0 }, outcome: 'completed' },
+  tool_call_id: 'c1',
+});
 
 /** The history of a log of these events, all of them heard. */
 async function historyOf(t: TestContext, kind: DatabaseKind, events: readonly NewEvent[]) {

@@ -1,6 +1,6 @@
 // What one event of a log was, as a line of a history: what was said, whole, and what was done, in short.
 
-import { type Members, membersOf } from '../../text/foreignJson.ts';
+import { type DecodedEvent, decodeEvent, type UnknownEvent } from '../../events/decoded.ts';
 import { jsonOf } from '../../text/foreignText.ts';
 
 export interface HistoryLine {
@@ -25,83 +25,113 @@ function short(text: string): string {
   return `${line.slice(0, stepCharsMax / 2)} … ${line.slice(-stepCharsMax / 2)}`.toWellFormed();
 }
 
-function callOf({ name, arguments: given }: Members): string {
-  return `called: ${textOf(name)} ${jsonOf(given ?? {})}`;
-}
+const fileVerbs = { edit: 'edited', delete: 'deleted', move: 'moved' } as const;
 
-const fileVerbs = new Map([
-  ['delete', 'deleted'],
-  ['move', 'moved'],
-]);
-
-/** By action; also those of logs that other programs wrote. */
-const deeds: Readonly<Record<string, (args: Members) => string>> = {
-  run: ({ command }) => `ran: ${textOf(command)}`,
-  run_ipython: ({ code }) => `ran in Python: ${textOf(code)}`,
-  read: ({ path }) => `read: ${textOf(path)}`,
-  write: ({ path }) => `wrote: ${textOf(path)}`,
-  edit: ({ path, operation }) => `${fileVerbs.get(textOf(operation)) ?? 'edited'}: ${textOf(path)}`,
-  browse: ({ url }) => `opened: ${textOf(url)}`,
-  browse_interactive: ({ browser_actions: actions }) => `used the browser: ${textOf(actions)}`,
-  call_tool_mcp: callOf,
-  call_tool: callOf,
-  think: ({ thought }) => `thought: ${textOf(thought)}`,
+/** Actions of logs that other programs wrote. */
+const foreignDeeds: Readonly<Record<string, readonly [verb: string, field: string]>> = {
+  run_ipython: ['ran in Python', 'code'],
+  write: ['wrote', 'path'],
+  browse_interactive: ['used the browser', 'browser_actions'],
 };
 
-const results: ReadonlySet<string> = new Set([
-  'run',
-  'run_ipython',
-  'read',
-  'write',
-  'edit',
-  'browse',
-  'mcp',
-  'call_tool',
-]);
-
-const outcomes = new Map([
-  ['failed', 'It failed'],
-  ['unfinished', 'It did not end'],
-]);
-
-function resultLine(observation: string, event: Members): HistoryLine | undefined {
-  const content = short(textOf(event['content']));
-  // Faults of a run are no steps of the agent; of those that were replayed nobody knows.
-  const failed = observation === 'error' && event['replayed'] === true;
-  if (!failed && !results.has(observation)) return undefined;
-  const { outcome, metadata } = membersOf(event['extras']);
-  const { exit_code: code } = membersOf(metadata);
-  const exited = typeof code === 'number' && code > 0 ? ` (exit code ${code})` : '';
-  const verb = failed ? 'It failed' : (outcomes.get(textOf(outcome)) ?? 'It gave');
-  return { text: content === '' ? `${verb}${exited}.` : `${verb}${exited}: ${content}`, isStep: true };
+function foreignDeed({ action = '', args }: UnknownEvent): string | undefined {
+  const [verb, field = ''] = (Object.hasOwn(foreignDeeds, action) ? foreignDeeds[action] : undefined) ?? [];
+  return verb === undefined ? undefined : `${verb}: ${textOf(args[field])}`;
 }
 
-const speakers = new Map([
-  ['user', 'User'],
-  ['agent', 'You'],
-]);
-
-function deedLine(action: string, event: Members): HistoryLine | undefined {
-  const source = textOf(event['source']);
-  const args = membersOf(event['args']);
-  if (action === 'message' || action === 'finish') {
-    const { content, final_thought: last, image_urls: images } = args;
-    const shown = Array.isArray(images) && images.length > 0 ? '[images]' : '';
-    const said = textOf(action === 'message' ? content : last) || shown;
-    const speaker = speakers.get(source);
-    return speaker === undefined || said === '' ? undefined : { text: `${speaker}: ${said}`, isStep: false };
+/** What somebody did; undefined where that is not worth a line. */
+function deedOf(event: DecodedEvent): string | undefined {
+  switch (event.type) {
+    case 'action.run':
+      return `ran: ${event.args.command}`;
+    case 'action.read':
+      return `read: ${event.args.path}`;
+    case 'action.edit':
+      return `${fileVerbs[event.args.operation]}: ${event.args.path}`;
+    case 'action.browse':
+      return `opened: ${event.args.url}`;
+    case 'action.call_tool_mcp':
+      return `called: ${event.args.name} ${jsonOf(event.args.arguments ?? {})}`;
+    case 'action.think':
+      return `thought: ${event.args.thought}`;
+    case 'unknown':
+      return foreignDeed(event);
+    default:
+      return undefined;
   }
-  const deed = Object.hasOwn(deeds, action) ? deeds[action] : undefined;
-  if (deed === undefined) return undefined;
-  const thought = action === 'think' ? '' : short(textOf(args['thought']));
-  const done = `${source === 'user' ? 'The user' : 'You'} ${short(deed(args))}`;
+}
+
+const outcomes = { completed: 'It gave', failed: 'It failed', unfinished: 'It did not end' } as const;
+
+const foreignResults: ReadonlySet<string> = new Set(['run_ipython', 'write']);
+
+/** How a result begins; undefined for events that are not the result of an action. */
+function verdictOf(event: DecodedEvent): string | undefined {
+  switch (event.type) {
+    case 'observation.run':
+    case 'observation.read':
+    case 'observation.edit':
+    case 'observation.browse':
+    case 'observation.mcp':
+      return outcomes[event.extras.outcome];
+    case 'observation.user_rejected':
+      return 'The user rejected it';
+    case 'observation.error':
+      // Errors of a run are no steps of the agent; of those that were imported nobody knows.
+      return event.replayed === true ? outcomes.failed : undefined;
+    case 'unknown':
+      return foreignResults.has(event.observation ?? '') ? outcomes.completed : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function resultLine(event: DecodedEvent): HistoryLine | undefined {
+  const verdict = verdictOf(event);
+  if (verdict === undefined || !('content' in event)) return undefined;
+  const content = event.type === 'observation.user_rejected' ? '' : short(event.content);
+  const code = event.type === 'observation.run' ? (event.extras.metadata.exit_code ?? 0) : 0;
+  const exited = code > 0 ? ` (exit code ${code})` : '';
+  return { text: content === '' ? `${verdict}${exited}.` : `${verdict}${exited}: ${content}`, isStep: true };
+}
+
+const speakers = { user: 'User', agent: 'You', environment: undefined } as const;
+
+/** What was said; undefined for events that are not words. */
+function wordsOf(event: DecodedEvent): string | undefined {
+  if (event.type === 'action.message')
+    return event.args.content || (event.args.image_urls.length > 0 ? '[images]' : '');
+  return event.type === 'unknown' && event.action === 'finish'
+    ? textOf(event.args['final_thought'])
+    : undefined;
+}
+
+function speechLine({ source }: DecodedEvent, words: string): HistoryLine | undefined {
+  const speaker = speakers[source];
+  return speaker === undefined || words === '' ? undefined : { text: `${speaker}: ${words}`, isStep: false };
+}
+
+function thoughtOf(event: DecodedEvent): string {
+  if (event.type === 'action.think' || !('args' in event)) return '';
+  const { thought } = event.args as { readonly thought?: unknown };
+  return short(textOf(thought));
+}
+
+function deedLine(event: DecodedEvent, deed: string): HistoryLine {
+  const thought = thoughtOf(event);
+  const done = `${event.source === 'user' ? 'The user' : 'You'} ${short(deed)}`;
   return { text: thought === '' ? done : `You thought: ${thought}\n${done}`, isStep: true };
+}
+
+function lineOf(event: DecodedEvent): HistoryLine | undefined {
+  const words = wordsOf(event);
+  if (words !== undefined) return speechLine(event, words);
+  const deed = deedOf(event);
+  return deed === undefined ? resultLine(event) : deedLine(event, deed);
 }
 
 /** Undefined where there is nothing to tell. Nothing in a line can end what it stands in. */
 export function toHistoryLine(json: string): HistoryLine | undefined {
-  const event = membersOf(JSON.parse(json));
-  const { action, observation } = event;
-  const line = typeof action === 'string' ? deedLine(action, event) : resultLine(textOf(observation), event);
+  const line = lineOf(decodeEvent(JSON.parse(json)));
   return line && { ...line, text: line.text.replaceAll(/<(?=\/?history>)/gi, '‹') };
 }

@@ -1,16 +1,20 @@
 // What the user says to a run: read from the log, so that nothing is lost and nothing is said twice.
 import type { Database } from '../../db/transaction.ts';
+import { type DecodedEvent, decodeEvent } from '../../events/decoded.ts';
 import { readEvents } from '../../events/store.ts';
 
 const pieceEventsMax = 100;
 const pieceBytesMax = 1_048_576;
 
-/** An event that the user has added: a message, or the answer to a question. */
-export interface UserEvent {
-  readonly id: number;
-  readonly action: string;
-  readonly args: Readonly<Record<string, unknown>>;
-}
+type UserActions = 'action.message' | 'action.change_agent_state';
+
+/** An event that the user has added: a message, or the answer to an approval request. */
+export type UserEvent<Type extends UserActions = UserActions> = Extract<
+  DecodedEvent,
+  { readonly type: Type }
+>;
+export type UserMessage = UserEvent<'action.message'>;
+export type UserAnswer = UserEvent<'action.change_agent_state'>;
 
 interface InboxOptions {
   readonly database: Database;
@@ -29,9 +33,12 @@ export interface Inbox {
   cursor(): number;
 }
 
-function parse(json: string): (UserEvent & { source?: string; replayed?: boolean }) | undefined {
+function parse(json: string): UserEvent | undefined {
   // Most of a log is the agent's.
-  return json.includes('"source":"user"') ? JSON.parse(json) : undefined;
+  if (!json.includes('"source":"user"')) return undefined;
+  const event = decodeEvent(JSON.parse(json));
+  if (event.source !== 'user' || event.replayed === true) return undefined;
+  return event.type === 'action.message' || event.type === 'action.change_agent_state' ? event : undefined;
 }
 
 export function createInbox({ database, key, from, onEvent }: InboxOptions): Inbox {
@@ -55,7 +62,7 @@ export function createInbox({ database, key, from, onEvent }: InboxOptions): Inb
         if (id < cursor) continue;
         cursor = id + 1;
         const event = parse(json);
-        if (event?.source === 'user' && event.replayed !== true) onEvent(event);
+        if (event !== undefined) onEvent(event);
       }
     }
   }

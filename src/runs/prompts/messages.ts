@@ -1,15 +1,15 @@
 // Messages of the user that wait for the agent: it gets all that came while it was busy in one turn.
-import type { UserEvent } from './inbox.ts';
+import type { UserMessage } from './inbox.ts';
 
 export interface Messages {
-  add(event: UserEvent): void;
+  add(event: UserMessage): void;
   isEmpty(): boolean;
   /** Those that wait, at least one; waits for the first. */
-  take(): Promise<readonly UserEvent[]>;
+  take(): Promise<readonly UserMessage[]>;
 }
 
 export function createMessages(): Messages {
-  let waiting: UserEvent[] = [];
+  let waiting: UserMessage[] = [];
   let arrived = Promise.withResolvers<void>();
   return {
     add: (event) => {

@@ -5,7 +5,7 @@ import { type FetchedImage, toPrompt, type UserMessage } from '../../agents/acp/
 import type { ClaimedConversation } from '../../conversations/run/claimStore.ts';
 import type { Database } from '../../db/transaction.ts';
 import { type History, readHistory } from './history.ts';
-import { createInbox, type UserEvent } from './inbox.ts';
+import { createInbox, type UserEvent, type UserMessage as UserMessageEvent } from './inbox.ts';
 
 export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedImage | undefined>;
 
@@ -20,12 +20,8 @@ interface PromptsOptions {
   readonly signal: AbortSignal;
 }
 
-function toMessage({ args }: UserEvent): UserMessage {
-  const { content, image_urls: images } = args;
-  return {
-    content: typeof content === 'string' ? content : '',
-    imageUrls: Array.isArray(images) ? images.filter((url) => typeof url === 'string') : [],
-  };
+function toMessage({ args }: UserMessageEvent): UserMessage {
+  return { content: args.content, imageUrls: args.image_urls };
 }
 
 function textBlock(text: string): ContentBlock[] {
@@ -88,7 +84,7 @@ export function createPrompts(options: PromptsOptions) {
   /** Reads the messages of the interrupted turn. */
   async function turnMessages(): Promise<UserMessage[]> {
     const messages: UserMessage[] = [];
-    const add = (event: UserEvent) => event.action === 'message' && messages.push(toMessage(event));
+    const add = (event: UserEvent) => event.type === 'action.message' && messages.push(toMessage(event));
     if (from !== null) await createInbox({ database, key, from, onEvent: add }).look(heard);
     return messages;
   }
@@ -108,7 +104,7 @@ export function createPrompts(options: PromptsOptions) {
     return repetition(stoppedBefore);
   }
 
-  async function toBlocks(messages: readonly UserEvent[]): Promise<ContentBlock[]> {
+  async function toBlocks(messages: readonly UserMessageEvent[]): Promise<ContentBlock[]> {
     const before = [...(await beginning()), ...(await recollection())];
     return [...before, ...(await toPromptBlocks(messages.map(toMessage)))];
   }

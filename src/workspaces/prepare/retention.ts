@@ -4,7 +4,8 @@
 import { releaseRun } from '../../conversations/run/store.ts';
 import { conversationTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
-import { eventText, type NewEvent } from '../../events/shapes.ts';
+import { eventText } from '../../events/shapes.ts';
+import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { repeat } from '../../process/repeat.ts';
 import type { Folders } from './folders.ts';
 import { findRemovable, finishRemoval, holdForRemoval, removedObservation } from './store.ts';

@@ -47,10 +47,10 @@ function useFollowedLog(id: string, sound: () => void) {
   const again = useInfoAgain(id);
   const round = useRound(connection);
   const onLive = useCallback(
-    ({ observation, extras }: ParleyEvent) => {
-      if (observation !== 'agent_state_changed') return;
+    (event: ParleyEvent) => {
+      if (event.type !== 'observation.agent_state_changed') return;
       again();
-      if (waiting.has(extras?.['agent_state' as never])) sound();
+      if (waiting.has(event.extras.agent_state)) sound();
     },
     [again, sound],
   );

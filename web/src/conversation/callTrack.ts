@@ -1,23 +1,11 @@
 // The calls of a timeline: each is one thing from its action to its observation, with the question in between.
 import type { ParleyEvent } from '../../../src/client/parley.ts';
-import { beginCall, endCall, questionOf } from './calls.ts';
+import { beginCall, type CallEvent, endCall, isResult, isThought, questionOf } from './calls.ts';
 import type { Answer, Call, CallItem, Item, Question } from './items.ts';
 
-type Members = Readonly<Record<string, unknown>>;
-
 /** What all things of a timeline have. */
-export function commonOf(event: ParleyEvent) {
-  const replayed = (event as Members)['replayed'] === true;
-  return { id: event.id, at: event.timestamp, replayed };
-}
-
-function isAside({ args, extras }: ParleyEvent): boolean {
-  return ((args ?? extras ?? {}) as Members)['kind'] === 'think';
-}
-
-function idOf(event: ParleyEvent): string | undefined {
-  const id = (event as Members)['tool_call_id'];
-  return typeof id === 'string' ? id : undefined;
+export function commonOf({ id, timestamp, replayed = false }: ParleyEvent) {
+  return { id, at: timestamp === '' ? undefined : timestamp, replayed };
 }
 
 /** Puts calls into `items`, and changes those that it has put there by replacing them. */
@@ -55,36 +43,31 @@ export function createCallTrack(items: Item[]) {
     asking = index;
   }
 
-  function end(index: number, event: ParleyEvent): void {
-    if (asking === index) answer('closed');
-    replace(index, endCall(itemAt(index).call, event));
-  }
-
-  function begin(event: ParleyEvent, tool: Call['tool']): void {
+  function begin(event: CallEvent): void {
     const index = items.length;
-    const call = beginCall(event, tool);
+    const call = beginCall(event);
     items.push({ ...commonOf(event), kind: 'call', call });
-    replace(index, event.observation === undefined ? call : endCall(call, event));
-    const id = idOf(event);
-    if (id !== undefined) callAt.set(id, index);
+    replace(index, isResult(event) ? endCall(call, event) : call);
+    if (event.tool_call_id !== '') callAt.set(event.tool_call_id, index);
     if (call.question !== undefined) ask(index);
   }
 
   /** An action that asks may be of a call that was announced before. */
-  function goOn(index: number, event: ParleyEvent, tool: Call['tool']): void {
+  function goOn(index: number, event: CallEvent): void {
     const { question: before } = itemAt(index).call;
-    const call = beginCall(event, tool);
+    const call = beginCall(event);
     replace(index, { ...call, question: call.question ?? before });
     if (call.question !== undefined) ask(index);
   }
 
-  function take(event: ParleyEvent, tool: Call['tool']): void {
-    const id = idOf(event);
-    const known = id === undefined ? undefined : callAt.get(id);
-    if (known !== undefined && event.observation !== undefined) end(known, event);
-    else if (known !== undefined && open.has(known)) goOn(known, event, tool);
-    // Plans and the like are told by events of their own.
-    else if (known !== undefined || questionOf(event) !== undefined || !isAside(event)) begin(event, tool);
+  function take(event: CallEvent): void {
+    const known = event.tool_call_id === '' ? undefined : callAt.get(event.tool_call_id);
+    if (known !== undefined && isResult(event)) {
+      if (asking === known) answer('closed');
+      replace(known, endCall(itemAt(known).call, event));
+    } else if (known !== undefined && open.has(known)) goOn(known, event);
+    else if (event.type === 'observation.user_rejected') return;
+    else if (known !== undefined || questionOf(event) !== undefined || !isThought(event)) begin(event);
   }
 
   /** Nobody works on them any more. */

@@ -1,66 +1,109 @@
-// Calls of tools: from the action that begins one and the observation that ends it to what is shown.
+// Tool calls: from the action that begins one and the observation that ends it to what is shown.
 import { approvalText, type ParleyEvent } from '../../../src/client/parley.ts';
 import { visibleLine, visibleText } from '../parts/visibleText.ts';
-import type { Call, Outcome, Question } from './items.ts';
+import type { Call, Question } from './items.ts';
 import { shortPath } from './paths.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
+type CallAction = Of<'action.run' | 'action.edit' | 'action.read' | 'action.browse' | 'action.call_tool_mcp'>;
+type CallResult = Of<
+  | 'observation.run'
+  | 'observation.edit'
+  | 'observation.read'
+  | 'observation.browse'
+  | 'observation.mcp'
+  | 'observation.user_rejected'
+>;
+export type CallEvent = CallAction | CallResult;
 
-const tools: Readonly<Record<string, Call['tool']>> = {
-  run: 'run',
-  edit: 'edit',
-  read: 'read',
-  browse: 'browse',
-  call_tool_mcp: 'tool',
-  call_tool: 'tool',
-  mcp: 'tool',
+const tools: Readonly<Record<CallEvent['type'], Call['tool']>> = {
+  'action.run': 'run',
+  'action.edit': 'edit',
+  'action.read': 'read',
+  'action.browse': 'browse',
+  'action.call_tool_mcp': 'tool',
+  'observation.run': 'run',
+  'observation.edit': 'edit',
+  'observation.read': 'read',
+  'observation.browse': 'browse',
+  'observation.mcp': 'tool',
+  // Shown with the call that it ends, whose tool is known.
+  'observation.user_rejected': 'tool',
 };
-const subjects = ['command', 'path', 'url', 'name'];
-const outcomes: readonly string[] = ['completed', 'failed', 'unfinished'];
 
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+export function isCallEvent(event: ParleyEvent): event is CallEvent {
+  return Object.hasOwn(tools, event.type);
 }
 
-/** Undefined where the event is none of a tool. */
-export function toolOf({ action, observation }: ParleyEvent): Call['tool'] | undefined {
-  const name = action ?? observation ?? '';
-  return Object.hasOwn(tools, name) ? tools[name] : undefined;
+export function isResult(event: CallEvent): event is CallResult {
+  return 'observation' in event;
 }
 
-function subjectOf(members: Members): string {
-  const name = subjects.find((subject) => typeof members[subject] === 'string');
-  const text = name === undefined ? '' : textOf(members[name]);
-  if (name === 'command') return visibleText(text);
-  return visibleLine(name === 'path' ? shortPath(text) : text);
+/** The command, path, URL or name of what is used. */
+function subjectOf(event: CallEvent): string {
+  switch (event.type) {
+    case 'action.run':
+      return visibleText(event.args.command);
+    case 'observation.run':
+      return visibleText(event.extras.command);
+    case 'action.edit':
+    case 'action.read':
+      return visibleLine(shortPath(event.args.path));
+    case 'observation.edit':
+    case 'observation.read':
+      return visibleLine(shortPath(event.extras.path));
+    case 'action.browse':
+      return visibleLine(event.args.url);
+    case 'observation.browse':
+      return visibleLine(event.extras.url);
+    case 'action.call_tool_mcp':
+      return visibleLine(event.args.name);
+    case 'observation.mcp':
+      return visibleLine(event.extras.name);
+    case 'observation.user_rejected':
+      return '';
+  }
 }
 
-function inputOf(members: Members): string {
-  const given = members['arguments'];
+function inputOf(event: CallEvent): string {
+  const given =
+    event.type === 'action.call_tool_mcp'
+      ? event.args.arguments
+      : event.type === 'observation.mcp'
+        ? event.extras.arguments
+        : undefined;
   const some = typeof given === 'object' && given !== null && Object.keys(given).length > 0;
   return some ? visibleText(JSON.stringify(given, null, 2)) : '';
 }
 
-export function questionOf({ id, args = {}, message }: ParleyEvent): Question | undefined {
-  const members = args as Members;
-  if (members['confirmation_state'] !== 'awaiting_confirmation') return undefined;
-  const risk = Number(members['security_risk'] ?? 2);
-  return { event: id, about: subjectOf(members) || visibleText(message), risk, answer: 'open' };
+/** An agent may call its thoughts a tool; plans and the like have events of their own. */
+export function isThought(event: CallEvent): boolean {
+  if (event.type === 'action.call_tool_mcp') return event.args.kind === 'think';
+  return event.type === 'observation.mcp' && event.extras.kind === 'think';
 }
 
-/** The call as its action tells it. */
-export function beginCall(event: ParleyEvent, tool: Call['tool']): Call {
-  const args = (event.args ?? {}) as Members;
+/** The highest risk, where none is known. */
+const unknownRisk = 2;
+
+export function questionOf(event: CallEvent): Question | undefined {
+  if (isResult(event) || event.args.confirmation_state !== 'awaiting_confirmation') return undefined;
+  const { security_risk: risk = unknownRisk } = event.args;
+  return { event: event.id, about: subjectOf(event) || visibleText(event.message), risk, answer: 'open' };
+}
+
+/** The call as its first event tells it. */
+export function beginCall(event: CallEvent): Call {
+  const { type, timestamp, message } = event;
   return {
-    tool,
-    subject: subjectOf(args),
-    title: visibleText(event.message),
-    operation: textOf(args['operation']),
-    input: inputOf(args),
-    diff: textOf(args['diff']),
+    tool: tools[type],
+    subject: subjectOf(event),
+    title: visibleText(message),
+    operation: type === 'action.edit' ? event.args.operation : '',
+    input: inputOf(event),
+    diff: isResult(event) ? '' : (event.args.diff ?? ''),
     request: visibleText(approvalText(event)),
     outcome: undefined,
-    since: event.timestamp,
+    since: timestamp === '' ? undefined : timestamp,
     output: '',
     exitCode: undefined,
     createsFile: false,
@@ -68,7 +111,7 @@ export function beginCall(event: ParleyEvent, tool: Call['tool']): Call {
   };
 }
 
-/** A diff that stands at the start of what came of an edit, and what is said after it. */
+/** Earlier versions wrote the diff of an edit only at the start of its content. */
 function splitDiff(content: string): { diff: string; rest: string } {
   if (!content.startsWith('--- ')) return { diff: '', rest: content };
   const lines = content.split('\n');
@@ -77,22 +120,27 @@ function splitDiff(content: string): { diff: string; rest: string } {
   return { diff: lines.slice(0, end).join('\n'), rest: lines.slice(end).join('\n').trim() };
 }
 
-/** The call with what came of it. */
-export function endCall(call: Call, event: ParleyEvent): Call {
-  const extras = (event.extras ?? {}) as Members;
-  const content = event.content ?? '';
-  const { diff, rest } = call.tool === 'edit' ? splitDiff(content) : { diff: '', rest: content };
-  const exitCode = (extras['metadata'] as Members | undefined)?.['exit_code'];
-  const outcome = textOf(extras['outcome']);
+function editOf({ content, extras }: Of<'observation.edit'>): Partial<Call> {
+  const { diff, rest } = splitDiff(content);
+  const known = diff === '' ? extras.diff : diff;
+  return {
+    ...(known === '' ? {} : { diff: known }),
+    operation: extras.operation,
+    output: rest,
+    createsFile: extras.prev_exist === false,
+  };
+}
+
+/** The call with its result. */
+export function endCall(call: Call, event: CallResult): Call {
+  if (event.type === 'observation.user_rejected') return { ...call, outcome: 'failed' };
   return {
     ...call,
-    subject: call.subject === '' ? subjectOf(extras) : call.subject,
-    operation: call.operation === '' ? textOf(extras['operation']) : call.operation,
-    input: call.input === '' ? inputOf(extras) : call.input,
-    diff: diff === '' ? call.diff : diff,
-    output: rest,
-    exitCode: typeof exitCode === 'number' ? exitCode : undefined,
-    createsFile: call.tool === 'edit' && extras['prev_exist'] === false,
-    outcome: outcomes.includes(outcome) ? (outcome as Outcome) : 'completed',
+    subject: call.subject === '' ? subjectOf(event) : call.subject,
+    input: call.input === '' ? inputOf(event) : call.input,
+    output: event.content,
+    exitCode: event.type === 'observation.run' ? event.extras.metadata.exit_code : undefined,
+    outcome: event.extras.outcome,
+    ...(event.type === 'observation.edit' ? editOf(event) : {}),
   };
 }

@@ -1,14 +1,14 @@
 // How the log of a conversation is followed, with a service that breaks off.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
+import { decodeEvent, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
 import { until } from '../../../test/support/until.ts';
 import { createLog } from './log.ts';
 
 type Options = Parameters<ReturnType<typeof createLog>['start']>[0];
 
 function say(id: number): ParleyEvent {
-  return { id, source: 'agent', message: '', action: 'message', args: { content: `m${id}` } } as ParleyEvent;
+  return decodeEvent({ id, source: 'agent', action: 'message', args: { content: `m${id}` } });
 }
 
 const proxy = () => new ParleyError('unexpected', 'a page', { status: 404 });

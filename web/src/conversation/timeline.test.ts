@@ -1,16 +1,19 @@
 // What becomes of the events of a log.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ParleyEvent } from '../../../src/client/parley.ts';
+import { decodeEvent } from '../../../src/client/parley.ts';
 import type { CallItem, Item } from './items.ts';
 import { createTimeline } from './timeline.ts';
 
-type Draft = Partial<ParleyEvent> & { readonly tool_call_id?: string; readonly [more: string]: unknown };
+interface Draft {
+  readonly args?: object;
+  readonly [field: string]: unknown;
+}
 
 function timelineOf(...drafts: readonly Draft[]) {
   const timeline = createTimeline();
   for (const [id, draft] of drafts.entries())
-    timeline.take({ id, source: 'agent', message: '', ...draft } as ParleyEvent);
+    timeline.take(decodeEvent({ id, source: 'agent', message: '', ...draft }));
   return timeline;
 }
 
@@ -164,6 +167,12 @@ describe('a timeline', () => {
     });
     const call = callOf(items()[0]);
     assert.deepEqual([call.diff, call.output, call.createsFile], [diff, 'It was rejected.', true]);
+    const { items: told } = timelineOf({
+      observation: 'edit',
+      content: 'Done.',
+      extras: { path: 'a', diff },
+    });
+    assert.deepEqual([callOf(told()[0]).diff, callOf(told()[0]).output], [diff, 'Done.']);
   });
 
   it('holds a question open until it is answered', () => {
@@ -182,6 +191,35 @@ describe('a timeline', () => {
       assert.equal(callOf(timeline.items()[0]).question?.answer, answer);
       assert.equal(timeline.state().question, undefined);
     }
+  });
+
+  it('takes a question that follows the state, and ends a call that was rejected', () => {
+    const open = timelineOf(state('awaiting_user_confirmation'), asks);
+    assert.deepEqual(open.state().question, { event: 1, about: 'rm x', risk: 2, answer: 'open' });
+    const { items } = timelineOf(
+      state('awaiting_user_confirmation'),
+      asks,
+      { source: 'user', action: 'change_agent_state', args: { agent_state: 'user_rejected' } },
+      state('user_rejected'),
+      { observation: 'user_rejected', tool_call_id: 'c1', cause: 1, content: 'Rejected.' },
+      { observation: 'user_rejected', tool_call_id: 'unknown', cause: 9, content: 'Rejected.' },
+      state('running'),
+    );
+    assert.equal(items().length, 1);
+    const call = callOf(items()[0]);
+    assert.deepEqual([call.outcome, call.question?.answer], ['failed', 'reject']);
+  });
+
+  it('shows a pause as a stop', () => {
+    const { items } = timelineOf(asks, state('paused', 'You stopped it.'));
+    assert.equal(callOf(items()[0]).outcome, 'unfinished');
+    assert.deepEqual(items()[1], {
+      id: 1,
+      at: undefined,
+      replayed: false,
+      kind: 'stopped',
+      text: 'You stopped it.',
+    });
   });
 
   it('closes a question that nobody can answer any more', () => {
@@ -222,7 +260,7 @@ describe('a timeline', () => {
       content: 'x',
       extras: { outcome: 'completed' },
     };
-    for (const past of ['loading', 'awaiting_user_input', 'stopped'])
+    for (const past of ['loading', 'awaiting_user_input', 'stopped', 'paused'])
       assert.equal(callOf(timelineOf(begin, state(past)).items()[0]).outcome, 'unfinished', past);
     for (const going of ['running', 'awaiting_user_confirmation'])
       assert.equal(callOf(timelineOf(begin, state(going)).items()[0]).outcome, undefined, going);
@@ -278,14 +316,7 @@ describe('a timeline', () => {
   it('never changes what it has given out', () => {
     const timeline = timelineOf(asks);
     const before = timeline.items();
-    timeline.take({
-      id: 1,
-      source: 'agent',
-      message: '',
-      observation: 'run',
-      content: 'x',
-      tool_call_id: 'c1',
-    } as ParleyEvent);
+    timeline.take(decodeEvent({ id: 1, observation: 'run', content: 'x', tool_call_id: 'c1' }));
     assert.equal(callOf(before[0]).output, '');
     assert.equal(callOf(timeline.items()[0]).output, 'x');
   });

@@ -1,12 +1,23 @@
 // Puts the events of a log together to a timeline, one after the other. What it has given out never changes: a thing
 // that goes on is replaced by another with the same id.
 import type { ParleyEvent } from '../../../src/client/parley.ts';
-import { textOf, toolOf } from './calls.ts';
+import { isCallEvent } from './calls.ts';
 import { commonOf, createCallTrack } from './callTrack.ts';
-import { membersIn, shapedEvent } from './events.ts';
-import type { Item, LogState, Task } from './items.ts';
+import type { Item, LogState } from './items.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
+
+type Note = Of<'observation.notice' | 'observation.workspace_removed' | 'observation.error'>;
+
+const notes: ReadonlySet<ParleyEvent['type']> = new Set<Note['type']>([
+  'observation.notice',
+  'observation.workspace_removed',
+  'observation.error',
+]);
+
+function isNote(event: ParleyEvent): event is Note {
+  return notes.has(event.type);
+}
 
 interface Timeline {
   take(event: ParleyEvent): void;
@@ -14,35 +25,28 @@ interface Timeline {
   state(): LogState;
 }
 
-const taskStatuses: readonly string[] = ['todo', 'in_progress', 'done'];
-
-function tasksOf(args: Members): Task[] {
-  return membersIn(args['task_list']).map((task) => {
-    const status = textOf(task['status']);
-    return {
-      title: textOf(task['title']),
-      status: taskStatuses.includes(status) ? (status as Task['status']) : 'todo',
-    };
-  });
-}
-
-function messageOf(event: ParleyEvent, waits: boolean): Item {
-  const args = (event.args ?? {}) as Members;
-  const images = Array.isArray(args['image_urls']) ? args['image_urls'].map(textOf) : [];
+function messageOf(event: Of<'action.message'>, waits: boolean): Item {
+  const { content, image_urls: images } = event.args;
   return {
     ...commonOf(event),
     kind: 'message',
     from: event.source === 'user' ? 'user' : 'agent',
-    text: textOf(args['content']) || event.message,
+    text: content || event.message,
     images: images.filter((url) => url !== ''),
     waits,
   };
 }
 
 /** States in which a question that was not answered no longer waits. */
-const pastQuestions: ReadonlySet<string> = new Set(['running', 'stopped', 'awaiting_user_input', 'loading']);
+const pastQuestions: ReadonlySet<string> = new Set([
+  'running',
+  'stopped',
+  'paused',
+  'awaiting_user_input',
+  'loading',
+]);
 /** States in which no call goes on: one that has not ended by then never will. */
-const pastCalls: ReadonlySet<string> = new Set(['stopped', 'awaiting_user_input', 'loading']);
+const pastCalls: ReadonlySet<string> = new Set(['stopped', 'paused', 'awaiting_user_input', 'loading']);
 
 /** States in which the agent is at something, so that what is said waits. */
 const turnStates: ReadonlySet<string> = new Set([
@@ -52,12 +56,6 @@ const turnStates: ReadonlySet<string> = new Set([
   'user_rejected',
 ]);
 
-function answerOf(args: Members) {
-  if (args['agent_state'] === 'user_rejected') return 'reject';
-  if (args['agent_state'] !== 'user_confirmed') return undefined;
-  return args['decision'] === 'allow_always' ? 'allow_always' : 'allow';
-}
-
 export function createTimeline(): Timeline {
   const items: Item[] = [];
   const calls = createCallTrack(items);
@@ -66,8 +64,8 @@ export function createTimeline(): Timeline {
   let waiting: number[] = [];
   let state: Omit<LogState, 'question'> = { agentState: '', tasks: [], context: undefined };
 
-  function takePlan(event: ParleyEvent): void {
-    const tasks = tasksOf((event.args ?? {}) as Members);
+  function takePlan(event: Of<'action.task_tracking'>): void {
+    const tasks = event.args.task_list.map(({ title, status }) => ({ title, status }));
     state = { ...state, tasks };
     const before = planAt === undefined ? undefined : items[planAt];
     if (before !== undefined && planAt !== undefined)
@@ -78,7 +76,7 @@ export function createTimeline(): Timeline {
     }
   }
 
-  function takeMessage(event: ParleyEvent): void {
+  function takeMessage(event: Of<'action.message'>): void {
     const own = event.source === 'user';
     const waits = own && turnStates.has(state.agentState);
     if (own) planAt = undefined;
@@ -91,62 +89,45 @@ export function createTimeline(): Timeline {
     waiting = [];
   }
 
-  function takeState(event: ParleyEvent): void {
-    const extras = (event.extras ?? {}) as Members;
-    const agentState = textOf(extras['agent_state']);
-    const reason = textOf(extras['reason']);
+  function takeState(event: Of<'observation.agent_state_changed'>): void {
+    const { agent_state: agentState, reason } = event.extras;
     if (pastQuestions.has(agentState)) calls.answer('closed');
     if (pastCalls.has(agentState)) calls.giveUp();
     if (!turnStates.has(agentState)) endWaits();
     state = { ...state, agentState };
-    if (agentState !== 'stopped') return;
+    if (agentState !== 'stopped' && agentState !== 'paused') return;
     const last = items.at(-1);
     // A fault was told in full just before.
     const told = last?.kind === 'error' && last.text.startsWith(reason);
     if (!told) items.push({ ...commonOf(event), kind: 'stopped', text: reason });
   }
 
-  function takeUsage({ extras = {} }: ParleyEvent): void {
-    const { used, size } = extras as Members;
-    if (typeof used === 'number' && typeof size === 'number') state = { ...state, context: { used, size } };
+  function takeUsage({ extras }: Of<'observation.usage'>): void {
+    const { used, size } = extras;
+    if (used !== null && size !== null) state = { ...state, context: { used, size } };
   }
 
-  function takeNote(kind: 'notice' | 'error') {
-    return (event: ParleyEvent) =>
-      void items.push({ ...commonOf(event), kind, text: event.content ?? event.message });
+  function takeNote(event: Note): void {
+    const kind = event.type === 'observation.error' ? 'error' : 'notice';
+    items.push({ ...commonOf(event), kind, text: event.content || event.message });
   }
 
-  const observations: Readonly<Record<string, (event: ParleyEvent) => void>> = {
-    agent_state_changed: takeState,
-    usage: takeUsage,
-    notice: takeNote('notice'),
-    workspace_removed: takeNote('notice'),
-    error: takeNote('error'),
-  };
-
-  const actions: Readonly<Record<string, (event: ParleyEvent) => void>> = {
-    message: takeMessage,
-    think: (event) => {
-      const text = textOf((event.args as Members | undefined)?.['thought']);
-      items.push({ ...commonOf(event), kind: 'thought', text });
-    },
-    task_tracking: takePlan,
-    change_agent_state: ({ args = {}, timestamp }) => {
-      const answer = answerOf(args as Members);
-      if (answer !== undefined) calls.answer(answer, timestamp);
-    },
-  };
+  /** What is not known is passed over: there may be newer services than this page. */
+  function take(event: ParleyEvent): void {
+    if (isCallEvent(event)) calls.take(event);
+    else if (event.type === 'action.message') takeMessage(event);
+    else if (event.type === 'action.think')
+      items.push({ ...commonOf(event), kind: 'thought', text: event.args.thought });
+    else if (event.type === 'action.task_tracking') takePlan(event);
+    else if (event.type === 'action.change_agent_state')
+      calls.answer(event.args.decision, event.timestamp || undefined);
+    else if (event.type === 'observation.agent_state_changed') takeState(event);
+    else if (event.type === 'observation.usage') takeUsage(event);
+    else if (isNote(event)) takeNote(event);
+  }
 
   return {
-    take: (told) => {
-      const event = shapedEvent(told);
-      const tool = toolOf(event);
-      if (tool !== undefined) return calls.take(event, tool);
-      const kinds = event.action === undefined ? observations : actions;
-      const name = event.action ?? event.observation ?? '';
-      // What is not known is passed over: there may be newer services than this page.
-      if (Object.hasOwn(kinds, name)) kinds[name]?.(event);
-    },
+    take,
     items: () => items.slice(),
     state: () => ({ ...state, question: calls.question() }),
   };
