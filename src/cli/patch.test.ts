@@ -13,7 +13,7 @@ function folderOf(t: TestContext): string {
   return folder;
 }
 
-/** What git makes of the original by the diff; undefined where the file is gone. */
+/** The file after `git apply`, or undefined if it was deleted. */
 function applied(
   folder: string,
   path: string,
@@ -34,8 +34,8 @@ function applied(
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-describe('a diff of two texts', () => {
-  it('is what people know, with three lines around', () => {
+describe('filePatch', () => {
+  it('has the usual form, with three lines of context', () => {
     const original = 'a\nb\nc\nd\ne\nf\n';
     const diff = filePatch({ path: 'x.txt', status: 'M', original, modified: original.replace('e', 'E') });
     assert.equal(
@@ -44,7 +44,7 @@ describe('a diff of two texts', () => {
     );
   });
 
-  it('is applied by git, for any texts, with and without a last line break', (t) => {
+  it('can be applied by git, for any texts, with and without a final line break', (t) => {
     const folder = folderOf(t);
     const text = fc
       .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n'), { maxLength: 24 })
@@ -59,20 +59,20 @@ describe('a diff of two texts', () => {
     );
   });
 
-  it('is applied by git where a file is new, gone, or has an odd name', (t) => {
+  it('can be applied by git if a file is new, deleted, or has an unusual name', (t) => {
     const folder = folderOf(t);
     const path = 'a "b"\\ ü\n.txt';
-    const made = filePatch({ path, status: 'A', original: '', modified: 'new\n' });
-    assert.equal(applied(folder, path, undefined, made), 'new\n');
-    const gone = filePatch({ path, status: 'D', original: 'old', modified: '' });
-    assert.equal(applied(folder, path, 'old', gone), undefined);
+    const created = filePatch({ path, status: 'A', original: '', modified: 'new\n' });
+    assert.equal(applied(folder, path, undefined, created), 'new\n');
+    const deleted = filePatch({ path, status: 'D', original: 'old', modified: '' });
+    assert.equal(applied(folder, path, 'old', deleted), undefined);
   });
 
-  it('is empty where only something else than the text has changed, so that git takes the rest', () => {
+  it('is empty if the text has not changed, so that git accepts the rest of the patch', () => {
     assert.equal(filePatch({ path: 'x', status: 'M', original: 'a\n', modified: 'a\n' }), '');
   });
 
-  it('tells texts that have next to nothing in common as one exchange, and keeps what is around', (t) => {
+  it('replaces texts that have almost nothing in common as a whole, and keeps the lines around them', (t) => {
     const lines = (mark: string) => Array.from({ length: 3_000 }, (_, i) => `${mark}${i}\n`).join('');
     const [original, modified] = [`top\n${lines('a')}end\n`, `top\n${lines('b')}end\n`];
     const diff = filePatch({ path: 'x', status: 'M', original, modified });

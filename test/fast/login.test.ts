@@ -116,8 +116,9 @@ describe('the current context', () => {
       { DATABASE_URL: 'postgres://localhost/x' },
     ])
       assert.notEqual(keyWith(more), service.key, JSON.stringify(more));
-    const refused = await lineWith({ PARLEY_URL: service.url, PARLEY_KEY: 'wrong-key' }).run(['list']);
-    assert.equal(refused.code, 4);
+    const other = lineWith({ PARLEY_URL: service.url, PARLEY_KEY: 'wrong-key' });
+    assert.equal((await other.run(['list'])).code, 4);
+    assert.match((await other.run(['contexts', 'local'])).stderr, /not used while PARLEY_URL is set/);
   });
 
   it('keeps its key from a server to which the service redirects', async (t) => {

@@ -14,13 +14,15 @@ import { withDatabase } from './database.ts';
 const failedShownMax = 1_000;
 
 /** A service returns only webhooks of the user of the API key, so that their user needs no column. */
-interface Owned {
+interface WithUser {
   readonly user?: string;
 }
 
 interface WebhookBackend {
-  list(userName: string | undefined): Promise<readonly (WebhookRecord & Owned)[]>;
-  failed(userName: string | undefined): Promise<readonly (DeliveryRecord & Owned & { webhook_id: string })[]>;
+  list(userName: string | undefined): Promise<readonly (WebhookRecord & WithUser)[]>;
+  failed(
+    userName: string | undefined,
+  ): Promise<readonly (DeliveryRecord & WithUser & { webhook_id: string })[]>;
   /** Returns how many deliveries are redelivered, or undefined if there is no such webhook or delivery. */
   redeliver(id: string): Promise<number | undefined>;
 }

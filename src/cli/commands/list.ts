@@ -51,7 +51,8 @@ function printTable(infos: readonly ConversationInfo[], output: Output): void {
     { text: info.title },
   ]);
   const columns = [
-    { heading: 'ID', widthMin: 8 },
+    // An id that is cut further would be of no use.
+    { heading: 'ID' },
     { heading: 'STATUS', widthMin: 8 },
     { heading: 'CREATED' },
     ...(withRepository ? [{ heading: 'REPOSITORY', widthMin: 10 }] : []),

@@ -3,7 +3,12 @@ import { createParley, ParleyError } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
 import type { Handler } from '../command.ts';
-import { fetchFor, parseServiceUrl, type ServiceAddress } from '../connection/connection.ts';
+import {
+  fetchFor,
+  overridingVariable,
+  parseServiceUrl,
+  type ServiceAddress,
+} from '../connection/connection.ts';
 import {
   checkContextName,
   localContext,
@@ -46,6 +51,12 @@ function explain(url: string, error: ParleyError): string {
   return `${url}: ${plainLine(error.message)}${causeOf(error)}`;
 }
 
+function currentSentence(name: string): string {
+  const variable = overridingVariable();
+  const warning = variable === undefined ? '' : ` It is not used while ${variable} is set.`;
+  return `The current context is ${name}.${warning}`;
+}
+
 export const login: Handler<typeof loginCommand> = async ({ args, options }) => {
   const { note } = createOutput({ json: false });
   const address = parseServiceUrl(args.url, 'The URL');
@@ -60,7 +71,7 @@ export const login: Handler<typeof loginCommand> = async ({ args, options }) => 
   try {
     const user = await findUser(address, key);
     saveContext({ name, url, key });
-    note(`You are logged in to ${url} as ${plainLine(user)}. The current context is ${name}.\n`);
+    note(`You are logged in to ${url} as ${plainLine(user)}. ${currentSentence(name)}\n`);
     return exits.done;
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
@@ -83,7 +94,7 @@ export const contexts: Handler<typeof contextsCommand> = async ({ args, options 
   const output = createOutput(options);
   if (args.context !== undefined) {
     switchContext(args.context);
-    output.note(`The current context is ${args.context}.\n`);
+    output.note(`${currentSentence(args.context)}\n`);
     return exits.done;
   }
   const { current, all } = readContexts();

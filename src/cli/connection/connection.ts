@@ -21,11 +21,15 @@ export interface ServiceAddress {
   readonly context?: Context;
 }
 
-/** Each of these names a service, its key or its data, and so wins over the current context. */
 const variables = ['PARLEY_URL', 'PARLEY_KEY', 'PORT', 'PARLEY_DATA_DIR', 'DATABASE_URL', 'SESSION_API_KEY'];
 
+/** The variable that names a service, its key or its data, and so wins over the current context. */
+export function overridingVariable(env: Environment = process.env): string | undefined {
+  return variables.find((name) => env[name]);
+}
+
 function currentContext(env: Environment): Context | undefined {
-  return variables.some((name) => env[name]) ? undefined : readContexts(env).current;
+  return overridingVariable(env) === undefined ? readContexts(env).current : undefined;
 }
 
 /** Whether the user named a service, by PARLEY_URL or by a context. */

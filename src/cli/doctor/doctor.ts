@@ -16,11 +16,11 @@ import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkAgents, checkDataDir, checkSandbox } from './machine.ts';
 import { checkModel, checkPrivateAddresses } from './model.ts';
-import { type AskedService, askService, checkPort } from './service.ts';
+import { checkPort, checkService, type ServiceCheck } from './service.ts';
 
 /** The owner's settings, from the service or from a database that can be opened as it is. */
 async function ownSettings(
-  asked: AskedService | undefined,
+  asked: ServiceCheck | undefined,
   found: readonly Finding[],
 ): Promise<Settings | undefined> {
   if (asked !== undefined) return asked.settings;
@@ -49,7 +49,7 @@ function tryFindKey(address: ServiceAddress): string | RefusalError | undefined 
   }
 }
 
-async function remoteFindings(address: ServiceAddress, asked: AskedService | undefined): Promise<Finding[]> {
+async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | undefined): Promise<Finding[]> {
   if (asked === undefined)
     return [
       wrong(
@@ -86,7 +86,7 @@ async function remoteFindings(address: ServiceAddress, asked: AskedService | und
 
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
-  const asked = await askService(address, tryFindKey(address));
+  const asked = await checkService(address, tryFindKey(address));
   const found = [...checkDataDir(config), ...(await checkDatabase(config)), await checkSandbox(config)];
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
@@ -118,7 +118,7 @@ export const doctor: Handler<typeof doctorCommand> = async ({ options }) => {
   const address = serviceAddress();
   const findings = address.isLocal
     ? await localFindings(config)
-    : await remoteFindings(address, await askService(address, tryFindKey(address)));
+    : await remoteFindings(address, await checkService(address, tryFindKey(address)));
   for (const finding of findings) {
     if (output.isJson) output.json(finding);
     else print(output, finding);

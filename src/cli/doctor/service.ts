@@ -40,7 +40,7 @@ export async function checkPort(config: Pick<Config, 'host' | 'port'>): Promise<
   );
 }
 
-export interface AskedService {
+export interface ServiceCheck {
   readonly findings: readonly Finding[];
   /** Undefined if there is no service, or it refuses the key. */
   readonly settings: Settings | undefined;
@@ -73,7 +73,7 @@ async function checkReady(parley: Parley): Promise<Finding[]> {
   }
 }
 
-function faultOf(url: string, error: ParleyError): AskedService {
+function faultOf(url: string, error: ParleyError): ServiceCheck {
   const finding = wrong(
     'service',
     `The server at ${url} does not answer like Parley: ${error.message}`,
@@ -83,7 +83,10 @@ function faultOf(url: string, error: ParleyError): AskedService {
 }
 
 /** Undefined if no Parley service answers. */
-export async function askService(address: ServiceAddress, key: FoundKey): Promise<AskedService | undefined> {
+export async function checkService(
+  address: ServiceAddress,
+  key: FoundKey,
+): Promise<ServiceCheck | undefined> {
   const { url } = address;
   const send = fetchFor(address) ?? fetch;
   let date: number | undefined;

@@ -19,7 +19,7 @@ complete -F _parley parley ./parley
 const zsh = `#compdef parley
 # Completion of parley in zsh, after compinit: eval "$(parley completion zsh)"
 _parley() {
-  local line word
+  local line word help
   local -a candidates
   for line in "\${(@f)$("\${(Q)words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
     if [[ $line == ':files' ]]; then
@@ -28,7 +28,8 @@ _parley() {
     fi
     [[ -n $line ]] || continue
     word=\${line%%$'\\t'*}
-    candidates+=("\${word//:/\\\\:}:\${line#*$'\\t'}")
+    help=\${line#*$'\\t'}
+    candidates+=("\${word//:/\\\\:}\${help:+:$help}")
   done
   _describe 'parley' candidates
 }
