@@ -10,6 +10,7 @@ import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import type { Clock } from '../process/clock.ts';
 import type { Cgroups } from '../sandbox/cgroups.ts';
 import type { SandboxPlan } from '../sandbox/choose.ts';
+import type { DiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
@@ -31,7 +32,7 @@ export interface RunDependencies {
   readonly searchUrl: string | undefined;
   /** Of containers that users may ask for; the first is the usual one. */
   readonly images: readonly string[];
-  readonly disk: DiskLimits;
+  readonly disk: DiskLimits & { readonly shortage: DiskShortage };
   readonly allowPrivate: AllowPrivate;
   readonly createEgress: () => Egress;
   /** Answers the model requests of a run. */

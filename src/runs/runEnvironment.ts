@@ -142,13 +142,13 @@ async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void>
 }
 
 /** Rejects once, with the reason, when the folders have become too large or the disk too full. */
-function watchRoom({ disk }: RunDependencies, folders: readonly string[]) {
+function watchRoom({ disk }: RunDependencies, folders: readonly string[], { pids }: OpenSandbox) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
     // Whoever waits hears of it.
   });
   const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
-  return { full: full.promise, stop: watchDisk({ ...disk, folders, onFull }) };
+  return { full: full.promise, stop: watchDisk({ ...disk, folders, pids, onFull }) };
 }
 
 function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs: RunInputs) {
@@ -206,7 +206,7 @@ export async function openRunEnvironment(
     await closeBridge();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
-  const room = watchRoom(dependencies, [workspace, home]);
+  const room = watchRoom(dependencies, [workspace, home], sandbox);
   // What lost its lease may have a successor already.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {

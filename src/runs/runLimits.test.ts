@@ -71,8 +71,16 @@ describe('a run that fills its disk', () => {
     const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
-    assert.match(message, /^Its workspace and home hold more than 1 MiB\. Start a new conversation/);
+    assert.match(message, /^Its workspace and home hold more than 1 MB\. Start a new conversation/);
     assert.deepEqual(told(events), [message]);
+  });
+
+  it('stops also if it deletes the file that it writes to', async (t) => {
+    const runs = await startRuns({ env: { PARLEY_WORKSPACE_MB: '1' } }, t);
+    const write = 'exec 3>big; rm big; head -c 2000000 /dev/zero >&3; sleep 600';
+    const { code, message } = await ending(runs, await runs.create(`really-run ${write}`));
+    assert.equal(code, 'workspace_error');
+    assert.match(message, /^Its workspace and home hold more than 1 MB\./);
   });
 
   it('stops with the number of files that the operator has set', async (t) => {

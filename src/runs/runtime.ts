@@ -20,6 +20,7 @@ import { lookUp } from '../outgoing/resolve.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
 import { limitsHold, openCgroups } from '../sandbox/cgroups.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
+import { createDiskShortage } from '../sandbox/diskShortage.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
@@ -110,6 +111,7 @@ export function createRuntime(options: RuntimeOptions) {
         filesMax: config.workspaceFiles,
         freeBytesMin,
         freeFilesMin,
+        shortage: createDiskShortage(),
       },
       allowPrivate,
       // An agent is not its user: what is private is out of its reach unless the operator says otherwise.

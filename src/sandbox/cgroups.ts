@@ -20,6 +20,8 @@ export interface ProcessCgroup {
 interface SandboxCgroup {
   readonly folders: readonly string[];
   createForProcess(): ProcessCgroup;
+  /** The processes in it. */
+  pids(): number[];
   /** Kills all that is in it, and removes it. False: something could not be killed in time. */
   end(): Promise<boolean>;
 }
@@ -89,6 +91,15 @@ function subgroups(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(folder, entry.name));
+}
+
+/** The processes in a group and in those below it; none if it is gone. */
+function allProcessIdsIn(folder: string): number[] {
+  try {
+    return [...processIdsIn(folder), ...subgroups(folder).flatMap(allProcessIdsIn)];
+  } catch {
+    return [];
+  }
 }
 
 async function endUntil(folder: string, deadline: number): Promise<boolean> {
@@ -212,6 +223,7 @@ export function openCgroups(sources = currentSources()): Cgroups {
           count++;
           return createProcessCgroup(made, String(count));
         },
+        pids: () => made.flatMap(allProcessIdsIn),
         end: () => endCgroups(made),
       };
     },

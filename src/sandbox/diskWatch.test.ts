@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, mkdirSync, readFileSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -7,6 +9,7 @@ import { longSleep, sleeps, temporaryFolder } from '../../test/support/sandboxes
 import { mountTmpfs, noTmpfs } from '../../test/support/tmpfs.ts';
 import { until } from '../../test/support/until.ts';
 import { mib } from '../validation/schema.ts';
+import { createDiskShortage } from './diskShortage.ts';
 import { type DiskWatchOptions, findDiskFault, watchDisk } from './diskWatch.ts';
 
 type Folders = readonly [workspace: string, home: string];
@@ -57,7 +60,7 @@ describe('the watch over the disk', () => {
     await until('it says so', () => said.length > 0);
     await turn();
     assert.deepEqual(said, [
-      'Its workspace and home hold more than 2 MiB. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
+      'Its workspace and home hold more than 2 MB. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
     ]);
   });
 
@@ -69,7 +72,7 @@ describe('the watch over the disk', () => {
   it('says that little is left on the disk', async (t) => {
     const { said } = watch(t, () => {}, { freeBytesMin: Number.MAX_SAFE_INTEGER });
     await until('it says so', () => said.length > 0);
-    assert.match(said[0] ?? '', /^The disk has less than \d+ MiB left\. Delete conversations/);
+    assert.match(said[0] ?? '', /^The disk has less than [\d,]+ MB left\. Delete conversations/);
   });
 
   it('counts files, folders and links of all folders together, hard links once', async (t) => {
@@ -108,6 +111,63 @@ describe('the watch over the disk', () => {
       /^The file system has room for fewer than 500 more files \(inodes\)\. Delete/,
     );
     assert.equal(await findDiskFault(folder, freeMin), sentence);
+  });
+
+  it('counts deleted files that its processes hold open', { skip: noTmpfs }, async (t) => {
+    const { folder, remove } = mountTmpfs(1_000);
+    t.after(remove);
+    // Two descriptors of one file, which counts once.
+    const script = `exec 3>'${folder}/gone' 4>&3; rm '${folder}/gone'; head -c 1500000 /dev/zero >&3; echo; exec sleep 600`;
+    const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+    t.after(() => child.kill('SIGKILL'));
+    await once(child.stdout, 'data');
+    const pids = () => [child.pid ?? 0];
+    const within = watch(t, () => {}, { folders: [folder], pids });
+    const over = watch(t, () => {}, { folders: [folder], bytesMax: mib, pids });
+    await until('it says so', () => over.said.length > 0);
+    assert.match(over.said[0] ?? '', /^Its workspace and home hold more than 1 MB\./);
+    assert.deepEqual(within.said, []);
+  });
+
+  it('stops the run that has grown most first if the disk is nearly full', { skip: noTmpfs }, async (t) => {
+    const { folder, remove } = mountTmpfs(1_000);
+    t.after(remove);
+    const shortage = createDiskShortage({ waitMs: 600_000, settleMs: 0 });
+    const { bavail, bsize } = statfsSync(folder);
+    const stopped: string[] = [];
+    let counts = 0;
+    const names = ['idle', 'some', 'most'];
+    for (const name of names) {
+      mkdirSync(join(folder, name));
+      fill(join(folder, name), name === 'idle' ? 8 * mib : 1);
+      watch(t, () => {}, {
+        folders: [join(folder, name)],
+        bytesMax: 1_000 * mib,
+        freeBytesMin: bavail * bsize - 16 * mib,
+        shortage,
+        pids: () => {
+          counts++;
+          return [];
+        },
+        onFull: () => stopped.push(name),
+      });
+    }
+    await until('each has counted bytes and files', () => counts >= 2 * names.length);
+    fill(join(folder, 'some'), mib);
+    fill(join(folder, 'most'), 16 * mib);
+    await until('all are stopped', () => stopped.length === names.length);
+    assert.deepEqual(stopped, ['most', 'some', 'idle']);
+  });
+
+  it('stops one run at a time if the disk is nearly full, and waits for what others have grown by', () => {
+    const shortage = createDiskShortage({ waitMs: 600_000, settleMs: 600_000 });
+    const [first, second, third] = [shortage.join(), shortage.join(), shortage.join()];
+    assert.equal(first.isNext(5), false);
+    assert.equal(second.isNext(7), false);
+    third.leave();
+    assert.equal(first.isNext(5), false);
+    assert.equal(second.isNext(7), true);
+    assert.equal(first.isNext(9), false, 'until the space of the other is free');
   });
 
   it('follows no link, and says nothing once it is stopped', async (t) => {

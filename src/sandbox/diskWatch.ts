@@ -2,7 +2,9 @@
 // in files.
 import { spawn } from 'node:child_process';
 import { statfs } from 'node:fs/promises';
-import { kib, mib } from '../validation/schema.ts';
+import { kib } from '../validation/schema.ts';
+import { createDiskShortage, type DiskShortage } from './diskShortage.ts';
+import { countHeld } from './heldFiles.ts';
 
 /** Why a run must end, as a sentence for its user. */
 type OnDiskFull = (sentence: string) => void;
@@ -24,6 +26,10 @@ export interface DiskLimits extends FreeMin {
 export interface DiskWatchOptions extends DiskLimits {
   /** The workspace and the home of the run. The free space is that of the file system of the first. */
   readonly folders: readonly string[];
+  /** The processes of the run: deleted files that they hold open count, too. */
+  readonly pids?: () => readonly number[];
+  /** Decides which run is stopped if the disk is nearly full. Absent: this one. */
+  readonly shortage?: DiskShortage;
   readonly everyMs?: number;
   /** How long one count may take. */
   readonly countMs?: number;
@@ -39,6 +45,8 @@ const countMsDefault = 30_000;
 const lateMax = 3;
 /** The pause between counts, as a multiple of how long the last one took. */
 const restFactor = 10;
+/** When the disk is nearly full, the runs that have grown most in this time are stopped first. */
+const growthMs = 5 * 60_000;
 
 /** How `du` counts bytes and files. The `du` of BusyBox does not know `--inodes`. */
 const counting = {
@@ -82,7 +90,8 @@ function count({ what, folders, countMs, signal }: CountOptions): Promise<number
   });
 }
 
-const inMib = (bytes: number) => `${Math.round(bytes / mib)} MiB`;
+const mb = 1_000_000;
+const inMb = (bytes: number) => `${inNumbers(Math.round(bytes / mb))} MB`;
 const inNumbers = (value: number) => value.toLocaleString('en');
 
 /** Free bytes and inodes on a folder's file system. Some, such as btrfs, have no fixed number of inodes. */
@@ -93,36 +102,68 @@ async function findFree(folder: string): Promise<Record<Counted, number>> {
 
 const makeRoom = 'Delete conversations that you no longer need, or ask the operator to free disk space.';
 
-function freeFault(free: Record<Counted, number>, { freeBytesMin, freeFilesMin }: FreeMin) {
-  if (free.bytes < freeBytesMin) return `The disk has less than ${inMib(freeBytesMin)} left. ${makeRoom}`;
+interface FreeFault {
+  readonly lacking: Counted;
+  readonly sentence: string;
+}
+
+function freeFault(
+  free: Record<Counted, number>,
+  { freeBytesMin, freeFilesMin }: FreeMin,
+): FreeFault | undefined {
+  if (free.bytes < freeBytesMin)
+    return { lacking: 'bytes', sentence: `The disk has less than ${inMb(freeBytesMin)} left. ${makeRoom}` };
   if (free.files < freeFilesMin)
-    return `The file system has room for fewer than ${inNumbers(freeFilesMin)} more files (inodes). ${makeRoom}`;
+    return {
+      lacking: 'files',
+      sentence: `The file system has room for fewer than ${inNumbers(freeFilesMin)} more files (inodes). ${makeRoom}`,
+    };
   return undefined;
 }
 
 /** Returns a message for the user if a run cannot start in the folder. Rejects if the folder does not exist. */
 export async function findDiskFault(folder: string, freeMin: FreeMin): Promise<string | undefined> {
-  return freeFault(await findFree(folder), freeMin);
+  return freeFault(await findFree(folder), freeMin)?.sentence;
 }
 
-/** Remembers how many bytes or files the folders hold. */
-function createTally(what: Counted, max: number, options: Omit<CountOptions, 'what'>) {
-  let last = { value: 0, freeThen: 0, at: Number.NEGATIVE_INFINITY, tookMs: 0, late: false };
+interface TallyOptions extends Omit<CountOptions, 'what'> {
+  readonly pids: () => readonly number[];
+}
+
+/** Remembers how many bytes or files the folders hold, together with deleted files that are still open. */
+function createTally(what: Counted, max: number, { pids, ...options }: TallyOptions) {
+  const [first = '/'] = options.folders;
+  let last = { value: 0, freeThen: 0, at: Number.NEGATIVE_INFINITY, tookMs: 0, late: false, unclear: false };
+  let history: { readonly at: number; readonly value: number }[] = [];
+  const isResting = () => performance.now() - last.at < last.tookMs * restFactor;
+
+  async function renew(free: number): Promise<void> {
+    const at = performance.now();
+    const found = await count({ what, ...options });
+    const held = await countHeld(pids(), first);
+    const unclear = held === 'too many';
+    const value = typeof found === 'number' ? found + (unclear ? 0 : held[what]) : last.value;
+    last = { value, freeThen: free, at, tookMs: performance.now() - at, late: found === 'late', unclear };
+    const known = history.findLastIndex((one) => one.at < at - growthMs);
+    history = [...history.slice(Math.max(known, 0)), { at, value }];
+  }
+
   return {
     isOver: () => last.value > max,
     isLate: () => last.late,
+    isUnclear: () => last.unclear,
     /** Skips a count until the free space has shrunk by half of what the folders may still grow. */
     isDue: (free: number): boolean => {
-      const sinceMs = performance.now() - last.at;
-      if (sinceMs < last.tookMs * restFactor) return false;
-      if (last.late || sinceMs > countAtLeastEveryMs) return true;
+      if (isResting()) return false;
+      if (last.late || performance.now() - last.at > countAtLeastEveryMs) return true;
       return last.freeThen - free > (max - last.value) / 2;
     },
-    renew: async (free: number): Promise<void> => {
-      const at = performance.now();
-      const found = await count({ what, ...options });
-      const value = typeof found === 'number' ? found : last.value;
-      last = { value, freeThen: free, at, tookMs: performance.now() - at, late: found === 'late' };
+    renew,
+    /** What it has grown by in the last minutes, as of a count after `since`. */
+    growth: async (free: number, since: number): Promise<number> => {
+      if (last.at < since || !isResting()) await renew(free);
+      const { value } = last;
+      return value - Math.min(value, ...history.map((one) => one.value));
     },
   };
 }
@@ -130,33 +171,50 @@ function createTally(what: Counted, max: number, options: Omit<CountOptions, 'wh
 /** Watches until it is stopped or has called `onFull`. What is returned stops it. */
 export function watchDisk(options: DiskWatchOptions): () => void {
   const { folders, bytesMax, filesMax, onFull } = options;
-  const { everyMs = everyMsDefault, countMs = countMsDefault } = options;
+  const { everyMs = everyMsDefault, countMs = countMsDefault, pids = () => [] } = options;
+  const shortage = (options.shortage ?? createDiskShortage()).join();
   const [first = '/'] = folders;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const counter = { folders, countMs, signal };
+  const counter = { folders, countMs, signal, pids };
   const tallies = {
     bytes: createTally('bytes', bytesMax, counter),
     files: createTally('files', filesMax, counter),
   };
   let lateInARow = 0;
+  let shortSince: number | undefined;
   let timer: NodeJS.Timeout;
 
   async function findFault(): Promise<string | undefined> {
     const free = await findFree(first);
     const fault = freeFault(free, options);
-    if (fault !== undefined) return fault;
+    if (fault !== undefined) {
+      shortSince ??= performance.now();
+      const grownBy = await tallies[fault.lacking].growth(free[fault.lacking], shortSince);
+      const isNext = !signal.aborted && shortage.isNext(grownBy);
+      return overFault() ?? (isNext ? fault.sentence : undefined);
+    }
+    shortSince = undefined;
+    shortage.clear();
     const due = (['bytes', 'files'] as const).filter((what) => tallies[what].isDue(free[what]));
     if (due.length === 0) return undefined;
     await Promise.all(due.map((what) => tallies[what].renew(free[what])));
-    if (tallies.bytes.isOver())
-      return `Its workspace and home hold more than ${inMib(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
-    if (tallies.files.isOver())
-      return `Its workspace and home hold more than ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
+    const over = overFault();
+    if (over !== undefined) return over;
     lateInARow = due.some((what) => tallies[what].isLate()) ? lateInARow + 1 : 0;
     return lateInARow < lateMax
       ? undefined
       : `Its workspace and home hold so many files that they cannot be counted in ${countMs / 1_000} s.`;
+  }
+
+  function overFault(): string | undefined {
+    if (tallies.bytes.isOver())
+      return `Its workspace and home hold more than ${inMb(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
+    if (tallies.files.isOver())
+      return `Its workspace and home hold more than ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
+    return tallies.bytes.isUnclear() || tallies.files.isUnclear()
+      ? 'Its programs have more files open than can be looked at.'
+      : undefined;
   }
 
   const next = () => {
@@ -166,6 +224,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
           if (signal.aborted) return;
           if (sentence === undefined) return next();
           stopping.abort();
+          shortage.leave();
           onFull(sentence);
         },
         // A folder that is gone is full no more.
@@ -177,6 +236,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
 
   return () => {
     stopping.abort();
+    shortage.leave();
     clearTimeout(timer);
   };
 }

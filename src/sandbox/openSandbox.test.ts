@@ -1,6 +1,6 @@
 // What holds in every kind of sandbox that this machine has.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -126,6 +126,17 @@ for (const { kind, engine, skip } of kinds) {
       await until('both run', () => sleeps(sleep) === 2);
       await running.kill();
       assert.equal(sleeps(sleep), 0);
+    });
+
+    it('knows the processes in it', async (t) => {
+      const { open } = await openTestSandbox(t, engine());
+      const sleep = longSleep();
+      const started = await open.start({ argv: ['sh', '-c', `sleep ${sleep} & wait`], env: {} });
+      const names = () => open.pids().map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      await until('it runs', () => sleeps(sleep) > 0);
+      assert.ok(names().includes(`sleep\0${sleep}\0`));
+      await started.kill();
+      await until('none is left', () => open.pids().length === 0);
     });
 
     it('dies with what left its session', async (t) => {

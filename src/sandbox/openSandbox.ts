@@ -16,6 +16,8 @@ export interface OpenSandbox {
   readonly bridge: { readonly origin: string; readonly token: string } | undefined;
   /** Rejects where the sandbox is closed, or the process cannot be written as a command or started at all. */
   start(program: SandboxProgram): Promise<SandboxProcess>;
+  /** The processes that are alive in it, as far as this machine can tell: those of containers are the engine's. */
+  pids(): number[];
   /**
    * Kills whatever is alive in it; nothing can be started any more. Unless it must be `atOnce`, a program that nothing
    * else ends for certain may first end for a moment what it has started.
@@ -105,6 +107,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSand
     bridge:
       bridge === undefined ? undefined : { origin: `http://127.0.0.1:${way.port}`, token: bridge.token },
     start: startInside,
+    pids: () => [...new Set([...[...living].flatMap((one) => one.pids()), ...(cgroup?.pids() ?? [])])],
     close: async ({ atOnce } = { atOnce: false }) => {
       closed = true;
       await Promise.all([...living].map((entry) => entry.kill(!atOnce)));

@@ -197,6 +197,8 @@ export interface StartedProcess {
    * may end that itself first, for a moment.
    */
   kill(gently?: boolean): Promise<void>;
+  /** Of it and what it has started, as of now. */
+  pids(): number[];
 }
 
 /** Throws where nothing was started, or nothing may stay. What it made of the group goes with the sandbox's. */
@@ -234,5 +236,7 @@ export function startProcess(options: StartOptions): StartedProcess {
     await kill();
     return end;
   });
-  return { process: toSandboxProcess(child, handover, { ended, kill: () => kill() }), kill };
+  const { known } = first;
+  const pids = () => (known === undefined ? [] : [known, ...descendantsOf(known)].map((one) => one.pid));
+  return { process: toSandboxProcess(child, handover, { ended, kill: () => kill() }), kill, pids };
 }
