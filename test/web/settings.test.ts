@@ -44,9 +44,9 @@ describe('the settings', { skip: noBrowser }, () => {
     for (const link of await links.all()) {
       await link.click();
       await page.getByRole('heading', { level: 2, name: await link.innerText(), exact: true }).waitFor();
-      const marks = await page.locator('[data-member]').all();
+      const marks = await page.locator('[data-setting]').all();
       for (const mark of marks) {
-        found.push(String(await mark.getAttribute('data-member')));
+        found.push(String(await mark.getAttribute('data-setting')));
         assert.ok((await mark.locator('input, select, textarea, button').count()) > 0);
       }
     }

@@ -1,6 +1,6 @@
 // One use of a tool: what was done in a line, what came of it below, and the question where it needs leave.
 import { memo, type ReactNode } from 'react';
-import { Icon, type IconName } from '../parts/Icon.tsx';
+import { Icon, type IconName } from '../components/Icon.tsx';
 import type { Texts } from '../texts/en.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';

@@ -3,9 +3,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../parts/Callout.tsx';
-import { Dialog } from '../parts/Dialog.tsx';
-import { visibleLine } from '../parts/visibleText.ts';
+import { ErrorCallout, Loading } from '../components/Callout.tsx';
+import { Dialog } from '../components/Dialog.tsx';
+import { visibleLine } from '../components/visibleText.ts';
 import { useParley } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import { DiffView } from './DiffView.tsx';

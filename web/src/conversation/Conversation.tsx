@@ -3,15 +3,15 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { type ConversationInfo, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../components/Callout.tsx';
+import { IconButton } from '../components/IconButton.tsx';
+import { type Activity, activityOf, stoppedByItself } from '../components/status.ts';
+import { visibleLine } from '../components/visibleText.ts';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { useRound } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
-import { ErrorCallout, Loading } from '../parts/Callout.tsx';
-import { IconButton } from '../parts/IconButton.tsx';
-import { type Activity, activityOf, endedByItself } from '../parts/status.ts';
-import { visibleLine } from '../parts/visibleText.ts';
-import { isRefused, useParley, useSession } from '../session/session.tsx';
+import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
-import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Details } from './Details.tsx';
 import { DeleteDialog, RenameDialog } from './Dialogs.tsx';
@@ -65,7 +65,7 @@ function useSoundAtEnd(info: ConversationInfo | undefined, sound: () => void): v
     if (info === undefined) return;
     const lived = before.current !== undefined && before.current !== 'STOPPED';
     before.current = info.status;
-    if (lived && endedByItself(info)) sound();
+    if (lived && stoppedByItself(info)) sound();
   }, [info, sound]);
 }
 
@@ -83,9 +83,9 @@ function useTitle(info: ConversationInfo | undefined, activity: Activity | undef
 
 function Refused({ error }: Pick<LogView, 'error'>) {
   const { conversation, shell } = useTexts();
-  const { refused, connection } = useSession();
+  const { keyRejected: refused, connection } = useSession();
   useEffect(() => {
-    if (isRefused(error)) refused();
+    if (isUnauthorized(error)) refused();
     // There was an answer: nothing is lost.
     connection.expectEnd();
   }, [error, refused, connection]);

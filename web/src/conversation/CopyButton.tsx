@@ -1,6 +1,6 @@
 // Puts a text on the clipboard, and says that it did.
 import { useState } from 'react';
-import { IconButton } from '../parts/IconButton.tsx';
+import { IconButton } from '../components/IconButton.tsx';
 import { useTexts } from '../texts/texts.tsx';
 
 const shownMs = 1_500;

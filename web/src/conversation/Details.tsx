@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { visibleLine } from '../parts/visibleText.ts';
+import { visibleLine } from '../components/visibleText.ts';
 import { useWords } from '../texts/texts.tsx';
 import { countText, dollarText, fullText } from '../texts/time.ts';
 import { Changes } from './Changes.tsx';

@@ -2,11 +2,11 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { Icon, type IconName } from '../parts/Icon.tsx';
-import { IconButton } from '../parts/IconButton.tsx';
-import { StatusBadge } from '../parts/StatusBadge.tsx';
-import type { Activity } from '../parts/status.ts';
-import { visibleLine } from '../parts/visibleText.ts';
+import { Icon, type IconName } from '../components/Icon.tsx';
+import { IconButton } from '../components/IconButton.tsx';
+import { StatusBadge } from '../components/StatusBadge.tsx';
+import type { Activity } from '../components/status.ts';
+import { visibleLine } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { useActions } from './info.ts';
 

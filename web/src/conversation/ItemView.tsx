@@ -1,9 +1,9 @@
 // One thing of a timeline, as it is shown.
 import { memo } from 'react';
-import { Catch } from '../parts/Catch.tsx';
-import { Icon } from '../parts/Icon.tsx';
-import { OpenableImage } from '../parts/OpenableImage.tsx';
-import { visibleText } from '../parts/visibleText.ts';
+import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
+import { Icon } from '../components/Icon.tsx';
+import { visibleText } from '../components/visibleText.ts';
+import { ZoomableImage } from '../components/ZoomableImage.tsx';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
@@ -40,7 +40,7 @@ function Images({ images }: { readonly images: readonly string[] }) {
       {images.map((url, i) =>
         isHeldImage(url) ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
-          <OpenableImage key={i} src={url} name={items.image(i + 1)} />
+          <ZoomableImage key={i} src={url} name={items.image(i + 1)} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
           <OutLink key={i} href={url}>
@@ -128,8 +128,11 @@ function Shown({ item }: { readonly item: Item }) {
 export const ItemView = memo(function ItemView({ item }: { readonly item: Item }) {
   const { shell } = useTexts();
   return (
-    <Catch shown={item} fallback={<Output text={JSON.stringify(item, null, 2)} label={shell.broken} />}>
+    <ErrorBoundary
+      resetKey={item}
+      fallback={<Output text={JSON.stringify(item, null, 2)} label={shell.broken} />}
+    >
       <Shown item={item} />
-    </Catch>
+    </ErrorBoundary>
   );
 });

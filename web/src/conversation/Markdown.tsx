@@ -2,8 +2,8 @@
 import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import { Catch } from '../parts/Catch.tsx';
-import { visibleText } from '../parts/visibleText.ts';
+import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
+import { visibleText } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { isPlain } from './plainness.ts';
@@ -92,12 +92,12 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
   const plain = <p className="plain-text">{text}</p>;
   if (isPlain(text)) return plain;
   return (
-    <Catch shown={text} fallback={plain}>
+    <ErrorBoundary resetKey={text} fallback={plain}>
       <div className="prose">
         <ReactMarkdown components={components} remarkPlugins={plugins} urlTransform={safeUrl}>
           {text}
         </ReactMarkdown>
       </div>
-    </Catch>
+    </ErrorBoundary>
   );
 });

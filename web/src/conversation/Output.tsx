@@ -1,6 +1,6 @@
 // Text that a program wrote, cut to a few lines until somebody wants all of it.
 import { useMemo } from 'react';
-import { visibleOutput } from '../parts/visibleText.ts';
+import { visibleOutput } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Scrollable } from './Scrollable.tsx';
 import { useUnfolded } from './unfolded.ts';

@@ -1,6 +1,6 @@
 // A plan as a checklist.
-import { Icon } from '../parts/Icon.tsx';
-import { visibleText } from '../parts/visibleText.ts';
+import { Icon } from '../components/Icon.tsx';
+import { visibleText } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Task } from './items.ts';
 

@@ -1,7 +1,7 @@
 // Below the timeline: what goes on now, or why nothing does.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { Icon } from '../parts/Icon.tsx';
-import { endedBadly } from '../parts/status.ts';
+import { Icon } from '../components/Icon.tsx';
+import { stoppedByError } from '../components/status.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Item, LogState } from './items.ts';
 import { standingText, startStep, startSteps } from './standing.ts';
@@ -39,7 +39,7 @@ function isTold(reason: string, items: readonly Item[]): boolean {
 
 function Stopped({ info, items }: { readonly info: ConversationInfo; readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
-  const bad = endedBadly(info);
+  const bad = stoppedByError(info);
   const reason = info.stop_reason?.message ?? conversation.stopped;
   if (isTold(reason, items)) return null;
   return (

@@ -2,11 +2,11 @@
 import { useMutation } from '@tanstack/react-query';
 import { createContext, useContext, useMemo, useRef, useState } from 'react';
 import { type Decision, ParleyError } from '../../../src/client/parley.ts';
+import { ErrorCallout } from '../components/Callout.tsx';
+import { Icon } from '../components/Icon.tsx';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { useFaultsPast } from '../live/faults.ts';
-import { ErrorCallout } from '../parts/Callout.tsx';
-import { Icon } from '../parts/Icon.tsx';
 import { useParley } from '../session/session.tsx';
-import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Question } from './items.ts';
 

@@ -1,8 +1,8 @@
 // The timeline: only what can be seen is on the page, and it follows its end unless somebody has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
-import { Icon } from '../parts/Icon.tsx';
-import { useShortcuts } from '../shell/shortcuts.ts';
+import { Icon } from '../components/Icon.tsx';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { useFollowedEnd } from './followedEnd.ts';
 import { ItemView } from './ItemView.tsx';

@@ -1,14 +1,14 @@
 // The box below the timeline: what is said next to the agent. What is not sent yet is kept.
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
+import { ErrorCallout } from '../components/Callout.tsx';
+import type { PickedImage } from '../components/images.ts';
+import { MessageBox } from '../components/MessageBox.tsx';
+import { SendRow } from '../components/SendRow.tsx';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { useFaultsPast } from '../live/faults.ts';
-import { ErrorCallout } from '../parts/Callout.tsx';
-import type { PickedImage } from '../parts/images.ts';
-import { MessageBox } from '../parts/MessageBox.tsx';
-import { SendRow } from '../parts/SendRow.tsx';
 import { useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
-import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 
 interface Draft {

@@ -1,6 +1,6 @@
 // Tool calls: from the action that begins one and the observation that ends it to what is shown.
 import { approvalText, type ParleyEvent } from '../../../src/client/parley.ts';
-import { visibleLine, visibleText } from '../parts/visibleText.ts';
+import { visibleLine, visibleText } from '../components/visibleText.ts';
 import type { Call, Question } from './items.ts';
 import { shortPath } from './paths.ts';
 

@@ -1,6 +1,6 @@
 // Differences of texts as lines to draw: of a diff in the log, or between two versions of a file.
 import { diffLines, hunksText } from '../../../src/text/lineDiff.ts';
-import { visibleText } from '../parts/visibleText.ts';
+import { visibleText } from '../components/visibleText.ts';
 import { shortPath } from './paths.ts';
 
 export interface DiffLine {

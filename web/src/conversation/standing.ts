@@ -1,6 +1,6 @@
 // How a conversation stands, in a sentence: what is told to whoever does not see it.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { activityOf } from '../parts/status.ts';
+import { activityOf } from '../components/status.ts';
 import type { Texts } from '../texts/en.ts';
 import type { LogState } from './items.ts';
 

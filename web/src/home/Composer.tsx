@@ -1,34 +1,34 @@
-// Where a conversation begins: the message, and whatever it needs to know beside it.
+// The form that starts a conversation: the first message, the repository and more options.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type RefObject, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { randomText } from '../../../src/client/conversations.ts';
 import type { McpConfig } from '../../../src/client/parley.ts';
+import { ErrorCallout } from '../components/Callout.tsx';
+import { SelectField, TextArea, TextField } from '../components/fields.tsx';
+import { Icon } from '../components/Icon.tsx';
+import { MessageBox } from '../components/MessageBox.tsx';
+import { SendRow } from '../components/SendRow.tsx';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { useFaultsPast } from '../live/faults.ts';
 import { readListsAgain } from '../live/lists.ts';
-import { ErrorCallout } from '../parts/Callout.tsx';
-import { SelectField, TextArea, TextField } from '../parts/fields.tsx';
-import { Icon } from '../parts/Icon.tsx';
-import { MessageBox } from '../parts/MessageBox.tsx';
-import { SendRow } from '../parts/SendRow.tsx';
 import { agentValue, useAgentChoices } from '../session/agents.ts';
-import { type DraftChange, toPart, useDraft } from '../session/drafts.ts';
+import { type DraftChange, resolveChange, useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
 import { useSettings, useSettingsUpdate } from '../session/settings.ts';
-import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts } from '../texts/texts.tsx';
 import {
-  besideFields,
   checkDraft,
   type Draft,
   emptyDraft,
+  errorOutsideFields,
   type Faults,
   faultsOf,
-  isFolded,
-  someFolded,
+  faultsOfUneditedFields,
+  hasHiddenFault,
+  hasHiddenField,
   storableDraft,
   toRequest,
-  unedited,
 } from './newConversation.ts';
 
 interface Creation {
@@ -41,7 +41,7 @@ interface CreationOptions {
   readonly onRefused: (error: unknown) => void;
 }
 
-/** What is sent is what was there when it was sent: somebody may go on typing, or go elsewhere. */
+/** Sends the draft as it was on submit. The user may go on typing or leave the screen meanwhile. */
 function useCreation({ onCreated, onRefused }: CreationOptions) {
   const parley = useParley();
   const queries = useQueryClient();
@@ -102,7 +102,7 @@ function MoreOptions({ draft, edit, faults }: FieldsProps) {
   );
 }
 
-function Where({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore: () => void }) {
+function RepositoryFields({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore: () => void }) {
   const { home } = useTexts();
   return (
     <div className="where">
@@ -128,7 +128,6 @@ function Where({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore:
   );
 }
 
-/** The draft, and the ways to change and to send it. */
 function useComposer() {
   const { home } = useTexts();
   const [, go] = useLocation();
@@ -139,11 +138,11 @@ function useComposer() {
   const [checked, setChecked] = useState<{ readonly draft: Draft; readonly faults: Faults }>();
   const creation = useCreation({
     onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
-    onRefused: (error) => isFolded(error) && change({ open: true }),
+    onRefused: (error) => hasHiddenFault(error) && change({ open: true }),
   });
   useFaultsPast(creation);
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
-  const own = checked === undefined ? {} : unedited(checked.faults, checked.draft, draft);
+  const own = checked === undefined ? {} : faultsOfUneditedFields(checked.faults, checked.draft, draft);
   const faults = { ...faultsOf(creation.error, creation.variables?.draft, draft), ...own };
 
   function send() {
@@ -151,9 +150,9 @@ function useComposer() {
     const { mcp, faults: found } = checkDraft(draft, home);
     const isWrong = Object.keys(found).length > 0;
     setChecked(isWrong ? { draft, faults: found } : undefined);
-    if (someFolded(found)) change({ open: true });
+    if (hasHiddenField(found)) change({ open: true });
     if (isWrong) return;
-    // Not where somebody has left this screen meanwhile.
+    // React Query calls this only while the screen is mounted.
     const onSuccess = ({ conversation_id: id }: { readonly conversation_id: string }) =>
       go(`/conversations/${encodeURIComponent(id)}`);
     creation.mutate({ draft, mcp }, { onSuccess });
@@ -162,19 +161,19 @@ function useComposer() {
   return {
     draft,
     change,
-    /** What is sent is another request from here on. */
+    /** An edited draft is another request, with another idempotency key. */
     edit: (part: DraftChange<Draft>) =>
-      change((before) => ({ ...toPart(part, before), idempotencyKey: randomText() })),
+      change((before) => ({ ...resolveChange(part, before), idempotencyKey: randomText() })),
     send,
     ready,
     starting: creation.isPending,
     faults,
-    error: besideFields(creation.error),
+    error: errorOutsideFields(creation.error),
     refusal: checked ?? creation.error,
   };
 }
 
-/** Goes to the first field that something is wrong with. */
+/** Focuses the first invalid field. */
 function useFocusOnFault(refusal: unknown) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
@@ -183,12 +182,12 @@ function useFocusOnFault(refusal: unknown) {
   return form;
 }
 
-/** Where there is no keyboard on the screen that would cover it, whoever comes to the page can write at once. */
-const withKeyboard = '(hover: hover) and (pointer: fine)';
+/** Devices without an on-screen keyboard, which would cover the screen. */
+const hardwareKeyboard = '(hover: hover) and (pointer: fine)';
 
-function useFocusAtFirst(box: RefObject<HTMLElement | null>): void {
+function useInitialFocus(box: RefObject<HTMLElement | null>): void {
   useEffect(() => {
-    if (document.activeElement === document.body && matchMedia(withKeyboard).matches)
+    if (document.activeElement === document.body && matchMedia(hardwareKeyboard).matches)
       box.current?.focus({ preventScroll: true });
   }, [box]);
 }
@@ -198,7 +197,7 @@ export function Composer() {
   const { draft, change, edit, send, ready, starting, faults, error, refusal } = useComposer();
   const box = useRef<HTMLTextAreaElement>(null);
   const form = useFocusOnFault(refusal);
-  useFocusAtFirst(box);
+  useInitialFocus(box);
   useShortcuts(
     useMemo(() => ({ create: () => box.current?.focus(), write: () => box.current?.focus() }), []),
   );
@@ -225,7 +224,12 @@ export function Composer() {
       >
         <SendRow label={starting ? home.starting : home.start} disabled={!ready || starting} />
       </MessageBox>
-      <Where draft={draft} edit={edit} faults={faults} onMore={() => change({ open: !draft.open })} />
+      <RepositoryFields
+        draft={draft}
+        edit={edit}
+        faults={faults}
+        onMore={() => change({ open: !draft.open })}
+      />
       {draft.open ? <MoreOptions draft={draft} edit={edit} faults={faults} /> : null}
       <ErrorCallout error={error} kept />
     </form>

@@ -1,25 +1,24 @@
-// All conversations, newest first, with search; the next page comes when the end is seen.
-
+// The list of conversations, newest first, with search, filter and infinite scroll.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../components/Callout.tsx';
+import { Icon } from '../components/Icon.tsx';
+import { StatusBadge } from '../components/StatusBadge.tsx';
+import { activityOf, stoppedByItself } from '../components/status.ts';
+import { visibleLine } from '../components/visibleText.ts';
+import { useShortcuts } from '../layout/shortcuts.ts';
 import { choiceKey, type ListChoice } from '../live/lists.ts';
-import { ErrorCallout, Loading } from '../parts/Callout.tsx';
-import { Icon } from '../parts/Icon.tsx';
-import { StatusBadge } from '../parts/StatusBadge.tsx';
-import { activityOf, endedByItself } from '../parts/status.ts';
-import { visibleLine } from '../parts/visibleText.ts';
 import { useParley } from '../session/session.tsx';
-import { useShortcuts } from '../shell/shortcuts.ts';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { agoText, dollarText } from '../texts/time.ts';
-import { useChoice, useMinutes, useSettled } from './listChoice.ts';
+import { useDebounced, useListFilter, useRenderEveryMinute } from './listFilter.ts';
 
 const pageSize = 20;
 const statuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
 
-function useList({ q, status }: ListChoice) {
+function useConversations({ q, status }: ListChoice) {
   const parley = useParley();
   return useInfiniteQuery({
     queryKey: choiceKey({ q, status }),
@@ -49,7 +48,7 @@ function Row({ info }: { readonly info: ConversationInfo }) {
         <StatusBadge info={info} activity={activityOf(info.agent_state)} />
         <span className="about">
           {where === '' ? null : <span className="mono">{visibleLine(where)}</span>}
-          {endedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}
+          {stoppedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}
         </span>
         <span className="when">
           {info.usage.cost_usd > 0 ? `${dollarText(info.usage.cost_usd, language)} · ` : ''}
@@ -62,29 +61,29 @@ function Row({ info }: { readonly info: ConversationInfo }) {
   );
 }
 
-/** While `wanted`, calls `onSeen` once the element is near the screen. It must stay the same function. */
-function useSeen(wanted: boolean, onSeen: () => unknown) {
+/** While `enabled`, calls `onVisible` when the element is near the viewport. `onVisible` must be stable. */
+function useOnVisible(enabled: boolean, onVisible: () => unknown) {
   const element = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     const shown = element.current;
-    if (shown === null || !wanted) return;
+    if (shown === null || !enabled) return;
     const observer = new IntersectionObserver(
-      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && onSeen(),
+      (entries) => entries.some(({ isIntersecting }) => isIntersecting) && onVisible(),
       { rootMargin: '300px' },
     );
     observer.observe(shown);
     return () => observer.disconnect();
-  }, [wanted, onSeen]);
+  }, [enabled, onVisible]);
   return element;
 }
 
 function Rows({ q, status }: ListChoice) {
   const { home, shell } = useTexts();
-  const list = useList({ q, status });
+  const list = useConversations({ q, status });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = list;
-  // Where that failed, the next try is for somebody to ask for.
-  const end = useSeen(hasNextPage && !isFetching && !isFetchNextPageError, fetchNextPage);
-  useMinutes();
+  // After an error the user has to click.
+  const end = useOnVisible(hasNextPage && !isFetching && !isFetchNextPageError, fetchNextPage);
+  useRenderEveryMinute();
   const all = list.data?.pages.flatMap(({ results }) => results) ?? [];
 
   if (list.isPending) return <Loading>{shell.loading}</Loading>;
@@ -117,8 +116,8 @@ function Rows({ q, status }: ListChoice) {
 
 export function ConversationList() {
   const { home } = useTexts();
-  const { choice, choose } = useChoice();
-  const q = useSettled(choice.q.trim());
+  const { choice, choose } = useListFilter();
+  const q = useDebounced(choice.q.trim());
   const search = useRef<HTMLInputElement>(null);
   useShortcuts(useMemo(() => ({ search: () => search.current?.focus() }), []));
   return (

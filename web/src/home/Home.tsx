@@ -1,15 +1,15 @@
-// The first screen: what is to be done, and what was.
+// The home screen: the form for a new conversation and the list of conversations.
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { Callout } from '../parts/Callout.tsx';
-import { visibleLine } from '../parts/visibleText.ts';
+import { Callout } from '../components/Callout.tsx';
+import { visibleLine } from '../components/visibleText.ts';
 import { isBuiltin } from '../session/agents.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';
 import { ConversationList } from './ConversationList.tsx';
 
-/** The built-in agent needs a model; the others may have one of their own. */
+/** Only the built-in agent needs a model in the settings; other agents may bring their own. */
 function ModelHint() {
   const { home } = useTexts();
   const { data: settings } = useSettings();
@@ -26,8 +26,8 @@ function deletedTitle(): string | undefined {
   return typeof deleted === 'string' ? visibleLine(deleted) : undefined;
 }
 
-/** Says, once, which conversation somebody has just deleted. */
-function Deleted() {
+/** Confirms once which conversation was just deleted. */
+function DeletedNotice() {
   const { home } = useTexts();
   const [title] = useState(deletedTitle);
   useEffect(() => {
@@ -45,7 +45,7 @@ export function Home() {
   return (
     <div className="home">
       <h1>{home.title}</h1>
-      <Deleted />
+      <DeletedNotice />
       <ModelHint />
       <Composer />
       <ConversationList />

@@ -1,18 +1,17 @@
-// What becomes of what was typed for a new conversation.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ParleyError } from '../../../src/client/parley.ts';
 import { en } from '../texts/en.ts';
 import {
-  besideFields,
   checkDraft,
   type Draft,
   emptyDraft,
+  errorOutsideFields,
   faultsOf,
-  isFolded,
+  faultsOfUneditedFields,
+  hasHiddenFault,
   storableDraft,
   toRequest,
-  unedited,
 } from './newConversation.ts';
 
 const draft: Draft = { ...emptyDraft, message: 'Hi', repository: ' a/b ', mcp: '{"sse_servers": []}' };
@@ -23,7 +22,7 @@ function refusalOf(...paths: readonly string[]): ParleyError {
 }
 
 describe('a new conversation', () => {
-  it('is sent without what was left empty', () => {
+  it('is sent without empty fields', () => {
     assert.deepEqual(toRequest(draft, checkDraft(draft, en.home).mcp), {
       initial_user_msg: 'Hi',
       image_urls: null,
@@ -34,16 +33,18 @@ describe('a new conversation', () => {
     });
   });
 
-  it('is checked before it is sent, and each fault stays until its field is edited', () => {
+  it('is checked before it is sent, and each error stays until its field is edited', () => {
     const check = (part: Partial<Draft>) => checkDraft({ ...emptyDraft, ...part }, en.home);
     assert.deepEqual(check({}), { mcp: null, faults: {} });
     const wrong = { ...emptyDraft, repository: 'not a repo!!', mcp: '{' };
     const { faults } = check(wrong);
     assert.deepEqual(faults, { repository: en.home.repositoryFault, mcp: en.home.mcpFault });
-    assert.deepEqual(unedited(faults, wrong, { ...wrong, repository: 'a/b' }), { mcp: en.home.mcpFault });
+    assert.deepEqual(faultsOfUneditedFields(faults, wrong, { ...wrong, repository: 'a/b' }), {
+      mcp: en.home.mcpFault,
+    });
   });
 
-  it('takes tool servers in the form of other programs, too', () => {
+  it('also accepts MCP servers in the mcpServers format', () => {
     const mcp = '{"mcpServers": {"a": {"url": "https://a"}}}';
     const { mcp: read } = checkDraft({ ...emptyDraft, mcp }, en.home);
     assert.deepEqual(read?.shttp_servers, [{ url: 'https://a' }]);
@@ -51,7 +52,7 @@ describe('a new conversation', () => {
     assert.equal(foreign.faults.mcp, en.home.mcpForeign('mcpServers.a.cwd'));
   });
 
-  it('stores tool servers, unless they may hold a key', () => {
+  it('stores MCP servers unless they may contain a key', () => {
     assert.equal(storableDraft(draft), draft);
     for (const mcp of [
       '{"sse_servers": [{"url": "https://a", "api_key": "k"}]}',
@@ -60,7 +61,7 @@ describe('a new conversation', () => {
       assert.deepEqual(storableDraft({ ...draft, mcp }), { ...draft, mcp: '' });
   });
 
-  it('has its faults at the fields, until those are edited', () => {
+  it('shows errors of the service at their fields until those are edited', () => {
     const error = refusalOf('selected_branch', 'mcp_config.sse_servers[0].url');
     const faults = { branch: 'is wrong', mcp: 'sse_servers[0].url is wrong' };
     assert.partialDeepStrictEqual(faultsOf(error, draft, draft), faults);
@@ -69,13 +70,13 @@ describe('a new conversation', () => {
     assert.equal(faultsOf(error, undefined, draft).mcp, undefined);
   });
 
-  it('says a fault once: at its field, or below where it has none', () => {
+  it('shows an error once: at its field, or below the form if it has none', () => {
     const shown = refusalOf('repository');
     const folded = refusalOf('conversation_instructions');
     const elsewhere = refusalOf('repository', 'initial_user_msg');
-    assert.deepEqual([shown, folded, elsewhere].map(besideFields), [undefined, undefined, elsewhere]);
-    assert.deepEqual([shown, folded, elsewhere].map(isFolded), [false, true, false]);
+    assert.deepEqual([shown, folded, elsewhere].map(errorOutsideFields), [undefined, undefined, elsewhere]);
+    assert.deepEqual([shown, folded, elsewhere].map(hasHiddenFault), [false, true, false]);
     const lost = new ParleyError('network', 'Gone.');
-    assert.equal(besideFields(lost), lost);
+    assert.equal(errorOutsideFields(lost), lost);
   });
 });

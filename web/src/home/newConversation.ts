@@ -1,9 +1,9 @@
-// A conversation that somebody is about to begin: what was typed, what is sent, and what is said against it.
+// The draft of a new conversation: its fields, the request that it becomes, and the errors of its fields.
 import type { CreateConversation, McpConfig } from '../../../src/client/parley.ts';
 import { mayBeRepository } from '../../../src/git/repositoryPaths.ts';
-import type { PickedImage } from '../parts/images.ts';
-import { holdsSecrets } from '../settings/tools/servers.ts';
-import { fromUsual, NoCounterpart } from '../settings/tools/usualServers.ts';
+import type { PickedImage } from '../components/images.ts';
+import { fromMcpServersJson, UnsupportedField } from '../settings/mcpServers/mcpServersJson.ts';
+import { hasUnstoredSecrets } from '../settings/mcpServers/servers.ts';
 import type { Texts } from '../texts/en.ts';
 import { faultsAt, isOnlyAt } from '../texts/errors.ts';
 
@@ -14,10 +14,10 @@ export interface Draft {
   readonly branch: string;
   readonly instructions: string;
   readonly mcp: string;
-  /** Undefined: that of the settings. */
+  /** Undefined means the agent of the settings. */
   readonly agent: string | undefined;
   readonly open: boolean;
-  /** Sent with every try, so that however many arrive there is one conversation. */
+  /** Sent with every attempt, so that retries create only one conversation. */
   readonly idempotencyKey: string;
 }
 
@@ -33,9 +33,9 @@ export const emptyDraft: Draft = {
   idempotencyKey: '',
 };
 
-/** Keys of tool servers are kept nowhere. */
+/** API keys of MCP servers must not be stored in the browser. */
 export function storableDraft(draft: Draft): Draft {
-  return holdsSecrets(draft.mcp) ? { ...draft, mcp: '' } : draft;
+  return hasUnstoredSecrets(draft.mcp) ? { ...draft, mcp: '' } : draft;
 }
 
 export function toRequest(draft: Draft, mcp: McpConfig | null): CreateConversation {
@@ -50,7 +50,7 @@ export function toRequest(draft: Draft, mcp: McpConfig | null): CreateConversati
   };
 }
 
-/** The fields that can say what is wrong with them, and what they are called where they are sent. */
+/** The fields that can show an error, and their names in the request. */
 const paths = {
   repository: 'repository',
   branch: 'selected_branch',
@@ -60,32 +60,31 @@ const paths = {
 } as const;
 type Field = keyof typeof paths;
 const fields = Object.keys(paths) as Field[];
-/** Shown only on demand. */
-const folded: readonly Field[] = ['agent', 'instructions', 'mcp'];
+/** These are collapsed at first. */
+const hiddenFields: readonly Field[] = ['agent', 'instructions', 'mcp'];
 
 export type Faults = { readonly [Name in Field]?: string | undefined };
 
-interface Checked {
+interface CheckedDraft {
   readonly mcp: McpConfig | null;
   readonly faults: Faults;
 }
 
-/** What can be told before anything is sent: the tool servers, and what is wrong with which field. */
-export function checkDraft({ repository, mcp }: Draft, texts: Texts['home']): Checked {
+/** Parses the MCP servers and finds the errors that need no request. */
+export function checkDraft({ repository, mcp }: Draft, texts: Texts['home']): CheckedDraft {
   const isFine = repository.trim() === '' || mayBeRepository(repository);
   const faults: Faults = isFine ? {} : { repository: texts.repositoryFault };
   if (mcp.trim() === '') return { mcp: null, faults };
   try {
     const parsed: unknown = JSON.parse(mcp);
-    return { mcp: fromUsual(parsed)?.config ?? (parsed as McpConfig), faults };
+    return { mcp: fromMcpServersJson(parsed)?.config ?? (parsed as McpConfig), faults };
   } catch (error) {
-    const fault = error instanceof NoCounterpart ? texts.mcpForeign(error.message) : texts.mcpFault;
+    const fault = error instanceof UnsupportedField ? texts.mcpForeign(error.message) : texts.mcpFault;
     return { mcp: null, faults: { ...faults, mcp: fault } };
   }
 }
 
-/** Those of fields that are as they were. */
-export function unedited(faults: Faults, before: Draft, draft: Draft): Faults {
+export function faultsOfUneditedFields(faults: Faults, before: Draft, draft: Draft): Faults {
   return Object.fromEntries(
     fields
       .filter((field) => faults[field] !== undefined && draft[field] === before[field])
@@ -93,7 +92,7 @@ export function unedited(faults: Faults, before: Draft, draft: Draft): Faults {
   );
 }
 
-/** What the service says against each field, for as long as it is as it was sent. */
+/** The service's errors of fields that have not been edited since they were sent. */
 export function faultsOf(error: unknown, sent: Draft | undefined, draft: Draft): Faults {
   const found = fields.map((field) => [
     field,
@@ -102,17 +101,17 @@ export function faultsOf(error: unknown, sent: Draft | undefined, draft: Draft):
   return Object.fromEntries(found) as Faults;
 }
 
-/** Whether a field has to be unfolded to be seen. */
-export function isFolded(error: unknown): boolean {
-  return folded.some((field) => faultsAt(error, paths[field]) !== undefined);
+/** Whether the service reports an error of a collapsed field. */
+export function hasHiddenFault(error: unknown): boolean {
+  return hiddenFields.some((field) => faultsAt(error, paths[field]) !== undefined);
 }
 
-/** The same of what was told before anything was sent. */
-export function someFolded(faults: Faults): boolean {
-  return folded.some((field) => faults[field] !== undefined);
+/** The same for errors that were found before the request. */
+export function hasHiddenField(faults: Faults): boolean {
+  return hiddenFields.some((field) => faults[field] !== undefined);
 }
 
-/** The error, unless all of it is said at fields. */
-export function besideFields(error: unknown): unknown {
+/** Returns the error unless fields show all of it. */
+export function errorOutsideFields(error: unknown): unknown {
   return isOnlyAt(error, Object.values(paths)) ? undefined : error;
 }

@@ -2,14 +2,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Change, StreamState } from '../../../src/client/parley.ts';
-import { isRefused, useSession } from '../session/session.tsx';
+import { isUnauthorized, useSession } from '../session/session.tsx';
 import { useRound } from './connection.ts';
 import { startFollowing } from './following.ts';
 import { readListsAgain, takeChange } from './lists.ts';
 
 /** Follows while `enabled`; `onChange` hears of each one. */
 export function useChanges(enabled: boolean, onChange: (change: Change) => void): void {
-  const { parley, connection, refused } = useSession();
+  const { parley, connection, keyRejected: refused } = useSession();
   const queries = useQueryClient();
   const round = useRound(connection);
 
@@ -34,7 +34,7 @@ export function useChanges(enabled: boolean, onChange: (change: Change) => void)
     const end = startFollowing({
       follow,
       onBroken: () => connection.report('reconnecting'),
-      onRefused: (error) => isRefused(error) && refused(),
+      onRefused: (error) => isUnauthorized(error) && refused(),
     });
     return () => {
       end();

@@ -1,6 +1,6 @@
 // Which changes of conversations somebody wants to hear of: one that ended by itself, an agent that waits.
 import type { Change } from '../../../src/client/parley.ts';
-import { endedByItself } from '../parts/status.ts';
+import { stoppedByItself } from '../components/status.ts';
 
 /** Looks at each change, in order. True: it is worth a sound. */
 export function createNews(): (change: Change) => boolean {
@@ -15,6 +15,6 @@ export function createNews(): (change: Change) => boolean {
     if (before === now) return false;
     // Before its first turn it waits for a moment, which is nothing new.
     if (agent_state === 'awaiting_user_input') return before === 'running';
-    return agent_state === 'awaiting_user_confirmation' || endedByItself(change);
+    return agent_state === 'awaiting_user_confirmation' || stoppedByItself(change);
   };
 }

@@ -1,21 +1,21 @@
-// The agents that can be chosen. The built-in one goes by several names, and stands first.
+// The agents that the user can choose. The built-in one has several names and comes first.
 import { useQuery } from '@tanstack/react-query';
 import { useTexts } from '../texts/texts.tsx';
 import { useParley } from './session.tsx';
 
-/** Older clients use them, too. */
+/** Older clients store the other names. */
 const builtinNames: ReadonlySet<string> = new Set(['', 'CodeActAgent', 'builtin']);
 
 export function isBuiltin(name: string | null): boolean {
   return builtinNames.has(name ?? '');
 }
 
-/** One name for the built-in agent: the empty one. */
+/** Select fields use the empty value for the built-in agent. */
 export function agentValue(name: string | null): string {
   return name === null || isBuiltin(name) ? '' : name;
 }
 
-/** Until the service has told the others: the built-in one alone. */
+/** Offers only the built-in agent until the service has listed the others. */
 export function useAgentChoices(): readonly { readonly value: string; readonly label: string }[] {
   const { home } = useTexts();
   const parley = useParley();

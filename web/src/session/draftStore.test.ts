@@ -1,8 +1,7 @@
-// What is kept of what somebody types, and what is not.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDraftStore } from './draftStore.ts';
-import { inMemory, overStorage, type TabStorage } from './tabStorage.ts';
+import { createMemoryStorage, fromBrowserStorage, type TabStorage } from './tabStorage.ts';
 
 interface Draft {
   readonly text: string;
@@ -11,8 +10,8 @@ interface Draft {
 
 const large = { large: ['images'] as const };
 
-/** Counts what is written, by name. */
-function counted(storage: TabStorage) {
+/** Records the name of each write. */
+function recordWrites(storage: TabStorage) {
   const writes: string[] = [];
   const set = (name: string, text: string) => {
     writes.push(name);
@@ -21,10 +20,10 @@ function counted(storage: TabStorage) {
   return { storage: { ...storage, set }, writes };
 }
 
-/** As a browser has it: with room for so many characters. */
-function bounded(charsMax: number): TabStorage {
+/** A browser storage that takes at most so many characters. */
+function boundedStorage(charsMax: number): TabStorage {
   const texts = new Map<string, string>();
-  return overStorage({
+  return fromBrowserStorage({
     get length() {
       return texts.size;
     },
@@ -39,14 +38,14 @@ function bounded(charsMax: number): TabStorage {
 }
 
 describe('drafts', () => {
-  it('outlive a reload', () => {
-    const storage = inMemory();
+  it('survive a reload', () => {
+    const storage = createMemoryStorage();
     createDraftStore(storage).put<Draft>('home', { text: 'a', images: ['x'] }, large);
     assert.deepEqual(createDraftStore(storage).find('home'), { text: 'a', images: ['x'] });
   });
 
-  it('keep the text where there is no room for the images, and hold both while the page is open', () => {
-    const storage = bounded(100);
+  it('keep their text after a reload if the images do not fit, and both until then', () => {
+    const storage = boundedStorage(100);
     const drafts = createDraftStore(storage);
     drafts.put<Draft>('home', { text: 'a', images: ['small'] }, large);
     drafts.put<Draft>('home', { text: 'ab', images: ['x'.repeat(100)] }, large);
@@ -54,8 +53,8 @@ describe('drafts', () => {
     assert.deepEqual(createDraftStore(storage).find('home'), { text: 'ab' });
   });
 
-  it('write images only when they change', () => {
-    const { storage, writes } = counted(inMemory());
+  it('write images to storage only when they change', () => {
+    const { storage, writes } = recordWrites(createMemoryStorage());
     const drafts = createDraftStore(storage);
     const images = ['x'];
     for (const text of ['a', 'ab', 'abc']) drafts.put<Draft>('home', { text, images }, large);
@@ -64,8 +63,8 @@ describe('drafts', () => {
     assert.deepEqual(createDraftStore(storage).find('home'), { text: 'abc', images: [] });
   });
 
-  it('store no more than may be stored', () => {
-    const storage = inMemory();
+  it('do not store what must not be stored', () => {
+    const storage = createMemoryStorage();
     const drafts = createDraftStore(storage);
     const storable = (draft: Draft) => ({ ...draft, text: '' });
     drafts.put<Draft>('home', { text: 'pass word', images: [] }, { storable });
@@ -73,8 +72,8 @@ describe('drafts', () => {
     assert.doesNotMatch(storage.names().map(storage.get).join(), /pass word/);
   });
 
-  it('are gone once they are removed, one or all, with what was stored', () => {
-    const storage = inMemory();
+  it('can be removed one by one or all at once, in memory and in storage', () => {
+    const storage = createMemoryStorage();
     const drafts = createDraftStore(storage);
     storage.set('parley.key', 'k');
     for (const name of ['a', 'b', 'c']) drafts.put<Draft>(name, { text: name, images: ['x'] }, large);
@@ -85,19 +84,19 @@ describe('drafts', () => {
     assert.deepEqual([drafts.names(), storage.names()], [[], ['parley.key']]);
   });
 
-  it('tell everybody who shows them', () => {
-    const drafts = createDraftStore(inMemory());
-    let told = 0;
-    const end = drafts.subscribe(() => told++);
+  it('notify subscribers of changes', () => {
+    const drafts = createDraftStore(createMemoryStorage());
+    let notified = 0;
+    const end = drafts.subscribe(() => notified++);
     drafts.put<Draft>('home', { text: 'a', images: [] }, {});
     drafts.remove('home');
     end();
     drafts.put<Draft>('home', { text: 'b', images: [] }, {});
-    assert.equal(told, 2);
+    assert.equal(notified, 2);
   });
 
-  it('are none where what is stored is not one', () => {
-    const storage = inMemory();
+  it('ignore stored text that is not a draft', () => {
+    const storage = createMemoryStorage();
     storage.set('parley.draft.home', '{"text":');
     storage.set('parley.draft.other', 'null');
     assert.deepEqual(createDraftStore(storage).names(), []);

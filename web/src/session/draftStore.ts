@@ -1,23 +1,23 @@
-// What somebody has typed and not sent: held while the page is open, and stored for as long as the tab, so that it
-// outlives a reload and every error. Whoever shows a draft and whoever sends it see the same one.
+// Text that the user has typed and not sent yet. It is in memory, and in the storage of the tab, so that it survives a
+// reload. All components see the same draft.
 import type { TabStorage } from './tabStorage.ts';
 
 const prefix = 'parley.draft.';
-/** Between the name of a draft and that of a member that is stored by itself. */
-const apart = '#';
+/** Between the name of a draft and the name of a field that is stored on its own. */
+const fieldSeparator = '#';
 
 export interface DraftOptions<Draft> {
-  /** Members that are stored by themselves, when they change, and lost on a reload where there is no room: images. */
+  /** Fields that are stored on their own, such as images: a reload loses them if the storage is too small. */
   readonly large?: readonly (keyof Draft & string)[];
-  /** What of it may be stored: all but secrets. */
+  /** Returns the draft without what must not be stored, such as secrets. */
   readonly storable?: (draft: Draft) => Draft;
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type DraftFields = Readonly<Record<string, unknown>>;
 
 export interface DraftStore {
-  /** Undefined where nothing was typed. It stays the same object until it is changed. */
-  find(name: string): Members | undefined;
+  /** Returns the same object until the draft changes. */
+  find(name: string): DraftFields | undefined;
   put<Draft extends object>(name: string, draft: Draft, options: DraftOptions<Draft>): void;
   remove(name: string): void;
   removeAll(): void;
@@ -25,7 +25,7 @@ export interface DraftStore {
   subscribe(onChange: () => void): () => void;
 }
 
-function parsed(text: string | undefined): unknown {
+function parseJson(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
@@ -33,47 +33,53 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-function toMembers(value: unknown): Members | undefined {
-  return typeof value === 'object' && value !== null ? (value as Members) : undefined;
+function toDraftFields(value: unknown): DraftFields | undefined {
+  return typeof value === 'object' && value !== null ? (value as DraftFields) : undefined;
 }
 
 export function createDraftStore(storage: TabStorage): DraftStore {
-  const held = new Map<string, Members | undefined>();
+  const inMemory = new Map<string, DraftFields | undefined>();
   const listeners = new Set<() => void>();
 
-  const stored = () =>
+  const storedKeys = () =>
     storage.names().flatMap((key) => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []));
-  const storedOf = (name: string) => stored().filter((key) => key.startsWith(name + apart));
+  const storedFieldKeys = (name: string) =>
+    storedKeys().filter((key) => key.startsWith(name + fieldSeparator));
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of listeners) listener();
   }
 
-  function read(name: string): Members | undefined {
-    const small = toMembers(parsed(storage.get(prefix + name)));
+  function read(name: string): DraftFields | undefined {
+    const small = toDraftFields(parseJson(storage.get(prefix + name)));
     if (small === undefined) return undefined;
-    const large = storedOf(name).map((key) => [
-      key.slice(name.length + apart.length),
-      parsed(storage.get(prefix + key)),
+    const large = storedFieldKeys(name).map((key) => [
+      key.slice(name.length + fieldSeparator.length),
+      parseJson(storage.get(prefix + key)),
     ]);
     return { ...small, ...Object.fromEntries(large) };
   }
 
-  function find(name: string): Members | undefined {
-    if (!held.has(name)) held.set(name, read(name));
-    return held.get(name);
+  function find(name: string): DraftFields | undefined {
+    if (!inMemory.has(name)) inMemory.set(name, read(name));
+    return inMemory.get(name);
   }
 
-  function store(name: string, draft: Members, before: Members | undefined, large: readonly string[]): void {
-    const small = Object.entries(draft).filter(([member]) => !large.includes(member));
+  function store(
+    name: string,
+    draft: DraftFields,
+    before: DraftFields | undefined,
+    large: readonly string[],
+  ): void {
+    const small = Object.entries(draft).filter(([field]) => !large.includes(field));
     storage.set(prefix + name, JSON.stringify(Object.fromEntries(small)));
-    for (const member of large)
-      if (draft[member] !== before?.[member])
-        storage.set(prefix + name + apart + member, JSON.stringify(draft[member]));
+    for (const field of large)
+      if (draft[field] !== before?.[field])
+        storage.set(prefix + name + fieldSeparator + field, JSON.stringify(draft[field]));
   }
 
   function removeStored(name: string): void {
-    for (const key of [name, ...storedOf(name)]) storage.remove(prefix + key);
+    for (const key of [name, ...storedFieldKeys(name)]) storage.remove(prefix + key);
   }
 
   return {
@@ -81,22 +87,25 @@ export function createDraftStore(storage: TabStorage): DraftStore {
     put: <Draft extends object>(name: string, draft: Draft, options: DraftOptions<Draft>) => {
       const { large = [], storable = (whole: Draft) => whole } = options;
       const before = find(name);
-      held.set(name, draft as Members);
-      store(name, storable(draft) as Members, before, large);
-      tell();
+      inMemory.set(name, draft as DraftFields);
+      store(name, storable(draft) as DraftFields, before, large);
+      notify();
     },
     remove: (name) => {
-      held.set(name, undefined);
+      inMemory.set(name, undefined);
       removeStored(name);
-      tell();
+      notify();
     },
     removeAll: () => {
-      held.clear();
-      for (const key of stored()) storage.remove(prefix + key);
-      tell();
+      inMemory.clear();
+      for (const key of storedKeys()) storage.remove(prefix + key);
+      notify();
     },
     names: () => {
-      const all = new Set([...held.keys(), ...stored().map((key) => key.split(apart, 1)[0] ?? key)]);
+      const all = new Set([
+        ...inMemory.keys(),
+        ...storedKeys().map((key) => key.split(fieldSeparator, 1)[0] ?? key),
+      ]);
       return [...all].filter((name) => find(name) !== undefined);
     },
     subscribe: (onChange) => {

@@ -1,17 +1,16 @@
-// A new tab asks the other tabs of this page for their key: to sign in with it, or to find out that the key of a link
-// would sign somebody else in. Only pages of the same origin hear that, and only the new tab stores the key.
+// A new tab asks the other tabs for their key, to sign in with it, or to notice that the key of a link belongs to
+// somebody else. Only tabs of the same origin receive these messages.
 import { useEffect } from 'react';
-import type { DoorState } from './door.ts';
+import type { SignInState } from './signInState.ts';
 import { tabStorage } from './tabStorage.ts';
 
-type Word = { readonly asks: true } | { readonly key: string };
+type ChannelMessage = { readonly asks: true } | { readonly key: string };
 
 const channelName = 'parley.key';
-/** So long a tab waits for answers. */
-const answersMs = 250;
-const stored = 'parley.signedOut';
+const answerTimeoutMs = 250;
+const signedOutKey = 'parley.signedOut';
 
-/** Undefined where the browser forbids it, as some do with all that could be kept. */
+/** Returns undefined if the browser forbids it, as it may together with storage. */
 function openChannel(): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel(channelName);
@@ -20,60 +19,62 @@ function openChannel(): BroadcastChannel | undefined {
   }
 }
 
-/** Answers whoever asks, until what it returns is called. */
-export function lendKey(key: string): () => void {
+/** Answers tabs that ask for the key, until the returned function is called. */
+export function shareKey(key: string): () => void {
   const channel = openChannel();
   if (channel === undefined) return () => undefined;
-  channel.onmessage = ({ data }: MessageEvent<Word>) => {
-    if ('asks' in data) channel.postMessage({ key } satisfies Word);
+  channel.onmessage = ({ data }: MessageEvent<ChannelMessage>) => {
+    if ('asks' in data) channel.postMessage({ key } satisfies ChannelMessage);
   };
   return () => channel.close();
 }
 
-/** Asks the other tabs for their keys, and calls back once, after they had time to answer. */
-export function askOtherTabs(onKeys: (keys: ReadonlySet<string>) => void): () => void {
+/** Asks the other tabs for their keys, and calls back once, when the time to answer is over. */
+export function requestKeys(onKeys: (keys: ReadonlySet<string>) => void): () => void {
   const channel = openChannel();
   const keys = new Set<string>();
   if (channel === undefined) {
     onKeys(keys);
     return () => undefined;
   }
-  channel.onmessage = ({ data }: MessageEvent<Word>) => {
+  channel.onmessage = ({ data }: MessageEvent<ChannelMessage>) => {
     if ('key' in data) keys.add(data.key);
   };
-  channel.postMessage({ asks: true } satisfies Word);
+  channel.postMessage({ asks: true } satisfies ChannelMessage);
   const timer = setTimeout(() => {
     channel.close();
     onKeys(keys);
-  }, answersMs);
+  }, answerTimeoutMs);
   return () => {
     clearTimeout(timer);
     channel.close();
   };
 }
 
-/** Who has signed out in this tab stays out, also after a reload, whoever is in elsewhere. */
-export function stayOut(): void {
-  tabStorage.set(stored, '1');
+/** Keeps this tab signed out after a reload, even if somebody is signed in in another tab. */
+export function staySignedOut(): void {
+  tabStorage.set(signedOutKey, '1');
 }
 
-interface Ways {
-  readonly enter: (key: string) => void;
-  readonly heard: (keys: ReadonlySet<string>) => void;
+interface Handlers {
+  readonly signIn: (key: string) => void;
+  readonly otherTabsAnswered: (keys: ReadonlySet<string>) => void;
 }
 
-export function useOtherTabs({ key, why, checking, offered }: DoorState, { enter, heard }: Ways): void {
+export function useOtherTabs(state: SignInState, { signIn, otherTabsAnswered }: Handlers): void {
+  const { key, signedOutReason, keyToCheck, offeredKey } = state;
   useEffect(() => {
     if (key !== undefined) {
-      tabStorage.remove(stored);
-      return lendKey(key);
+      tabStorage.remove(signedOutKey);
+      return shareKey(key);
     }
-    if (checking !== undefined) return askOtherTabs(heard);
-    if (why !== 'none' || offered !== undefined || tabStorage.get(stored) !== undefined) return undefined;
-    return askOtherTabs((keys) => {
-      const [borrowed] = keys;
-      // Where they have different keys nobody knows which one is meant.
-      if (borrowed !== undefined && keys.size === 1) enter(borrowed);
+    if (keyToCheck !== undefined) return requestKeys(otherTabsAnswered);
+    if (signedOutReason !== 'none' || offeredKey !== undefined) return undefined;
+    if (tabStorage.get(signedOutKey) !== undefined) return undefined;
+    return requestKeys((keys) => {
+      const [shared] = keys;
+      // If the tabs have different keys, the user has to choose one.
+      if (shared !== undefined && keys.size === 1) signIn(shared);
     });
-  }, [key, why, checking, offered, enter, heard]);
+  }, [key, signedOutReason, keyToCheck, offeredKey, signIn, otherTabsAnswered]);
 }

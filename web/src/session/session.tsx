@@ -1,14 +1,22 @@
-// Who is signed in: the key of the tab and the client that sends it.
+// The sign-in state of this tab, and the session of the signed-in user: their API client and query cache.
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { createParley, type Parley, ParleyError } from '../../../src/client/parley.ts';
 import { type Connection, createConnection } from '../live/connection.ts';
-import { answered, type DoorState, entered, heard, left, offered } from './door.ts';
-import { typist } from './drafts.ts';
-import { keepKey, readKey, takeKeyFromAddress } from './key.ts';
-import { stayOut, useOtherTabs } from './otherTabs.ts';
+import { readKey, storeKey, takeKeyFromUrl } from './apiKey.ts';
+import { draftOwner } from './drafts.ts';
+import { staySignedOut, useOtherTabs } from './otherTabs.ts';
+import {
+  linkOpened,
+  offerAnswered,
+  otherTabsAnswered,
+  type SignInState,
+  type SignOut,
+  signedInWith,
+  signedOut,
+} from './signInState.ts';
 
-/** A failed creation is told of soon: what was typed is still there to be sent again. */
+/** A failed creation is reported soon: the text is still in the form and can be sent again. */
 const createForMs = 4_000;
 const reconnectMaxMs = 5_000;
 const staleMs = 2_000;
@@ -18,98 +26,98 @@ interface Session {
   readonly parley: Parley;
   readonly connection: Connection;
   readonly signOut: () => void;
-  /** The key of this session no longer counts. */
-  readonly refused: () => void;
+  /** Call this when the service no longer accepts the key of this session. */
+  readonly keyRejected: () => void;
 }
 
-interface Door extends DoorState {
-  /** `isBack`: they are the one who was led out before. */
-  readonly enter: (key: string, isBack?: boolean) => void;
-  /** Whether the key that is offered takes the place of this one. */
-  readonly answer: (wanted: boolean) => void;
-  readonly leave: (by: { readonly key: string; readonly why: DoorState['why'] }) => void;
+interface SignIn extends SignInState {
+  /** `isDraftOwner`: the user who wrote the drafts of this tab has returned. */
+  readonly signIn: (key: string, isDraftOwner?: boolean) => void;
+  readonly answerOffer: (isAccepted: boolean) => void;
+  readonly signOut: (signOut: SignOut) => void;
 }
 
-const DoorContext = createContext<Door | undefined>(undefined);
+const SignInContext = createContext<SignIn | undefined>(undefined);
 const SessionContext = createContext<Session | undefined>(undefined);
 
-function given<Value>(value: Value | undefined): Value {
+function requireProvider<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('used outside of its provider');
   return value;
 }
 
-export const useDoor = () => given(useContext(DoorContext));
-export const useSession = () => given(useContext(SessionContext));
+export const useSignIn = () => requireProvider(useContext(SignInContext));
+export const useSession = () => requireProvider(useContext(SessionContext));
 export const useParley = () => useSession().parley;
 
 export function clientFor(key: string): Parley {
   return createParley({ url: '', key, times: { createForMs, reconnectMaxMs } });
 }
 
-/** Whoever comes in by another key than before finds nothing that was typed before. */
-function passed(before: DoorState, after: DoorState, isBack?: boolean): DoorState {
-  if (after.key !== undefined && after.key !== before.key) typist.cameIn(after.key, isBack);
+/** Deletes the drafts of this tab when another user signs in. */
+function guardDrafts(before: SignInState, after: SignInState, isDraftOwner?: boolean): SignInState {
+  if (after.key !== undefined && after.key !== before.key) draftOwner.signedIn(after.key, isDraftOwner);
   return after;
 }
 
-function firstState(): DoorState {
-  const kept = entered(readKey());
-  const fresh = takeKeyFromAddress();
-  return fresh === undefined ? kept : passed(kept, offered(kept, fresh));
+function initialState(): SignInState {
+  const stored = signedInWith(readKey());
+  const linkKey = takeKeyFromUrl();
+  return linkKey === undefined ? stored : guardDrafts(stored, linkOpened(stored, linkKey));
 }
 
-/** The state, and the ways to change it, each of which ends what it does before anything is drawn. */
-function useDoorState() {
-  const [state, setState] = useState(firstState);
+/** Each action reads and changes the state at once, without waiting for a render. */
+function useSignInState() {
+  const [state, setState] = useState(initialState);
   const newest = useRef(state);
-  const ways = useMemo(() => {
-    function change(after: DoorState, isBack?: boolean): void {
-      newest.current = passed(newest.current, after, isBack);
+  const actions = useMemo(() => {
+    function change(after: SignInState, isDraftOwner?: boolean): void {
+      newest.current = guardDrafts(newest.current, after, isDraftOwner);
       setState(after);
     }
     return {
-      enter: (key: string, isBack?: boolean) => change(entered(key), isBack),
-      offer: (key: string) => change(offered(newest.current, key)),
-      heard: (keys: ReadonlySet<string>) => change(heard(newest.current, keys)),
-      answer: (wanted: boolean) => change(answered(newest.current, wanted)),
-      leave: (by: Parameters<Door['leave']>[0]) => {
-        if (newest.current.key === by.key && by.why === 'refused') typist.ledOut(by.key);
-        change(left(newest.current, by));
+      signIn: (key: string, isDraftOwner?: boolean) => change(signedInWith(key), isDraftOwner),
+      openLink: (key: string) => change(linkOpened(newest.current, key)),
+      otherTabsAnswered: (keys: ReadonlySet<string>) => change(otherTabsAnswered(newest.current, keys)),
+      answerOffer: (isAccepted: boolean) => change(offerAnswered(newest.current, isAccepted)),
+      signOut: (signOut: SignOut) => {
+        const { key, reason } = signOut;
+        if (newest.current.key === key && reason === 'refused') draftOwner.keepDraftsFor(key);
+        change(signedOut(newest.current, signOut));
       },
     };
   }, []);
-  return { state, ways };
+  return { state, actions };
 }
 
-/** Takes the key from the address, now and whenever a link with one is opened in this tab. */
-export function DoorProvider({ children }: { readonly children: ReactNode }) {
-  const { state, ways } = useDoorState();
-  useEffect(() => keepKey(state.key), [state.key]);
+/** Takes the key out of the URL, now and whenever a link with a key is opened in this tab. */
+export function SignInProvider({ children }: { readonly children: ReactNode }) {
+  const { state, actions } = useSignInState();
+  useEffect(() => storeKey(state.key), [state.key]);
 
   useEffect(() => {
-    const look = () => {
-      const fresh = takeKeyFromAddress();
-      if (fresh !== undefined) ways.offer(fresh);
+    const onHashChange = () => {
+      const key = takeKeyFromUrl();
+      if (key !== undefined) actions.openLink(key);
     };
-    addEventListener('hashchange', look);
-    return () => removeEventListener('hashchange', look);
-  }, [ways]);
+    addEventListener('hashchange', onHashChange);
+    return () => removeEventListener('hashchange', onHashChange);
+  }, [actions]);
 
-  useOtherTabs(state, ways);
-  const door = useMemo<Door>(() => ({ ...state, ...ways }), [state, ways]);
-  return <DoorContext value={door}>{children}</DoorContext>;
+  useOtherTabs(state, actions);
+  const signIn = useMemo<SignIn>(() => ({ ...state, ...actions }), [state, actions]);
+  return <SignInContext value={signIn}>{children}</SignInContext>;
 }
 
-/** Whether the key does not count, or no longer. */
-export function isRefused(error: unknown): boolean {
+/** Whether the service does not accept the key, or no longer does. */
+export function isUnauthorized(error: unknown): boolean {
   return error instanceof ParleyError && error.code === 'unauthorized';
 }
 
-function createQueries(): QueryClient {
+function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        // The service may well be on this machine: whether there is a network says nothing about it.
+        // The service may run on this machine, where it can be reached without a network.
         networkMode: 'always',
         staleTime: staleMs,
         retry: (failures, error) =>
@@ -122,44 +130,44 @@ function createQueries(): QueryClient {
   });
 }
 
-/** Gives what ends it. */
-function watchRefusals(queries: QueryClient, onRefused: () => void): () => void {
-  const look = (error: unknown) => isRefused(error) && queueMicrotask(onRefused);
+/** Calls back when any request is answered with 401. Returns the function that stops watching. */
+function watchUnauthorized(queries: QueryClient, onUnauthorized: () => void): () => void {
+  const check = (error: unknown) => isUnauthorized(error) && queueMicrotask(onUnauthorized);
   const ends = [
-    queries.getQueryCache().subscribe(({ query }) => look(query.state.error)),
-    queries.getMutationCache().subscribe(({ mutation }) => look(mutation?.state.error)),
+    queries.getQueryCache().subscribe(({ query }) => check(query.state.error)),
+    queries.getMutationCache().subscribe(({ mutation }) => check(mutation?.state.error)),
   ];
   return () => {
     for (const end of ends) end();
   };
 }
 
-/** What is behind the door. A key that no longer counts leads out again. */
+/** The session of one API key. It signs the user out when the service no longer accepts the key. */
 export function SessionProvider({
-  sessionKey,
+  apiKey,
   children,
 }: {
-  readonly sessionKey: string;
+  readonly apiKey: string;
   readonly children: ReactNode;
 }) {
-  const { leave } = useDoor();
-  const [parley] = useState(() => clientFor(sessionKey));
-  const [queries] = useState(createQueries);
+  const { signOut } = useSignIn();
+  const [parley] = useState(() => clientFor(apiKey));
+  const [queries] = useState(createQueryClient);
   const session = useMemo<Session>(
     () => ({
       parley,
       connection: createConnection(),
       signOut: () => {
-        typist.forget();
-        stayOut();
-        leave({ key: sessionKey, why: 'none' });
+        draftOwner.deleteDrafts();
+        staySignedOut();
+        signOut({ key: apiKey, reason: 'none' });
       },
-      refused: () => leave({ key: sessionKey, why: 'refused' }),
+      keyRejected: () => signOut({ key: apiKey, reason: 'refused' }),
     }),
-    [parley, leave, sessionKey],
+    [parley, signOut, apiKey],
   );
   useEffect(() => {
-    const end = watchRefusals(queries, session.refused);
+    const end = watchUnauthorized(queries, session.keyRejected);
     return () => {
       end();
       queries.clear();

@@ -1,11 +1,11 @@
-// Who is signed in, and their settings record, read once for all parts of the page that follow it.
+// Queries for the signed-in user and their settings record, which all components share.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { SettingsChange } from '../../../src/client/parley.ts';
 import { useParley } from './session.tsx';
 
 const settingsKey = ['settings'];
 
-/** Whose key this tab has. */
+/** The user of this tab, and the name of their key. */
 export function useMe() {
   const parley = useParley();
   return useQuery({
@@ -24,7 +24,7 @@ export function useSettings() {
   });
 }
 
-/** Changes what is named, and nothing else; all parts of the page see the new record at once. */
+/** Changes only the given fields. All components see the new record at once. */
 export function useSettingsUpdate() {
   const parley = useParley();
   const queries = useQueryClient();
@@ -32,4 +32,10 @@ export function useSettingsUpdate() {
     mutationFn: (change: SettingsChange) => parley.settings.update(change),
     onSuccess: (settings) => queries.setQueryData(settingsKey, settings),
   });
+}
+
+/** Reads the settings record again, after a change that was made through another route. */
+export function useSettingsRefresh(): () => Promise<void> {
+  const queries = useQueryClient();
+  return () => queries.invalidateQueries({ queryKey: settingsKey });
 }

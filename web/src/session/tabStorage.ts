@@ -1,8 +1,8 @@
-// What is kept for as long as the tab. Where the browser forbids that, it is kept until the page is left.
+// The storage of this tab (sessionStorage). If the browser forbids it, values are kept in memory until a reload.
 
 export interface TabStorage {
   get(name: string): string | undefined;
-  /** False where there is no room for it; what was there before is gone then. */
+  /** Returns false if the value does not fit. The previous value is then gone, too. */
   set(name: string, text: string): boolean;
   remove(name: string): void;
   names(): readonly string[];
@@ -10,7 +10,7 @@ export interface TabStorage {
 
 type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
 
-export function overStorage(store: Store): TabStorage {
+export function fromBrowserStorage(store: Store): TabStorage {
   return {
     get: (name) => store.getItem(name) ?? undefined,
     set: (name, text) => {
@@ -27,7 +27,7 @@ export function overStorage(store: Store): TabStorage {
   };
 }
 
-export function inMemory(): TabStorage {
+export function createMemoryStorage(): TabStorage {
   const texts = new Map<string, string>();
   return {
     get: (name) => texts.get(name),
@@ -42,9 +42,9 @@ export function inMemory(): TabStorage {
 
 function openStorage(): TabStorage {
   try {
-    return overStorage(sessionStorage);
+    return fromBrowserStorage(sessionStorage);
   } catch {
-    return inMemory();
+    return createMemoryStorage();
   }
 }
 

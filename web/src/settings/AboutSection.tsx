@@ -1,20 +1,20 @@
-// What the service is, where to read more, and the way out.
+// Facts about the service, links to its docs, and the button to sign out.
 import { useQuery } from '@tanstack/react-query';
 import type { ServerInfo } from '../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../parts/Callout.tsx';
-import { visibleLine } from '../parts/visibleText.ts';
+import { ErrorCallout, Loading } from '../components/Callout.tsx';
+import { visibleLine } from '../components/visibleText.ts';
 import { useParley, useSession } from '../session/session.tsx';
 import { useMe } from '../session/settings.ts';
 import type { SettingsTexts } from '../texts/settings/en.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useWords } from '../texts/texts.tsx';
 import { fullText } from '../texts/time.ts';
-import { Panel } from './Section.tsx';
+import { Card } from './form/Section.tsx';
 
-type Words = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 function sandboxText(sandbox: string | null, about: SettingsTexts['about']): string {
-  return sandbox === null ? about.noSandbox : ((about.sandboxes as Words)[sandbox] ?? sandbox);
+  return sandbox === null ? about.noSandbox : ((about.sandboxes as Labels)[sandbox] ?? sandbox);
 }
 
 function limitsText({ memory, processes }: ServerInfo['limits'], about: SettingsTexts['about']): string {
@@ -23,16 +23,16 @@ function limitsText({ memory, processes }: ServerInfo['limits'], about: Settings
   return processes ? about.limitTexts.processes : about.limitTexts.none;
 }
 
-/** `asked` is when it was told how long the service runs. */
-function Facts({ info, asked }: { readonly info: ServerInfo; readonly asked: number }) {
+/** `fetchedAt` is when the service reported its uptime. */
+function Facts({ info, fetchedAt }: { readonly info: ServerInfo; readonly fetchedAt: number }) {
   const { about } = useSettingsTexts();
   const { language } = useWords();
-  const since = new Date(asked - info.uptime * 1_000).toISOString();
+  const since = new Date(fetchedAt - info.uptime * 1_000).toISOString();
   const facts: readonly [string, string][] = [
     [about.version, info.version],
     [about.sandbox, sandboxText(info.sandbox, about)],
     [about.limits, limitsText(info.limits, about)],
-    [about.database, (about.databases as Words)[info.database] ?? info.database],
+    [about.database, (about.databases as Labels)[info.database] ?? info.database],
     [about.uptime, fullText(since, language)],
   ];
   return (
@@ -59,10 +59,10 @@ export function AboutSection() {
   });
   return (
     <>
-      <Panel title={about.title} lead={about.lead}>
+      <Card title={about.title} lead={about.lead}>
         {data === undefined && error === null ? <Loading>{texts.shell.loading}</Loading> : null}
         <ErrorCallout error={error} onRetry={() => void refetch()} />
-        {data === undefined ? null : <Facts info={data} asked={dataUpdatedAt} />}
+        {data === undefined ? null : <Facts info={data} fetchedAt={dataUpdatedAt} />}
         <ul className="links" aria-label={about.more}>
           <li>
             <a href="/docs">{about.reference}</a>
@@ -71,8 +71,8 @@ export function AboutSection() {
             <a href="/openapi.json">{about.openapi}</a>
           </li>
         </ul>
-      </Panel>
-      <Panel title={about.session} lead={about.sessionText} part>
+      </Card>
+      <Card title={about.session} lead={about.sessionText} part>
         {me === undefined ? null : (
           <p>{texts.signIn.signedInAs(visibleLine(me.user), visibleLine(me.key_name))}</p>
         )}
@@ -81,7 +81,7 @@ export function AboutSection() {
             {texts.shell.signOut}
           </button>
         </div>
-      </Panel>
+      </Card>
     </>
   );
 }

@@ -1,35 +1,40 @@
-// Who does the work, when it asks, and the sandbox that it works in.
+// The settings of the agent, its approvals and its sandbox.
 import { agentValue, useAgentChoices } from '../session/agents.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { useNames } from './choices.ts';
-import { useSettingsForm } from './form.ts';
-import { ChoiceMemberField, NumberMemberField, SwitchMemberField, TextMemberField } from './members.tsx';
-import { Group, Section } from './Section.tsx';
+import { useOptionNames } from './form/choices.ts';
+import { Group, Section } from './form/Section.tsx';
+import {
+  NumberSettingField,
+  SelectSettingField,
+  TextSettingField,
+  ToggleSettingField,
+} from './form/settingFields.tsx';
+import { useSettingsForm } from './form/useSettingsForm.ts';
 import type { SectionProps } from './sections.ts';
 
 export function AgentSection({ settings }: SectionProps) {
   const { agent: texts, choices } = useSettingsTexts();
   const form = useSettingsForm('agent', settings);
-  const analyzers = useNames('securityAnalyzers') ?? [];
+  const analyzers = useOptionNames('securityAnalyzers') ?? [];
   const names: Readonly<Record<string, string>> = { tool_kind: choices.tool_kind };
   const choice = (value: string) => ({ value, label: names[value] ?? value });
   return (
     <Section title={texts.title} lead={texts.lead} form={form}>
-      <ChoiceMemberField
+      <SelectSettingField
         form={form}
         name="agent"
         value={agentValue(form.text('agent'))}
         choices={useAgentChoices()}
       />
-      <SwitchMemberField form={form} name="confirmation_mode" />
-      <ChoiceMemberField
+      <ToggleSettingField form={form} name="confirmation_mode" />
+      <SelectSettingField
         form={form}
         name="security_analyzer"
         choices={[{ value: '', label: choices.noAnalyzer }, ...analyzers.map(choice)]}
       />
       <Group title={texts.sandbox}>
-        <TextMemberField form={form} name="sandbox_runtime_container_image" mono />
-        <NumberMemberField form={form} name="remote_runtime_resource_factor" />
+        <TextSettingField form={form} name="sandbox_runtime_container_image" mono />
+        <NumberSettingField form={form} name="remote_runtime_resource_factor" />
       </Group>
     </Section>
   );

@@ -1,15 +1,15 @@
-// How the page speaks to people, and what Parley keeps for other clients alone.
+// The language and sounds of the web UI, and settings that Parley only stores for other clients.
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { languages } from './choices.ts';
-import { useSettingsForm } from './form.ts';
+import { languages } from './form/choices.ts';
+import { Group, Section } from './form/Section.tsx';
 import {
-  AnswerMemberField,
-  ChoiceMemberField,
-  SecretMemberField,
-  SwitchMemberField,
-  TextMemberField,
-} from './members.tsx';
-import { Group, Section } from './Section.tsx';
+  SecretSettingField,
+  SelectSettingField,
+  TextSettingField,
+  ToggleSettingField,
+  YesNoSettingField,
+} from './form/settingFields.tsx';
+import { useSettingsForm } from './form/useSettingsForm.ts';
 import type { SectionProps } from './sections.ts';
 
 export function GeneralSection({ settings }: SectionProps) {
@@ -17,19 +17,19 @@ export function GeneralSection({ settings }: SectionProps) {
   const form = useSettingsForm('general', settings);
   return (
     <Section title={texts.title} lead={texts.lead} form={form}>
-      <ChoiceMemberField
+      <SelectSettingField
         form={form}
         name="language"
         choices={[{ value: '', label: choices.noLanguage }, ...languages]}
       />
-      <SwitchMemberField form={form} name="enable_sound_notifications" />
+      <ToggleSettingField form={form} name="enable_sound_notifications" />
       <Group title={texts.others} lead={texts.othersLead}>
-        <TextMemberField form={form} name="email" type="email" />
-        <SwitchMemberField form={form} name="enable_proactive_conversation_starters" />
-        <SwitchMemberField form={form} name="enable_solvability_analysis" />
-        <AnswerMemberField form={form} name="user_consents_to_analytics" />
-        <TextMemberField form={form} name="sandbox_base_container_image" mono />
-        <SecretMemberField form={form} name="sandbox_api_key" isSet={undefined} />
+        <TextSettingField form={form} name="email" type="email" />
+        <ToggleSettingField form={form} name="enable_proactive_conversation_starters" />
+        <ToggleSettingField form={form} name="enable_solvability_analysis" />
+        <YesNoSettingField form={form} name="user_consents_to_analytics" />
+        <TextSettingField form={form} name="sandbox_base_container_image" mono />
+        <SecretSettingField form={form} name="sandbox_api_key" isSet={undefined} />
       </Group>
     </Section>
   );

@@ -1,16 +1,16 @@
-// Custom secrets: their names and descriptions can be seen and changed, their values only replaced.
+// Custom secrets. Names and descriptions are shown; values can only be replaced.
 import { useState } from 'react';
 import type { Parley } from '../../../src/client/parley.ts';
-import { ConfirmDialog } from '../parts/ConfirmDialog.tsx';
-import { TextField } from '../parts/fields.tsx';
+import { ConfirmDialog } from '../components/ConfirmDialog.tsx';
+import { TextField } from '../components/fields.tsx';
 import { useParley } from '../session/session.tsx';
+import { useSettingsRefresh } from '../session/settings.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { Entries, Entry, EntryAction } from './Entries.tsx';
-import { EntryFrame } from './EntryFrame.tsx';
-import { type EntryForm, type Typed, useEntryForm } from './entry.ts';
-import { useSettingsRefresh } from './refresh.ts';
-import { SecretInput } from './SecretInput.tsx';
-import { Panel } from './Section.tsx';
+import { EntryForm } from './entries/EntryForm.tsx';
+import { Entry, EntryButton, EntryList } from './entries/EntryList.tsx';
+import { SecretInput } from './entries/SecretInput.tsx';
+import { type EntryFormState, type EntryInput, useEntryForm } from './entries/useEntryForm.ts';
+import { Card } from './form/Section.tsx';
 import type { SectionProps } from './sections.ts';
 
 interface SecretFields {
@@ -20,7 +20,7 @@ interface SecretFields {
 
 const empty: SecretFields = { name: '', description: '' };
 
-function send(parley: Parley, { entry, fields, secrets }: Typed<SecretFields>): Promise<void> {
+function send(parley: Parley, { entry, fields, secrets }: EntryInput<SecretFields>): Promise<void> {
   const { name } = fields;
   const description = fields.description || null;
   const value = secrets['value'];
@@ -28,7 +28,7 @@ function send(parley: Parley, { entry, fields, secrets }: Typed<SecretFields>): 
   return parley.secrets.update(entry, { name, description, ...(value === undefined ? {} : { value }) });
 }
 
-function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
+function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
   const { secrets: texts, change, of } = useSettingsTexts();
   const isNew = form.entry === '';
   const faults = {
@@ -37,10 +37,10 @@ function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
     description: form.fault('description'),
   };
   return (
-    <EntryFrame
+    <EntryForm
       title={isNew ? texts.add : of(change, form.entry ?? '')}
       form={form}
-      atFields={form.isSaidAt(Object.keys(faults))}
+      atFields={form.hasFaultAt(Object.keys(faults))}
       submit={texts.save}
     >
       <TextField
@@ -54,7 +54,7 @@ function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
       <SecretInput
         label={texts.value}
         hint={isNew ? texts.valueHint : texts.valueKept}
-        lines
+        multiline
         value={form.secrets['value'] ?? ''}
         onChange={(value) => form.setSecret('value', value || undefined)}
         fault={faults.value}
@@ -66,7 +66,7 @@ function SecretForm({ form }: { readonly form: EntryForm<SecretFields> }) {
         onChange={(description) => form.set({ description })}
         fault={faults.description}
       />
-    </EntryFrame>
+    </EntryForm>
   );
 }
 
@@ -77,13 +77,13 @@ export function SecretsSection({ settings }: SectionProps) {
   const [removing, setRemoving] = useState<string>();
   const form = useEntryForm<SecretFields>('secret', {
     empty,
-    send: (typed) => send(parley, typed).finally(refresh),
+    send: (input) => send(parley, input).finally(refresh),
   });
   const stored = Object.entries(settings.secrets_store.custom_secrets);
   const isStored = (name: string) => Object.hasOwn(settings.secrets_store.custom_secrets, name);
   return (
-    <Panel title={texts.secrets.title} lead={texts.secrets.lead}>
-      <Entries empty={texts.secrets.empty}>
+    <Card title={texts.secrets.title} lead={texts.secrets.lead}>
+      <EntryList empty={texts.secrets.empty}>
         {stored.map(([name, { description }]) => (
           <Entry
             key={name}
@@ -93,12 +93,12 @@ export function SecretsSection({ settings }: SectionProps) {
             actions={
               form.entry === name ? undefined : (
                 <>
-                  <EntryAction
+                  <EntryButton
                     label={texts.change}
                     of={name}
                     onClick={() => form.open(name, { name, description: description ?? '' })}
                   />
-                  <EntryAction label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
+                  <EntryButton label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
                 </>
               )
             }
@@ -106,7 +106,7 @@ export function SecretsSection({ settings }: SectionProps) {
             {form.entry === name ? <SecretForm form={form} /> : null}
           </Entry>
         ))}
-      </Entries>
+      </EntryList>
       {form.entry !== null && !isStored(form.entry) ? (
         <SecretForm form={form} />
       ) : (
@@ -127,6 +127,6 @@ export function SecretsSection({ settings }: SectionProps) {
           <p className="quiet">{texts.secrets.removeText}</p>
         </ConfirmDialog>
       )}
-    </Panel>
+    </Card>
   );
 }

@@ -1,13 +1,13 @@
-// The settings: the list of sections, and the one that is chosen.
+// The settings screen: the navigation and the selected section.
 import { Link, Redirect } from 'wouter';
-import { Callout, ErrorCallout, Loading } from '../parts/Callout.tsx';
+import { Callout, ErrorCallout, Loading } from '../components/Callout.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
+import { UnsavedChangesGuard } from './form/unsavedChanges.tsx';
 import { sections } from './sections.ts';
-import { UnsavedGuard } from './unsaved.tsx';
 
-function Chosen({ section }: { readonly section: string }) {
+function SectionContent({ section }: { readonly section: string }) {
   const texts = useTexts();
   const { data, error, refetch } = useSettings();
   const found = sections.find(({ id }) => id === section);
@@ -24,9 +24,9 @@ function Chosen({ section }: { readonly section: string }) {
 
 export function SettingsScreen({ section }: { readonly section: string }) {
   const { settings: texts } = useTexts();
-  const words = useSettingsTexts();
+  const sectionTexts = useSettingsTexts();
   return (
-    <UnsavedGuard>
+    <UnsavedChangesGuard>
       <div className="settings">
         <h1>{texts.title}</h1>
         <nav aria-label={texts.sections}>
@@ -34,16 +34,16 @@ export function SettingsScreen({ section }: { readonly section: string }) {
             {sections.map(({ id, title }) => (
               <li key={id}>
                 <Link href={`/settings/${id}`} aria-current={id === section ? 'page' : undefined}>
-                  {title(words)}
+                  {title(sectionTexts)}
                 </Link>
               </li>
             ))}
           </ul>
         </nav>
         <div className="chosen">
-          <Chosen section={section} />
+          <SectionContent section={section} />
         </div>
       </div>
-    </UnsavedGuard>
+    </UnsavedChangesGuard>
   );
 }

@@ -1,30 +1,29 @@
-// The form that makes a key.
+// The form that creates an API key.
 import type { CreatedKey, Scope } from '../../../../src/client/parley.ts';
-import { Field, SelectField, TextField } from '../../parts/fields.tsx';
+import { Field, SelectField, TextField } from '../../components/fields.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
-import { CheckList } from '../CheckList.tsx';
-import { EntryFrame } from '../EntryFrame.tsx';
-import { type EntryForm, useEntryForm } from '../entry.ts';
-import { type ExpiryChoice, expiryChoices } from '../expiry.ts';
-import { DayMissing, type KeyFields, newKey, toRequest } from './newKey.ts';
+import { EntryForm } from '../entries/EntryForm.tsx';
+import { type EntryFormState, useEntryForm } from '../entries/useEntryForm.ts';
+import { CheckboxGroup } from '../form/CheckboxGroup.tsx';
+import { DayMissing, type ExpiryChoice, expiryChoices, type KeyFields, newKey, toRequest } from './newKey.ts';
 
-/** `grantable`: what the own key holds, for more cannot be given. */
-export function useKeyForm(grantable: readonly Scope[], onMade: (key: CreatedKey) => void) {
+/** `grantable` are the scopes of the user's own key: a key cannot grant more than it has. */
+export function useKeyForm(grantable: readonly Scope[], onCreated: (key: CreatedKey) => void) {
   const parley = useParley();
   return useEntryForm<KeyFields, CreatedKey>('key', {
     empty: newKey,
     send: async ({ fields }) => parley.keys.create(toRequest(fields, grantable, Date.now())),
-    onDone: onMade,
+    onDone: onCreated,
   });
 }
 
 interface KeyFormProps {
-  readonly form: EntryForm<KeyFields>;
+  readonly form: EntryFormState<KeyFields>;
   readonly grantable: readonly Scope[];
 }
 
-function ExpiryFields({ form, fault }: { form: EntryForm<KeyFields>; fault: string | undefined }) {
+function ExpiryFields({ form, fault }: { form: EntryFormState<KeyFields>; fault: string | undefined }) {
   const { keys: texts } = useSettingsTexts();
   const { expiry, day } = form.fields;
   const missing = form.error instanceof DayMissing && day === '' ? texts.dateMissing : undefined;
@@ -63,9 +62,9 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
     scopes: form.fault('scopes'),
     expires_at: form.fault('expires_at', ['expiry', 'day']),
   };
-  const said = form.error instanceof DayMissing || form.isSaidAt(Object.keys(faults));
+  const atFields = form.error instanceof DayMissing || form.hasFaultAt(Object.keys(faults));
   return (
-    <EntryFrame title={texts.add} form={form} atFields={said} submit={texts.create}>
+    <EntryForm title={texts.add} form={form} atFields={atFields} submit={texts.create}>
       <TextField
         label={texts.name}
         hint={texts.nameHint}
@@ -81,7 +80,7 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
         options={(['session', 'bearer'] as const).map((value) => ({ value, label: texts.kinds[value] }))}
       />
       {kind === 'session' ? (
-        <CheckList
+        <CheckboxGroup
           label={texts.scopes}
           options={grantable.map((value) => ({ value, label: texts.scopeTexts[value], note: value }))}
           chosen={scopes}
@@ -90,6 +89,6 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
         />
       ) : null}
       <ExpiryFields form={form} fault={faults.expires_at} />
-    </EntryFrame>
+    </EntryForm>
   );
 }

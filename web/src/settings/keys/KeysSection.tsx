@@ -1,32 +1,32 @@
-// Keys and tokens: which there are, making one, and revoking one.
+// API keys and tokens: the list, and creating and revoking one.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { CreatedKey, KeyRecord, Scope } from '../../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx';
-import { readKey } from '../../session/key.ts';
+import { ErrorCallout, Loading } from '../../components/Callout.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { readKey } from '../../session/apiKey.ts';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useWords } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
-import { Entries, Entry, EntryAction } from '../Entries.tsx';
-import { Panel } from '../Section.tsx';
-import { ShownOnce } from '../ShownOnce.tsx';
+import { Entry, EntryButton, EntryList } from '../entries/EntryList.tsx';
+import { OneTimeSecret } from '../entries/OneTimeSecret.tsx';
+import { Card } from '../form/Section.tsx';
 import { KeyForm, useKeyForm } from './KeyForm.tsx';
 import { newKey } from './newKey.ts';
 
 const keysKey = ['keys'];
 
-/** As it is in the text of the key that this tab is signed in with. */
+/** The id of the key that this tab is signed in with; it is part of the key. */
 function ownId(): string | undefined {
   return readKey()?.split('_')[1];
 }
 
-function isPast({ revoked_at, expires_at }: KeyRecord): boolean {
+function isInactive({ revoked_at, expires_at }: KeyRecord): boolean {
   return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) <= Date.now());
 }
 
-function useEndText({ revoked_at, expires_at }: KeyRecord): string | null {
+function useExpiryText({ revoked_at, expires_at }: KeyRecord): string | null {
   const { keys } = useSettingsTexts();
   const { language } = useWords();
   if (revoked_at !== null) return keys.revokedAt(fullText(revoked_at, language));
@@ -44,7 +44,7 @@ function KeyEntry({ record, onRevoke }: { readonly record: KeyRecord; readonly o
     keys.kinds[kind],
     keys.made(ago(created_at)),
     last_used_at === null ? keys.unused : keys.used(ago(last_used_at)),
-    useEndText(record),
+    useExpiryText(record),
   ];
   return (
     <Entry
@@ -53,7 +53,7 @@ function KeyEntry({ record, onRevoke }: { readonly record: KeyRecord; readonly o
       facts={facts}
       actions={
         onRevoke === undefined ? undefined : (
-          <EntryAction label={keys.revoke} of={name} danger onClick={onRevoke} />
+          <EntryButton label={keys.revoke} of={name} danger onClick={onRevoke} />
         )
       }
     >
@@ -76,24 +76,24 @@ function KeyList({
   onRevoke: (key: KeyRecord) => void;
 }) {
   const { keys } = useSettingsTexts();
-  const past = records.filter(isPast);
+  const inactive = records.filter(isInactive);
   return (
     <>
-      <Entries>
+      <EntryList>
         {records
-          .filter((record) => !isPast(record))
+          .filter((record) => !isInactive(record))
           .map((record) => (
             <KeyEntry key={record.id} record={record} onRevoke={() => onRevoke(record)} />
           ))}
-      </Entries>
-      {past.length === 0 ? null : (
+      </EntryList>
+      {inactive.length === 0 ? null : (
         <details className="past">
-          <summary>{keys.past(past.length)}</summary>
-          <Entries>
-            {past.map((record) => (
+          <summary>{keys.past(inactive.length)}</summary>
+          <EntryList>
+            {inactive.map((record) => (
               <KeyEntry key={record.id} record={record} />
             ))}
-          </Entries>
+          </EntryList>
         </details>
       )}
     </>
@@ -126,7 +126,7 @@ export function KeysSection() {
   const { texts: words } = useWords();
   const parley = useParley();
   const queries = useQueryClient();
-  const [made, setMade] = useState<CreatedKey>();
+  const [created, setCreated] = useState<CreatedKey>();
   const [revoking, setRevoking] = useState<KeyRecord>();
   const { data, error, refetch } = useQuery({
     queryKey: keysKey,
@@ -135,13 +135,17 @@ export function KeysSection() {
   const own = data?.keys.find(({ id }) => id === ownId());
   const grantable = own?.scopes ?? (Object.keys(texts.scopeTexts) as Scope[]);
   const form = useKeyForm(grantable, (key) => {
-    setMade(key);
+    setCreated(key);
     void queries.invalidateQueries({ queryKey: keysKey });
   });
   return (
-    <Panel title={texts.title} lead={texts.lead}>
-      {made === undefined ? null : (
-        <ShownOnce title={texts.created(made.name)} text={made.key} onDone={() => setMade(undefined)} />
+    <Card title={texts.title} lead={texts.lead}>
+      {created === undefined ? null : (
+        <OneTimeSecret
+          title={texts.created(created.name)}
+          text={created.key}
+          onDone={() => setCreated(undefined)}
+        />
       )}
       {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
       <ErrorCallout error={error} onRetry={() => void refetch()} />
@@ -158,6 +162,6 @@ export function KeysSection() {
       {revoking === undefined ? null : (
         <RevokeDialog record={revoking} onClose={() => setRevoking(undefined)} />
       )}
-    </Panel>
+    </Card>
   );
 }

@@ -4,8 +4,8 @@ import { DayMissing, newKey, toRequest } from './newKey.ts';
 
 const now = Date.parse('2026-01-31T12:00:00.000Z');
 
-describe('a key that is to be made', () => {
-  it('asks for no scope that its maker does not hold', () => {
+describe('the request for a new key', () => {
+  it('has no scope that the user cannot grant', () => {
     const fields = { ...newKey, name: 'laptop' };
     assert.deepEqual(toRequest(fields, ['settings:read', 'keys:manage'], now), {
       name: 'laptop',
@@ -15,7 +15,7 @@ describe('a key that is to be made', () => {
     });
   });
 
-  it('asks for no scopes where it is a token, and ends when it is said to', () => {
+  it('has no scopes for a token, and the chosen expiry', () => {
     const fields = { ...newKey, name: 'board', kind: 'bearer', expiry: '7' } as const;
     assert.deepEqual(toRequest(fields, ['settings:read'], now), {
       name: 'board',
@@ -24,7 +24,7 @@ describe('a key that is to be made', () => {
     });
   });
 
-  it('is not made where a day is to be chosen and is not', () => {
+  it('throws if the expiry day is missing', () => {
     assert.throws(() => toRequest({ ...newKey, expiry: 'date' }, [], now), DayMissing);
   });
 });

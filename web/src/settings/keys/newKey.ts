@@ -1,6 +1,19 @@
-// A key that is to be made: the fields of its form, and what is sent of them.
+// The fields of the form that creates a key, and the request that they become.
 import type { NewKey, Scope } from '../../../../src/client/parley.ts';
-import { type ExpiryChoice, expiresAt } from '../expiry.ts';
+
+export const expiryChoices = ['never', '7', '30', '90', '365', 'date'] as const;
+export type ExpiryChoice = (typeof expiryChoices)[number];
+
+const dayMs = 86_400_000;
+
+/** Returns null for never, and undefined if the day has not been picked yet. */
+function expiresAt(choice: ExpiryChoice, day: string, now: number): string | null | undefined {
+  if (choice === 'never') return null;
+  if (choice !== 'date') return new Date(now + Number(choice) * dayMs).toISOString();
+  // The key works until the end of that day in the user's time zone.
+  const end = new Date(`${day}T23:59:59`);
+  return day === '' || Number.isNaN(end.getTime()) ? undefined : end.toISOString();
+}
 
 export interface KeyFields {
   readonly name: string;
@@ -20,7 +33,7 @@ export const newKey: KeyFields = {
 
 export class DayMissing extends Error {}
 
-/** With no scope that has no box: who makes a key can give only what they hold. Throws `DayMissing`. */
+/** Requests only scopes that the user can grant. Throws `DayMissing`. */
 export function toRequest(fields: KeyFields, grantable: readonly Scope[], now: number): NewKey {
   const { name, kind, scopes, expiry, day } = fields;
   const expires_at = expiresAt(expiry, day, now);

@@ -1,31 +1,31 @@
-// The messages of a webhook that wait or were given up, and sending them again.
+// The pending and failed deliveries of a webhook, and the buttons that redeliver them.
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { DeliveryRecord, DeliveryState } from '../../../../src/client/parley.ts';
-import { BusyButton } from '../../parts/BusyButton.tsx';
-import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
-import { SelectField } from '../../parts/fields.tsx';
+import { BusyButton } from '../../components/BusyButton.tsx';
+import { ErrorCallout, Loading } from '../../components/Callout.tsx';
+import { SelectField } from '../../components/fields.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useWords } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
-import { EntryAction } from '../Entries.tsx';
+import { EntryButton } from '../entries/EntryList.tsx';
 
 const pageSize = 20;
 export const webhooksKey = ['webhooks'];
-type Which = DeliveryState | 'all';
+type StateFilter = DeliveryState | 'all';
 
-function useDeliveries(webhook: string, which: Which) {
+function useDeliveries(webhook: string, filter: StateFilter) {
   const parley = useParley();
   return useInfiniteQuery({
-    queryKey: [...webhooksKey, webhook, which],
+    queryKey: [...webhooksKey, webhook, filter],
     queryFn: ({ pageParam, signal }) =>
       parley.webhooks.deliveries(
         webhook,
         {
           limit: pageSize,
-          ...(which === 'all' ? {} : { state: which }),
+          ...(filter === 'all' ? {} : { state: filter }),
           ...(pageParam === null ? {} : { page_id: pageParam }),
         },
         { signal },
@@ -38,10 +38,10 @@ function useDeliveries(webhook: string, which: Which) {
 interface DeliveryProps {
   readonly record: DeliveryRecord;
   readonly busy: boolean;
-  readonly onAgain: () => void;
+  readonly onRedeliver: () => void;
 }
 
-function Delivery({ record, busy, onAgain }: DeliveryProps) {
+function Delivery({ record, busy, onRedeliver }: DeliveryProps) {
   const { webhooks: texts } = useSettingsTexts();
   const { language, texts: words } = useWords();
   const { type, state, attempts, next_attempt_at, last_error, last_status, conversation_id } = record;
@@ -68,7 +68,7 @@ function Delivery({ record, busy, onAgain }: DeliveryProps) {
         </div>
         {state === 'failed' ? (
           <div className="row">
-            <EntryAction label={texts.redeliver} of={record.id} busy={busy} onClick={onAgain} />
+            <EntryButton label={texts.redeliver} of={record.id} busy={busy} onClick={onRedeliver} />
           </div>
         ) : null}
       </div>
@@ -82,12 +82,12 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
   const { texts: words } = useWords();
   const parley = useParley();
   const queries = useQueryClient();
-  const [which, setWhich] = useState<Which>('all');
+  const [filter, setFilter] = useState<StateFilter>('all');
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useDeliveries(
     webhook,
-    which,
+    filter,
   );
-  const again = useMutation({
+  const redelivery = useMutation({
     mutationFn: (delivery: string | undefined) => parley.webhooks.redeliver(webhook, delivery),
     onSettled: () => queries.invalidateQueries({ queryKey: webhooksKey }),
   });
@@ -96,8 +96,8 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
     <div className="deliveries">
       <SelectField
         label={texts.which}
-        value={which}
-        onChange={(chosen) => setWhich(chosen as Which)}
+        value={filter}
+        onChange={(chosen) => setFilter(chosen as StateFilter)}
         options={(['all', 'waiting', 'failed'] as const).map((value) => ({
           value,
           label: texts.states[value],
@@ -105,7 +105,7 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
       />
       {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
       <ErrorCallout error={error} onRetry={() => void refetch()} />
-      <ErrorCallout error={again.error} onRetry={() => again.mutate(again.variables)} />
+      <ErrorCallout error={redelivery.error} onRetry={() => redelivery.mutate(redelivery.variables)} />
       {data !== undefined && records.length === 0 ? <p className="quiet">{texts.noDeliveries}</p> : null}
       {records.length === 0 ? null : (
         <ul className="entries">
@@ -113,8 +113,8 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
             <Delivery
               key={record.id}
               record={record}
-              busy={again.isPending}
-              onAgain={() => again.mutate(record.id)}
+              busy={redelivery.isPending}
+              onRedeliver={() => redelivery.mutate(record.id)}
             />
           ))}
         </ul>
@@ -126,13 +126,13 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
           </BusyButton>
         ) : null}
         {failed > 0 ? (
-          <BusyButton busy={again.isPending} onClick={() => again.mutate(undefined)}>
+          <BusyButton busy={redelivery.isPending} onClick={() => redelivery.mutate(undefined)}>
             {texts.redeliverAll}
           </BusyButton>
         ) : null}
         <p role="status" className="quiet">
-          {again.isPending ? texts.redelivering : null}
-          {again.data === undefined ? null : texts.redelivered(again.data)}
+          {redelivery.isPending ? texts.redelivering : null}
+          {redelivery.data === undefined ? null : texts.redelivered(redelivery.data)}
         </p>
       </div>
     </div>

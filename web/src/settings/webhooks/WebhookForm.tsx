@@ -1,11 +1,11 @@
-// The form that makes a webhook.
+// The form that creates a webhook.
 import type { CreatedWebhook, WebhookEvent } from '../../../../src/client/parley.ts';
-import { TextField } from '../../parts/fields.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
-import { CheckList } from '../CheckList.tsx';
-import { EntryFrame } from '../EntryFrame.tsx';
-import { type EntryForm, useEntryForm } from '../entry.ts';
+import { EntryForm } from '../entries/EntryForm.tsx';
+import { type EntryFormState, useEntryForm } from '../entries/useEntryForm.ts';
+import { CheckboxGroup } from '../form/CheckboxGroup.tsx';
 
 interface WebhookFields {
   readonly url: string;
@@ -15,19 +15,19 @@ interface WebhookFields {
 
 export const newWebhook: WebhookFields = { url: '', events: ['conversation.status'], description: '' };
 
-export function useWebhookForm(onMade: (webhook: CreatedWebhook) => void) {
+export function useWebhookForm(onCreated: (webhook: CreatedWebhook) => void) {
   const parley = useParley();
   return useEntryForm<WebhookFields, CreatedWebhook>('webhook', {
     empty: newWebhook,
     send: ({ fields: { url, events, description } }) =>
       parley.webhooks.create({ url: url.trim(), events: [...events], description: description || null }),
-    onDone: onMade,
-    // Whoever has the address of a chat room may write into it.
+    onDone: onCreated,
+    // The URL of a webhook is often a secret: whoever knows it may post to the chat room.
     storable: (fields) => ({ ...fields, url: '' }),
   });
 }
 
-export function WebhookForm({ form }: { readonly form: EntryForm<WebhookFields> }) {
+export function WebhookForm({ form }: { readonly form: EntryFormState<WebhookFields> }) {
   const { webhooks: texts } = useSettingsTexts();
   const { url, events, description } = form.fields;
   const faults = {
@@ -37,10 +37,10 @@ export function WebhookForm({ form }: { readonly form: EntryForm<WebhookFields> 
   };
   const all = Object.keys(texts.eventTexts) as WebhookEvent[];
   return (
-    <EntryFrame
+    <EntryForm
       title={texts.add}
       form={form}
-      atFields={form.isSaidAt(Object.keys(faults))}
+      atFields={form.hasFaultAt(Object.keys(faults))}
       submit={texts.create}
     >
       <TextField
@@ -52,7 +52,7 @@ export function WebhookForm({ form }: { readonly form: EntryForm<WebhookFields> 
         onChange={(typed) => form.set({ url: typed })}
         fault={faults.url}
       />
-      <CheckList
+      <CheckboxGroup
         label={texts.events}
         options={all.map((value) => ({ value, label: texts.eventTexts[value], note: value }))}
         chosen={events}
@@ -66,6 +66,6 @@ export function WebhookForm({ form }: { readonly form: EntryForm<WebhookFields> 
         onChange={(typed) => form.set({ description: typed })}
         fault={faults.description}
       />
-    </EntryFrame>
+    </EntryForm>
   );
 }

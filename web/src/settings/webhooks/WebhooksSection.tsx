@@ -1,15 +1,15 @@
-// Webhooks: which there are, making one, what could not be delivered, and removing one.
+// Webhooks: the list with their deliveries, and creating and removing one.
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { CreatedWebhook, WebhookRecord } from '../../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../../parts/Callout.tsx';
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx';
+import { ErrorCallout, Loading } from '../../components/Callout.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useWords } from '../../texts/texts.tsx';
-import { Entries, Entry, EntryAction } from '../Entries.tsx';
-import { Panel } from '../Section.tsx';
-import { ShownOnce } from '../ShownOnce.tsx';
+import { Entry, EntryButton, EntryList } from '../entries/EntryList.tsx';
+import { OneTimeSecret } from '../entries/OneTimeSecret.tsx';
+import { Card } from '../form/Section.tsx';
 import { Deliveries, webhooksKey } from './Deliveries.tsx';
 import { newWebhook, useWebhookForm, WebhookForm } from './WebhookForm.tsx';
 
@@ -38,13 +38,13 @@ function WebhookEntry({
       facts={[description, ...events.map((event) => webhooks.eventTexts[event])]}
       actions={
         <>
-          <EntryAction
+          <EntryButton
             label={webhooks.deliveries}
             of={url}
             expanded={open}
             onClick={() => setOpen((before) => !before)}
           />
-          <EntryAction label={texts.remove} of={url} danger onClick={onRemove} />
+          <EntryButton label={texts.remove} of={url} danger onClick={onRemove} />
         </>
       }
     >
@@ -58,7 +58,7 @@ export function WebhooksSection() {
   const { texts: words } = useWords();
   const parley = useParley();
   const queries = useQueryClient();
-  const [made, setMade] = useState<CreatedWebhook>();
+  const [created, setCreated] = useState<CreatedWebhook>();
   const [removing, setRemoving] = useState<WebhookRecord>();
   const refresh = () => queries.invalidateQueries({ queryKey: webhooksKey });
   const { data, error, refetch } = useQuery({
@@ -66,22 +66,22 @@ export function WebhooksSection() {
     queryFn: ({ signal }) => parley.webhooks.list({ signal }),
   });
   const form = useWebhookForm((webhook) => {
-    setMade(webhook);
+    setCreated(webhook);
     void refresh();
   });
   return (
-    <Panel title={texts.title} lead={texts.lead}>
-      {made === undefined ? null : (
-        <ShownOnce title={texts.created} text={made.secret} onDone={() => setMade(undefined)} />
+    <Card title={texts.title} lead={texts.lead}>
+      {created === undefined ? null : (
+        <OneTimeSecret title={texts.created} text={created.secret} onDone={() => setCreated(undefined)} />
       )}
       {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
       <ErrorCallout error={error} onRetry={() => void refetch()} />
       {data === undefined ? null : (
-        <Entries empty={texts.empty}>
+        <EntryList empty={texts.empty}>
           {data.webhooks.map((record) => (
             <WebhookEntry key={record.id} record={record} onRemove={() => setRemoving(record)} />
           ))}
-        </Entries>
+        </EntryList>
       )}
       {form.entry === null ? (
         <div className="row">
@@ -103,6 +103,6 @@ export function WebhooksSection() {
           <p className="quiet">{texts.removeText}</p>
         </ConfirmDialog>
       )}
-    </Panel>
+    </Card>
   );
 }

@@ -1,0 +1,166 @@
+// The text box for a message, with images by paste, drop and file picker. Ctrl or Cmd with Enter sends it.
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type Ref,
+  useRef,
+  useState,
+} from 'react';
+import { useTexts } from '../texts/texts.tsx';
+import { IconButton } from './IconButton.tsx';
+import {
+  appendImages,
+  hasFiles,
+  type ImageError,
+  type PickedImage,
+  pastedFiles,
+  readImages,
+} from './images.ts';
+import { ZoomableImage } from './ZoomableImage.tsx';
+
+type Images = readonly PickedImage[];
+
+interface MessageBoxProps {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly text: string;
+  readonly images: Images;
+  readonly onText: (text: string) => void;
+  /** Receives a function of the newest images, because they may change while files are being read. */
+  readonly onImages: (change: (newest: Images) => Images) => void;
+  readonly onSend: () => void;
+  readonly rows: number;
+  readonly box?: Ref<HTMLTextAreaElement>;
+  /** Rendered beside the button that adds images. */
+  readonly children: ReactNode;
+}
+
+function Previews({ images, onImages }: Pick<MessageBoxProps, 'images' | 'onImages'>) {
+  const { home } = useTexts();
+  if (images.length === 0) return null;
+  return (
+    <ul className="previews">
+      {images.map((image, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
+        <li key={i}>
+          <ZoomableImage src={image.url} name={image.name || home.image(i + 1)} />
+          <IconButton
+            icon="close"
+            label={home.removeImage(image.name || home.image(i + 1))}
+            className=""
+            onClick={() => onImages((newest) => newest.filter((other) => other !== image))}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Adds all of the files, or none and the reason. */
+function useAddImages(onImages: MessageBoxProps['onImages']) {
+  const [fault, setFault] = useState<ImageError>();
+
+  async function addFiles(files: readonly File[]) {
+    if (files.length === 0) return;
+    const added = await readImages(files);
+    if (typeof added === 'string') return setFault(added);
+    let refused: ImageError | undefined;
+    onImages((newest) => {
+      const all = appendImages(newest, added);
+      refused = typeof all === 'string' ? all : undefined;
+      return typeof all === 'string' ? newest : all;
+    });
+    setFault(refused);
+  }
+
+  return { fault, take: addFiles };
+}
+
+/** `over` is true while files are dragged over the box. */
+function useFileDrop(take: (files: readonly File[]) => Promise<void>) {
+  const [over, setOver] = useState(false);
+  const onFiles = (react: (event: DragEvent) => void) => (event: DragEvent) => {
+    if (!hasFiles(event.dataTransfer)) return;
+    event.preventDefault();
+    react(event);
+  };
+  const handlers = {
+    onDragOver: onFiles(() => setOver(true)),
+    onDragLeave: () => setOver(false),
+    onDrop: onFiles(({ dataTransfer }) => {
+      setOver(false);
+      void take([...dataTransfer.files]);
+    }),
+  };
+  return { over, handlers };
+}
+
+function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[]) => void }) {
+  const { home } = useTexts();
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={picker}
+        className="hidden"
+        type="file"
+        accept="image/*"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={(event) => {
+          onPicked([...(event.target.files ?? [])]);
+          event.target.value = '';
+        }}
+      />
+      <IconButton icon="image" label={home.addImages} onClick={() => picker.current?.click()} />
+    </>
+  );
+}
+
+export function MessageBox(props: MessageBoxProps) {
+  const { label, placeholder, text, images, onText, onImages, onSend, rows, box, children } = props;
+  const { home } = useTexts();
+  const { fault, take } = useAddImages(onImages);
+  const { over, handlers } = useFileDrop(take);
+
+  function onPaste(event: ClipboardEvent) {
+    const files = pastedFiles(event.clipboardData);
+    if (files.length === 0) return;
+    event.preventDefault();
+    void take(files);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    onSend();
+  }
+
+  return (
+    <div className={over ? 'message-box over' : 'message-box'} {...handlers}>
+      <textarea
+        ref={box}
+        aria-label={label}
+        placeholder={over ? home.dropHere : placeholder}
+        rows={rows}
+        value={text}
+        onChange={(event) => onText(event.target.value)}
+        onPaste={onPaste}
+        onKeyDown={onKeyDown}
+      />
+      <Previews images={images} onImages={onImages} />
+      {fault === undefined ? null : (
+        <p className="fault" role="alert">
+          {home[fault]}
+        </p>
+      )}
+      <div className="row">
+        <ImagePicker onPicked={take} />
+        {children}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+// Shows that the connection is lost or restored.
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import { Icon } from '../components/Icon.tsx';
+import { onConnectedAgain, useConnectionState } from '../live/connection.ts';
+import { readFailedAgain } from '../live/faults.ts';
+import { createProbe } from '../live/probe.ts';
+import { useSession } from '../session/session.tsx';
+import { useTexts } from '../texts/texts.tsx';
+
+function subscribeToNetwork(onChange: () => void): () => void {
+  addEventListener('online', onChange);
+  addEventListener('offline', onChange);
+  return () => {
+    removeEventListener('online', onChange);
+    removeEventListener('offline', onChange);
+  };
+}
+
+const probeMs = 3_000;
+
+function useProbe(): void {
+  const { parley, connection } = useSession();
+  useEffect(() => {
+    const probe = createProbe({
+      ask: () => parley.server.ready({ signal: AbortSignal.timeout(probeMs) }),
+      onLost: () => connection.report('reconnecting'),
+      onFound: connection.restart,
+      everyMs: probeMs,
+    });
+    const end = subscribeToNetwork(() => {
+      if (!navigator.onLine) return probe.start();
+      // Existing connections may be dead after a change of network, even if the service can be reached.
+      probe.end();
+      connection.restart();
+    });
+    return () => {
+      end();
+      probe.end();
+    };
+  }, [parley, connection]);
+}
+
+/** Repeats the queries that failed while the connection was lost. */
+function useRefetchOnReconnect(): void {
+  const { connection } = useSession();
+  const queries = useQueryClient();
+  useEffect(() => onConnectedAgain(connection, () => readFailedAgain(queries)), [connection, queries]);
+}
+
+export function ConnectionBanner() {
+  const { connection } = useSession();
+  useProbe();
+  useRefetchOnReconnect();
+  const { shell } = useTexts();
+  const state = useConnectionState(connection);
+  const online = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine);
+  const lost = state === 'reconnecting';
+  const text = lost ? (online ? shell.lost : shell.offline) : state === 'back' ? shell.back : '';
+  return (
+    <div className={`connection ${lost ? 'lost' : state}`} role="status">
+      {text === '' ? null : (
+        <>
+          <Icon name={lost ? 'wifiOff' : 'check'} />
+          {text}
+        </>
+      )}
+    </div>
+  );
+}

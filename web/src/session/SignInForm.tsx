@@ -1,0 +1,89 @@
+// The form for an API key, for users who did not open a sign-in link.
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
+import { ParleyError } from '../../../src/client/parley.ts';
+import { Callout, ErrorCallout } from '../components/Callout.tsx';
+import { useTexts } from '../texts/texts.tsx';
+import { isPossibleKey } from './apiKey.ts';
+import { draftOwner } from './drafts.ts';
+import { clientFor, isUnauthorized, useSignIn } from './session.tsx';
+
+/** Throws if the service does not accept the key. A key without the right to read settings is valid, too. */
+async function checkKey(key: string): Promise<void> {
+  try {
+    await clientFor(key).settings.get();
+  } catch (error) {
+    if (error instanceof ParleyError && error.code === 'forbidden') return;
+    throw error;
+  }
+}
+
+/** The ids of all keys of the same user. */
+async function keyIdsOf(key: string): Promise<readonly string[]> {
+  return (await clientFor(key).keys.list()).keys.map(({ id }) => id);
+}
+
+export function SignInForm() {
+  const { signIn: texts } = useTexts();
+  const { signedOutReason, signIn } = useSignIn();
+  const [key, setKey] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<unknown>(signedOutReason === 'refused' ? 'refused' : undefined);
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+
+  function refuse(reason: unknown) {
+    setFault(reason);
+    setBusy(false);
+    field.current?.focus();
+  }
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const wanted = key.trim();
+    if (wanted === '') return refuse('empty');
+    if (!isPossibleKey(wanted)) return refuse('refused');
+    setBusy(true);
+    try {
+      await checkKey(wanted);
+      signIn(wanted, await draftOwner.isOwner(wanted, () => keyIdsOf(wanted)));
+    } catch (error) {
+      refuse(isUnauthorized(error) ? 'refused' : error);
+    }
+  }
+
+  return (
+    <main className="sign-in">
+      <form onSubmit={submit} noValidate>
+        <h1>{texts.title}</h1>
+        <p className="quiet">{texts.lead}</p>
+        <div className="field">
+          <label htmlFor={id}>{texts.key}</label>
+          <input
+            ref={field}
+            id={id}
+            className="input mono"
+            type="password"
+            autoComplete="off"
+            spellCheck={false}
+            value={key}
+            aria-invalid={fault !== undefined}
+            aria-describedby={`${id}-hint`}
+            onChange={(event) => setKey(event.target.value)}
+          />
+          <p id={`${id}-hint`} className="hint">
+            {texts.hint}
+          </p>
+        </div>
+        {fault === 'refused' || fault === 'empty' ? (
+          <Callout kind="error">{texts[fault]}</Callout>
+        ) : (
+          <ErrorCallout error={fault} />
+        )}
+        <button type="submit" className="button primary" disabled={busy}>
+          {texts.submit}
+        </button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,57 @@
+// The states of signing in, as pure functions: who is signed in, with which key, and what follows from each event.
+import { isPossibleKey } from './apiKey.ts';
+
+/** `refused`: the service does not accept the key, or no longer does. */
+type SignedOutReason = 'none' | 'refused';
+
+export interface SignInState {
+  readonly key: string | undefined;
+  readonly signedOutReason: SignedOutReason;
+  /** The key of a link that was opened while nobody is signed in here. The other tabs are asked for their keys first. */
+  readonly keyToCheck?: string;
+  /** The key of a link that was opened while somebody is signed in with another key. They must agree to the change. */
+  readonly offeredKey?: string;
+  /** The key that the other tabs use, if nobody is signed in in this one. */
+  readonly otherTabKey?: string;
+}
+
+export interface SignOut {
+  readonly key: string;
+  readonly reason: SignedOutReason;
+}
+
+/** A text that cannot be sent as a key is refused without a request. */
+export function signedInWith(key: string | undefined): SignInState {
+  if (key !== undefined && !isPossibleKey(key)) return { key: undefined, signedOutReason: 'refused' };
+  return { key, signedOutReason: 'none' };
+}
+
+export function linkOpened(state: SignInState, key: string): SignInState {
+  if (state.key !== undefined)
+    return key === state.key || !isPossibleKey(key) ? state : { ...state, offeredKey: key };
+  return isPossibleKey(key) ? { ...signedInWith(undefined), keyToCheck: key } : signedInWith(key);
+}
+
+export function otherTabsAnswered(state: SignInState, keys: ReadonlySet<string>): SignInState {
+  const { keyToCheck } = state;
+  if (keyToCheck === undefined) return state;
+  if (keys.size === 0 || keys.has(keyToCheck)) return signedInWith(keyToCheck);
+  const [otherTabKey] = keys;
+  const other = keys.size === 1 && otherTabKey !== undefined ? { otherTabKey } : {};
+  return { ...signedInWith(undefined), offeredKey: keyToCheck, ...other };
+}
+
+export function offerAnswered(
+  { key, offeredKey, otherTabKey }: SignInState,
+  isAccepted: boolean,
+): SignInState {
+  return signedInWith(isAccepted ? (offeredKey ?? key) : (key ?? otherTabKey));
+}
+
+/** A sign-out that arrives late does not affect a key that has replaced its own. */
+export function signedOut(state: SignInState, { key, reason }: SignOut): SignInState {
+  if (state.key !== key) return state;
+  return reason === 'refused' && state.offeredKey !== undefined
+    ? signedInWith(state.offeredKey)
+    : { key: undefined, signedOutReason: reason };
+}

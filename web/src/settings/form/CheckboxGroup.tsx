@@ -1,0 +1,45 @@
+// A group of checkboxes for choosing several of a few options.
+import { useId } from 'react';
+import { Fault } from '../../components/fields.tsx';
+
+interface CheckboxGroupProps<Value extends string> {
+  readonly label: string;
+  readonly options: readonly { readonly value: Value; readonly label: string; readonly note?: string }[];
+  readonly chosen: readonly Value[];
+  readonly onChange: (chosen: Value[]) => void;
+  readonly fault?: string | undefined;
+}
+
+export function CheckboxGroup<Value extends string>({
+  label,
+  options,
+  chosen,
+  onChange,
+  fault,
+}: CheckboxGroupProps<Value>) {
+  const id = useId();
+  return (
+    <fieldset className="checks" aria-describedby={fault === undefined ? undefined : `${id}-fault`}>
+      <legend>{label}</legend>
+      {options.map((option) => (
+        <label key={option.value}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(option.value)}
+            aria-invalid={fault !== undefined}
+            onChange={({ target }) =>
+              onChange(
+                options
+                  .map(({ value }) => value)
+                  .filter((value) => (value === option.value ? target.checked : chosen.includes(value))),
+              )
+            }
+          />
+          <span>{option.label}</span>
+          {option.note === undefined ? null : <code className="quiet">{option.note}</code>}
+        </label>
+      ))}
+      <Fault id={`${id}-fault`}>{fault}</Fault>
+    </fieldset>
+  );
+}
