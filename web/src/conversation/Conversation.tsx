@@ -8,7 +8,7 @@ import { IconButton } from '../components/IconButton.tsx';
 import { type Activity, activityOf, stoppedByItself } from '../components/status.ts';
 import { visibleLine } from '../components/visibleText.ts';
 import { useShortcuts } from '../layout/shortcuts.ts';
-import { useRound } from '../live/connection.ts';
+import { useRestartCount } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
 import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
@@ -45,7 +45,7 @@ function useFollowedLog(id: string, sound: () => void) {
   const parley = useParley();
   const { connection } = useSession();
   const again = useInfoAgain(id);
-  const round = useRound(connection);
+  const restartCount = useRestartCount(connection);
   const onLive = useCallback(
     (event: ParleyEvent) => {
       if (event.type !== 'observation.agent_state_changed') return;
@@ -54,8 +54,8 @@ function useFollowedLog(id: string, sound: () => void) {
     },
     [again, sound],
   );
-  useEffect(() => () => connection.forget(), [connection]);
-  return useLog({ parley, id, onStream: connection.report, onLive }, round);
+  useEffect(() => () => connection.streamClosed(), [connection]);
+  return useLog({ parley, id, onStream: connection.report, onLive }, restartCount);
 }
 
 /** An end that somebody sees coming, because they asked for it, needs no sound. */
@@ -83,12 +83,12 @@ function useTitle(info: ConversationInfo | undefined, activity: Activity | undef
 
 function Refused({ error }: Pick<LogView, 'error'>) {
   const { conversation, shell } = useTexts();
-  const { keyRejected: refused, connection } = useSession();
+  const { keyRejected, connection } = useSession();
   useEffect(() => {
-    if (isUnauthorized(error)) refused();
+    if (isUnauthorized(error)) keyRejected();
     // There was an answer: nothing is lost.
     connection.expectEnd();
-  }, [error, refused, connection]);
+  }, [error, keyRejected, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
   return (
     <div className="empty">

@@ -9,7 +9,7 @@ import { ConfirmDialog } from '../components/ConfirmDialog.tsx';
 import { Dialog } from '../components/Dialog.tsx';
 import { TextField } from '../components/fields.tsx';
 import { visibleLine } from '../components/visibleText.ts';
-import { infoKey, listKey } from '../live/lists.ts';
+import { infoKey, listKey } from '../live/conversationLists.ts';
 import { useParley, useSession } from '../session/session.tsx';
 import { faultsAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';

@@ -5,7 +5,7 @@ import { type Decision, ParleyError } from '../../../src/client/parley.ts';
 import { ErrorCallout } from '../components/Callout.tsx';
 import { Icon } from '../components/Icon.tsx';
 import { useShortcuts } from '../layout/shortcuts.ts';
-import { useFaultsPast } from '../live/faults.ts';
+import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { useParley } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
 import type { Question } from './items.ts';
@@ -68,7 +68,7 @@ export function QuestionView({ question }: { readonly question: Question }) {
     mutationFn: (decision: Decision) =>
       parley.conversations.confirm(id, { decision, question: question.event }),
   });
-  useFaultsPast(answer);
+  useClearNetworkErrors(answer);
   const busy = answer.isPending || answer.isSuccess;
   const give = (decision: Decision) => busy || answer.mutate(decision);
   const buttons = useAnswerKeys(question.answer === 'open', give);

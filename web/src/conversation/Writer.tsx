@@ -6,7 +6,7 @@ import type { PickedImage } from '../components/images.ts';
 import { MessageBox } from '../components/MessageBox.tsx';
 import { SendRow } from '../components/SendRow.tsx';
 import { useShortcuts } from '../layout/shortcuts.ts';
-import { useFaultsPast } from '../live/faults.ts';
+import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
@@ -46,7 +46,7 @@ export function Writer({
       onSent();
     },
   });
-  useFaultsPast(send);
+  useClearNetworkErrors(send);
   useShortcuts(useMemo(() => ({ write: () => box.current?.focus() }), []));
   const ready = draft.text.trim() !== '' || draft.images.length > 0;
   const submit = () => ready && !send.isPending && send.mutate(draft);

@@ -1,8 +1,8 @@
 // What the service says of one conversation, kept in step with its log.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import { useFaultsPast } from '../live/faults.ts';
-import { infoKey } from '../live/lists.ts';
+import { infoKey } from '../live/conversationLists.ts';
+import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { useParley } from '../session/session.tsx';
 import { saveFile } from './download.ts';
 
@@ -47,8 +47,8 @@ export function useActions(id: string) {
         ? saveFile(await conversations.trajectoryFile(id), `${id}.json`)
         : saveFile(await workspace.zip(id), `${id}.zip`),
   });
-  useFaultsPast(steering);
-  useFaultsPast(download);
+  useClearNetworkErrors(steering);
+  useClearNetworkErrors(download);
   return {
     steer: steering.mutate,
     steering: steering.isPending,

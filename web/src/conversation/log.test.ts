@@ -43,7 +43,7 @@ function followedLog(
   } as unknown as Options['parley'];
   const states: string[] = [];
   t.after(
-    log.start({ parley, id: 'c', pauseMs: 1, onStream: (state) => states.push(state), onLive: () => {} }),
+    log.start({ parley, id: 'c', retryMs: 1, onStream: (state) => states.push(state), onLive: () => {} }),
   );
   const texts = () => log.view().items.map((item) => (item.kind === 'message' ? item.text : item.kind));
   return { log, texts, froms, states };

@@ -2,7 +2,7 @@
 // Each event is taken once.
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
-import { startFollowing } from '../live/following.ts';
+import { startSubscription } from '../live/subscription.ts';
 import type { Item, LogState } from './items.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -23,7 +23,7 @@ interface LogOptions {
   readonly onStream: (state: StreamState) => void;
   /** Hears of each event that comes after those that were there. */
   readonly onLive: (event: ParleyEvent) => void;
-  readonly pauseMs?: number;
+  readonly retryMs?: number;
 }
 
 /** Events that come together are shown together. */
@@ -72,14 +72,14 @@ export function createLog() {
   return {
     /** Gives what ends it; started again, it goes on where it was. */
     start: (options: LogOptions) => {
-      const end = startFollowing({
-        follow: (signal) => follow(options, signal),
-        onBroken: (error) => {
+      const end = startSubscription({
+        read: (signal) => follow(options, signal),
+        onInterrupted: (error) => {
           options.onStream('reconnecting');
           show({ error });
         },
-        onRefused: (error) => show({ phase: 'refused', error }),
-        ...(options.pauseMs === undefined ? {} : { pauseMs: options.pauseMs }),
+        onRejected: (error) => show({ phase: 'refused', error }),
+        ...(options.retryMs === undefined ? {} : { retryMs: options.retryMs }),
       });
       return () => {
         end();

@@ -10,8 +10,8 @@ import { Icon } from '../components/Icon.tsx';
 import { MessageBox } from '../components/MessageBox.tsx';
 import { SendRow } from '../components/SendRow.tsx';
 import { useShortcuts } from '../layout/shortcuts.ts';
-import { useFaultsPast } from '../live/faults.ts';
-import { readListsAgain } from '../live/lists.ts';
+import { refetchLists } from '../live/conversationLists.ts';
+import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { agentValue, useAgentChoices } from '../session/agents.ts';
 import { type DraftChange, resolveChange, useDraft } from '../session/drafts.ts';
 import { useParley } from '../session/session.tsx';
@@ -56,7 +56,7 @@ function useCreation({ onCreated, onRefused }: CreationOptions) {
     },
     onSuccess: (_, { draft }) => {
       onCreated(draft);
-      readListsAgain(queries);
+      refetchLists(queries);
     },
     onError: onRefused,
   });
@@ -140,7 +140,7 @@ function useComposer() {
     onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
     onRefused: (error) => hasHiddenFault(error) && change({ open: true }),
   });
-  useFaultsPast(creation);
+  useClearNetworkErrors(creation);
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
   const own = checked === undefined ? {} : faultsOfUneditedFields(checked.faults, checked.draft, draft);
   const faults = { ...faultsOf(creation.error, creation.variables?.draft, draft), ...own };

@@ -9,7 +9,7 @@ import { StatusBadge } from '../components/StatusBadge.tsx';
 import { activityOf, stoppedByItself } from '../components/status.ts';
 import { visibleLine } from '../components/visibleText.ts';
 import { useShortcuts } from '../layout/shortcuts.ts';
-import { choiceKey, type ListChoice } from '../live/lists.ts';
+import { filterKey, type ListFilter } from '../live/conversationLists.ts';
 import { useParley } from '../session/session.tsx';
 import { useTexts, useWords } from '../texts/texts.tsx';
 import { agoText, dollarText } from '../texts/time.ts';
@@ -18,10 +18,10 @@ import { useDebounced, useListFilter, useRenderEveryMinute } from './listFilter.
 const pageSize = 20;
 const statuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
 
-function useConversations({ q, status }: ListChoice) {
+function useConversations({ q, status }: ListFilter) {
   const parley = useParley();
   return useInfiniteQuery({
-    queryKey: choiceKey({ q, status }),
+    queryKey: filterKey({ q, status }),
     queryFn: ({ pageParam, signal }) =>
       parley.conversations.list(
         {
@@ -77,7 +77,7 @@ function useOnVisible(enabled: boolean, onVisible: () => unknown) {
   return element;
 }
 
-function Rows({ q, status }: ListChoice) {
+function Rows({ q, status }: ListFilter) {
   const { home, shell } = useTexts();
   const list = useConversations({ q, status });
   const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = list;
@@ -141,7 +141,7 @@ export function ConversationList() {
             className="input"
             aria-label={home.status}
             value={choice.status}
-            onChange={(event) => choose({ status: event.target.value as ListChoice['status'] })}
+            onChange={(event) => choose({ status: event.target.value as ListFilter['status'] })}
           >
             <option value="">{home.anyStatus}</option>
             {statuses.map((name) => (

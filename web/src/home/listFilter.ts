@@ -1,11 +1,11 @@
 // The filter of the conversation list, and hooks for its timing.
 import { useEffect, useReducer, useState } from 'react';
-import type { ListChoice } from '../live/lists.ts';
+import type { ListFilter } from '../live/conversationLists.ts';
 import { useDraft } from '../session/drafts.ts';
 
 const debounceMs = 200;
 const minuteMs = 60_000;
-const noFilter: ListChoice = { q: '', status: '' };
+const noFilter: ListFilter = { q: '', status: '' };
 
 /** The filter is a draft, so that it is still set when the user returns from a conversation. */
 export function useListFilter() {

@@ -2,8 +2,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import { Icon } from '../components/Icon.tsx';
-import { onConnectedAgain, useConnectionState } from '../live/connection.ts';
-import { readFailedAgain } from '../live/faults.ts';
+import { onReconnected, useConnectionState } from '../live/connection.ts';
+import { refetchFailedQueries } from '../live/networkErrors.ts';
 import { createProbe } from '../live/probe.ts';
 import { useSession } from '../session/session.tsx';
 import { useTexts } from '../texts/texts.tsx';
@@ -23,20 +23,20 @@ function useProbe(): void {
   const { parley, connection } = useSession();
   useEffect(() => {
     const probe = createProbe({
-      ask: () => parley.server.ready({ signal: AbortSignal.timeout(probeMs) }),
+      check: () => parley.server.ready({ signal: AbortSignal.timeout(probeMs) }),
       onLost: () => connection.report('reconnecting'),
       onFound: connection.restart,
       everyMs: probeMs,
     });
-    const end = subscribeToNetwork(() => {
+    const unsubscribe = subscribeToNetwork(() => {
       if (!navigator.onLine) return probe.start();
       // Existing connections may be dead after a change of network, even if the service can be reached.
-      probe.end();
+      probe.stop();
       connection.restart();
     });
     return () => {
-      end();
-      probe.end();
+      unsubscribe();
+      probe.stop();
     };
   }, [parley, connection]);
 }
@@ -45,7 +45,7 @@ function useProbe(): void {
 function useRefetchOnReconnect(): void {
   const { connection } = useSession();
   const queries = useQueryClient();
-  useEffect(() => onConnectedAgain(connection, () => readFailedAgain(queries)), [connection, queries]);
+  useEffect(() => onReconnected(connection, () => refetchFailedQueries(queries)), [connection, queries]);
 }
 
 export function ConnectionBanner() {

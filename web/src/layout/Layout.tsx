@@ -7,7 +7,7 @@ import { Icon, type IconName } from '../components/Icon.tsx';
 import { IconButton } from '../components/IconButton.tsx';
 import { visibleLine } from '../components/visibleText.ts';
 import { useChanges } from '../live/changes.ts';
-import { createNews } from '../live/news.ts';
+import { createNotificationFilter } from '../live/notifications.ts';
 import { playSound } from '../live/sound.ts';
 import { anyDraft } from '../session/drafts.ts';
 import { useSession } from '../session/session.tsx';
@@ -41,12 +41,12 @@ function useNotificationSound(): void {
   const [inConversation] = useRoute('/conversations/:id');
   const sounds = useRef(false);
   sounds.current = settings?.enable_sound_notifications ?? false;
-  const [isNews] = useState(createNews);
+  const [isNotable] = useState(createNotificationFilter);
   const onChange = useCallback(
     (change: Change) => {
-      if (isNews(change) && sounds.current) playSound();
+      if (isNotable(change) && sounds.current) playSound();
     },
-    [isNews],
+    [isNotable],
   );
   // The screen of a conversation has its own stream, and browsers allow only a few connections per host.
   useChanges(!inConversation, onChange);

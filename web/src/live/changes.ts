@@ -1,44 +1,44 @@
-// Follows the changes of all conversations, and keeps the lists on the screen in step.
+// Subscribes to the changes of all conversations, and keeps the lists on the screen current.
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Change, StreamState } from '../../../src/client/parley.ts';
 import { isUnauthorized, useSession } from '../session/session.tsx';
-import { useRound } from './connection.ts';
-import { startFollowing } from './following.ts';
-import { readListsAgain, takeChange } from './lists.ts';
+import { useRestartCount } from './connection.ts';
+import { applyChange, refetchLists } from './conversationLists.ts';
+import { startSubscription } from './subscription.ts';
 
-/** Follows while `enabled`; `onChange` hears of each one. */
+/** Subscribes while `enabled`, and calls `onChange` for each change. */
 export function useChanges(enabled: boolean, onChange: (change: Change) => void): void {
-  const { parley, connection, keyRejected: refused } = useSession();
+  const { parley, connection, keyRejected } = useSession();
   const queries = useQueryClient();
-  const round = useRound(connection);
+  const restartCount = useRestartCount(connection);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another round starts it again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a restart of the connection subscribes again
   useEffect(() => {
     if (!enabled) return;
-    const onReset = () => readListsAgain(queries);
+    const onReset = () => refetchLists(queries);
 
     function onState(state: StreamState): void {
       connection.report(state);
-      // What happened before the stream was there is in the lists alone.
-      if (state === 'live') readListsAgain(queries);
+      // The stream does not contain what happened before it was opened.
+      if (state === 'live') refetchLists(queries);
     }
 
-    async function follow(signal: AbortSignal): Promise<void> {
+    async function read(signal: AbortSignal): Promise<void> {
       for await (const change of parley.changes({ signal, onState, onReset })) {
-        takeChange(queries, change);
+        applyChange(queries, change);
         onChange(change);
       }
     }
 
-    const end = startFollowing({
-      follow,
-      onBroken: () => connection.report('reconnecting'),
-      onRefused: (error) => isUnauthorized(error) && refused(),
+    const unsubscribe = startSubscription({
+      read,
+      onInterrupted: () => connection.report('reconnecting'),
+      onRejected: (error) => isUnauthorized(error) && keyRejected(),
     });
     return () => {
-      end();
-      connection.forget();
+      unsubscribe();
+      connection.streamClosed();
     };
-  }, [enabled, parley, connection, queries, onChange, refused, round]);
+  }, [enabled, parley, connection, queries, onChange, keyRejected, restartCount]);
 }

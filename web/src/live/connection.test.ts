@@ -1,58 +1,57 @@
-// What is said of the connection, and when streams are made anew.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { createConnection, onConnectedAgain } from './connection.ts';
+import { createConnection, onReconnected } from './connection.ts';
 import { createProbe } from './probe.ts';
 
 describe('the connection', () => {
-  it('stays lost over a restart of its streams, until one of them is there', () => {
+  it('stays lost after a restart until a stream is open', () => {
     const connection = createConnection();
     connection.report('reconnecting');
     connection.restart();
-    connection.forget();
-    assert.deepEqual([connection.state(), connection.round()], ['reconnecting', 1]);
+    connection.streamClosed();
+    assert.deepEqual([connection.state(), connection.restartCount()], ['reconnecting', 1]);
     connection.report('live');
     assert.equal(connection.state(), 'back');
-    // Ends the clock of what is shown.
-    connection.forget();
+    // Clears the timer of the `back` state.
+    connection.streamClosed();
     assert.equal(connection.state(), 'idle');
   });
 
-  it('is not lost by the end of a stream that had to end', () => {
+  it('is not lost when a stream ends as expected', () => {
     const connection = createConnection();
     connection.report('live');
     connection.report('reconnecting');
     connection.expectEnd();
     connection.report('reconnecting');
-    connection.forget();
+    connection.streamClosed();
     connection.report('live');
     assert.equal(connection.state(), 'live');
   });
 
-  it('tells once that it is there again', () => {
+  it('reports once that it is restored', () => {
     const connection = createConnection();
-    let told = 0;
-    const end = onConnectedAgain(connection, () => told++);
+    let restored = 0;
+    const end = onReconnected(connection, () => restored++);
     connection.report('live');
     connection.report('reconnecting');
     connection.report('live');
     connection.report('live');
-    assert.equal(told, 1);
+    assert.equal(restored, 1);
     end();
     connection.report('reconnecting');
     connection.report('live');
-    assert.equal(told, 1);
-    connection.forget();
+    assert.equal(restored, 1);
+    connection.streamClosed();
   });
 });
 
-function probeOf(...answers: readonly boolean[]) {
+function probeWith(...answers: readonly boolean[]) {
   const left = [...answers];
   const seen: string[] = [];
   const probe = createProbe({
     everyMs: 1,
-    ask: async () => {
+    check: async () => {
       if (left.shift() === false) throw new Error('gone');
       seen.push('answered');
     },
@@ -63,25 +62,25 @@ function probeOf(...answers: readonly boolean[]) {
 }
 
 describe('a probe', () => {
-  it('asks again for as long as the service is lost, and then says that it is found', async () => {
-    const { probe, seen } = probeOf(false, false, true);
+  it('checks again until the service can be reached, and reports that', async () => {
+    const { probe, seen } = probeWith(false, false, true);
     probe.start();
     await until('it is found', () => seen.includes('found'));
     assert.deepEqual(seen, ['lost', 'lost', 'answered', 'found']);
   });
 
-  it('says nothing where the service is there', async () => {
-    const { probe, seen } = probeOf(true);
+  it('reports nothing if the service can be reached at once', async () => {
+    const { probe, seen } = probeWith(true);
     probe.start();
-    await until('it has asked', () => seen.includes('answered'));
+    await until('it has checked', () => seen.includes('answered'));
     await new Promise(setImmediate);
     assert.deepEqual(seen, ['answered']);
   });
 
-  it('says nothing more once it has ended', async () => {
-    const { probe, seen } = probeOf(false);
+  it('reports nothing after it was stopped', async () => {
+    const { probe, seen } = probeWith(false);
     probe.start();
-    probe.end();
+    probe.stop();
     await new Promise(setImmediate);
     assert.deepEqual(seen, []);
   });

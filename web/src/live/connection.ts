@@ -1,64 +1,62 @@
-// Whether the stream of the screen is there, for whoever shows it; and the word to start it again.
+// The state of the stream that the screen reads, and the request to open it again.
 import { useSyncExternalStore } from 'react';
 import type { StreamState } from '../../../src/client/parley.ts';
 
-/** `back`: it was lost, and is there again. `idle`: there is no stream, or not yet. */
+/** `back`: the stream was lost and has just been restored. `idle`: there is no stream yet. */
 type ConnectionState = 'idle' | 'live' | 'reconnecting' | 'back';
 
-/** How long a reader is told that it is there again. */
 const backShownMs = 3_000;
 
 export interface Connection {
   state(): ConnectionState;
   report(state: StreamState): void;
-  /** The stream was left on purpose. */
-  forget(): void;
-  /** What the stream was of is gone, and wanted to be: that it ends, from now until it is left, is no loss. */
+  /** The screen has closed its stream. */
+  streamClosed(): void;
+  /** The stream is about to end on purpose, for example because the conversation was deleted. */
   expectEnd(): void;
-  /** Streams that may be dead without knowing are made anew; what was lost stays shown until one of them is there. */
+  /** Opens the streams again, because they may be dead without noticing. */
   restart(): void;
-  /** How often that was. */
-  round(): number;
+  restartCount(): number;
   subscribe(onChange: () => void): () => void;
 }
 
 export function createConnection(): Connection {
-  let now: ConnectionState = 'idle';
-  let round = 0;
+  let current: ConnectionState = 'idle';
+  let restartCount = 0;
   let endExpected = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const listeners = new Set<() => void>();
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of listeners) listener();
   }
 
   function set(state: ConnectionState): void {
     clearTimeout(timer);
-    now = state;
+    current = state;
     if (state === 'back') timer = setTimeout(() => set('live'), backShownMs);
-    tell();
+    notify();
   }
 
   return {
-    state: () => now,
+    state: () => current,
     report: (state) => {
-      if (!endExpected) set(state === 'live' && now === 'reconnecting' ? 'back' : state);
+      if (!endExpected) set(state === 'live' && current === 'reconnecting' ? 'back' : state);
     },
-    // What was lost stays shown until another stream says otherwise.
-    forget: () => {
+    // A lost connection stays lost until another stream is open.
+    streamClosed: () => {
       endExpected = false;
-      if (now !== 'reconnecting') set('idle');
+      if (current !== 'reconnecting') set('idle');
     },
     expectEnd: () => {
       endExpected = true;
       set('idle');
     },
     restart: () => {
-      round++;
-      tell();
+      restartCount++;
+      notify();
     },
-    round: () => round,
+    restartCount: () => restartCount,
     subscribe: (onChange) => {
       listeners.add(onChange);
       return () => listeners.delete(onChange);
@@ -66,13 +64,13 @@ export function createConnection(): Connection {
   };
 }
 
-/** Calls it each time that a lost connection is there again. Gives what ends it. */
-export function onConnectedAgain({ state, subscribe }: Connection, onAgain: () => void): () => void {
+/** Calls back each time a lost connection is restored. Returns the function that unsubscribes. */
+export function onReconnected({ state, subscribe }: Connection, onRestored: () => void): () => void {
   let before = state();
   return subscribe(() => {
-    const isAgain = before === 'reconnecting' && state() === 'back';
+    const isRestored = before === 'reconnecting' && state() === 'back';
     before = state();
-    if (isAgain) onAgain();
+    if (isRestored) onRestored();
   });
 }
 
@@ -80,6 +78,6 @@ export function useConnectionState(connection: Connection): ConnectionState {
   return useSyncExternalStore(connection.subscribe, connection.state);
 }
 
-export function useRound(connection: Connection): number {
-  return useSyncExternalStore(connection.subscribe, connection.round);
+export function useRestartCount(connection: Connection): number {
+  return useSyncExternalStore(connection.subscribe, connection.restartCount);
 }

@@ -1,43 +1,43 @@
-// Asks whether the service can be reached when the browser says that it is offline: it may still reach this machine,
-// and a stream that is dead may take long to notice.
+// Checks whether the service can be reached when the browser reports that it is offline. A service on this machine can
+// still be reached, and a dead stream may take long to notice.
 
 export interface ProbeOptions {
-  /** Throws where the service cannot be reached. */
-  readonly ask: () => Promise<void>;
+  /** Throws if the service cannot be reached. */
+  readonly check: () => Promise<void>;
   readonly onLost: () => void;
-  /** After it was lost. */
+  /** Called only after `onLost`. */
   readonly onFound: () => void;
   readonly everyMs: number;
 }
 
-/** Asked once; while the answer is that it is lost, asked again and again. */
-export function createProbe({ ask, onLost, onFound, everyMs }: ProbeOptions) {
+/** Checks once, and while the service is lost, again and again. */
+export function createProbe({ check, onLost, onFound, everyMs }: ProbeOptions) {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** Answers to older questions count for nothing. */
-  let question = 0;
+  /** The results of older checks are ignored. */
+  let latest = 0;
 
-  async function look(wasLost: boolean): Promise<void> {
-    const asked = ++question;
-    const found = await ask().then(
+  async function run(wasLost: boolean): Promise<void> {
+    const number = ++latest;
+    const found = await check().then(
       () => true,
       () => false,
     );
-    if (asked !== question) return;
+    if (number !== latest) return;
     if (found) return wasLost ? onFound() : undefined;
     onLost();
-    timer = setTimeout(() => void look(true), everyMs);
+    timer = setTimeout(() => void run(true), everyMs);
   }
 
-  function end(): void {
-    question++;
+  function stop(): void {
+    latest++;
     clearTimeout(timer);
   }
 
   return {
     start: () => {
-      end();
-      void look(false);
+      stop();
+      void run(false);
     },
-    end,
+    stop,
   };
 }

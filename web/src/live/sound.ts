@@ -1,4 +1,4 @@
-// Two short tones, made here: no file is fetched for them.
+// The notification sound: two short tones, generated without a file.
 
 const tones = [
   { hertz: 660, atS: 0 },
@@ -9,7 +9,7 @@ const loudness = 0.08;
 
 let context: AudioContext | undefined;
 
-/** Browsers let a page sound only after somebody has used it; where they do not, nothing is heard. */
+/** Browsers allow sound only after the user has interacted with the page. Otherwise this does nothing. */
 export function playSound(): void {
   try {
     context ??= new AudioContext();
@@ -26,6 +26,6 @@ export function playSound(): void {
       oscillator.stop(start + toneS);
     }
   } catch {
-    // Without sound everything is on the screen, too.
+    // The screen shows the same, so that sound is optional.
   }
 }

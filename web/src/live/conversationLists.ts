@@ -1,4 +1,4 @@
-// The lists of conversations that the page holds, and what a change does to each.
+// Applies changes of conversations to the lists in the query cache.
 import type { InfiniteData, QueryClient, QueryKey } from '@tanstack/react-query';
 import type {
   Change,
@@ -7,7 +7,7 @@ import type {
   ConversationStatus,
 } from '../../../src/client/parley.ts';
 
-export interface ListChoice {
+export interface ListFilter {
   readonly q: string;
   readonly status: ConversationStatus | '';
 }
@@ -15,13 +15,12 @@ export interface ListChoice {
 export type Pages = InfiniteData<ConversationList, string | undefined>;
 
 export const listKey = ['conversations'];
-const all: ListChoice = { q: '', status: '' };
+const noFilter: ListFilter = { q: '', status: '' };
 
-/** Of the list of those that were chosen. */
-export const choiceKey = ({ q, status }: ListChoice) => [...listKey, { q, status }];
+export const filterKey = ({ q, status }: ListFilter) => [...listKey, { q, status }];
 export const infoKey = (id: string) => ['conversation', id];
 
-function changed(info: ConversationInfo, change: Change): ConversationInfo[] {
+function updated(info: ConversationInfo, change: Change): ConversationInfo[] {
   if (change.status === null) return [];
   return [
     {
@@ -35,7 +34,7 @@ function changed(info: ConversationInfo, change: Change): ConversationInfo[] {
   ];
 }
 
-/** The pages with the change in them; undefined where they do not hold the conversation. */
+/** Returns the pages with the change, or undefined if they do not contain the conversation. */
 function apply(pages: Pages, change: Change): Pages | undefined {
   let found = false;
   const after = pages.pages.map((page) => ({
@@ -43,31 +42,31 @@ function apply(pages: Pages, change: Change): Pages | undefined {
     results: page.results.flatMap((info) => {
       if (info.conversation_id !== change.conversation_id) return [info];
       found = true;
-      return changed(info, change);
+      return updated(info, change);
     }),
   }));
   return found ? { ...pages, pages: after } : undefined;
 }
 
-export function readListsAgain(queries: QueryClient): void {
+export function refetchLists(queries: QueryClient): void {
   void queries.invalidateQueries({ queryKey: listKey });
 }
 
 /**
- * Puts the change into the list of all conversations. Which of them fit a search or a status only the service knows:
- * those lists are read again, and so is one that does not hold the conversation, or that is being read just now.
+ * Updates the unfiltered list in place. Only the service knows which conversations match a filter, so that filtered lists
+ * are fetched again. So is a list that lacks the conversation, or that is being fetched and may miss the change.
  */
-export function takeChange(queries: QueryClient, change: Change): void {
-  const queryKey = choiceKey(all);
-  const isAll = (key: QueryKey) => JSON.stringify(key) === JSON.stringify(queryKey);
+export function applyChange(queries: QueryClient, change: Change): void {
+  const queryKey = filterKey(noFilter);
+  const isUnfiltered = (key: QueryKey) => JSON.stringify(key) === JSON.stringify(queryKey);
   const before = queries.getQueryData<Pages>(queryKey);
   const after = before && apply(before, change);
   const known = after !== undefined || (before !== undefined && change.status === null);
   if (after !== undefined) queries.setQueryData<Pages>(queryKey, after);
-  const again = !known || queries.isFetching({ queryKey, exact: true }) > 0;
+  const refetchAll = !known || queries.isFetching({ queryKey, exact: true }) > 0;
   void queries.invalidateQueries({
     queryKey: listKey,
-    predicate: (query) => again || !isAll(query.queryKey),
+    predicate: (query) => refetchAll || !isUnfiltered(query.queryKey),
   });
   void queries.invalidateQueries({ queryKey: infoKey(change.conversation_id) });
 }
