@@ -1,4 +1,4 @@
-// What axe finds at fault on a page.
+// Returns the accessibility violations that axe finds on a page.
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
@@ -7,7 +7,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-// Colours that are still changing would be measured. One that is broken off may be followed by another.
+// Waits for animations: axe would measure colours that are still changing. A cancelled one may be followed by another.
 const settle = `(async () => {
   const running = () => document.getAnimations()
     .filter((a) => a.playState === 'running' && a.effect.getTiming().iterations !== Infinity);

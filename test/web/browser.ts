@@ -1,4 +1,4 @@
-// A real browser for tests of the page. It reaches this machine alone, and whatever it complains of fails the test.
+// A real browser for tests of the web UI. It reaches only this machine, and every error on its console fails the test.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -7,7 +7,7 @@ import { launchBrowser } from '../support/chromium.ts';
 const waitMs = 15_000;
 
 export interface TestBrowser {
-  /** Another tab, with a storage of its own. `url` is where all that it asks for must be. */
+  /** Opens a tab with its own storage. Requests to other hosts than that of `url` fail the test. */
   open(t: Cleanup, url: string, options?: BrowserContextOptions): Promise<Page>;
 }
 
@@ -15,10 +15,10 @@ interface Cleanup {
   after(fn: () => Promise<void>): void;
 }
 
-/** A request that is refused on purpose is no complaint. */
+/** A request that the service rejects on purpose is not an error. */
 const expected = /Failed to load resource/;
 
-/** What must be empty at the end: complaints, and places elsewhere that it asked for something. */
+/** Collects errors and requests to other hosts. The list must be empty at the end. */
 function watch(page: Page, url: string): () => string[] {
   const faults: string[] = [];
   const { origin } = new URL(url);
@@ -50,7 +50,7 @@ async function openTab(browser: Browser, t: Cleanup, url: string, options: Brows
   return page;
 }
 
-/** One for a whole file, for a start takes longer than most tests; it ends with them. */
+/** Starts one browser for a whole file, because a start takes longer than most tests. */
 export function useBrowser(): TestBrowser {
   let launched: Promise<Browser> | undefined;
   after(async () => (await launched)?.close());
@@ -62,7 +62,7 @@ export function useBrowser(): TestBrowser {
   };
 }
 
-/** Signs in by a link, as the service prints it. */
+/** Signs in by a link such as the service prints. */
 export async function enter(
   page: Page,
   { url, key }: { readonly url: string; readonly key: string },

@@ -1,4 +1,4 @@
-// The whole way as a person goes it: a model is set on the page, and the built-in agent works with it.
+// A user's first task, from end to end: set a model in the web UI, and have the built-in agent use it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createScriptedModel, listenScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
@@ -8,10 +8,10 @@ import { enter, useBrowser } from './browser.ts';
 
 const key = 'sk-canary-of-the-page-5d1f';
 
-describe('the built-in agent on the page', { skip: noBrowser }, () => {
+describe('the built-in agent in the web UI', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('asks for a model, gets it by the settings, asks for leave, and does its work', async (t) => {
+  it('works after the user has set a model and approved its action', async (t) => {
     const model = createScriptedModel([
       { run: 'echo done by hand' },
       { write: { path: 'haiku.txt', text: 'an old pond\na frog leaps in\n' } },

@@ -1,4 +1,4 @@
-// What is shown while the service cannot be reached, and that nothing is lost by it.
+// The web UI while the service cannot be reached: it says so, and loses nothing.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -9,10 +9,10 @@ import { enter, useBrowser } from './browser.ts';
 
 const lost = 'The connection to Parley was lost. Reconnecting…';
 
-describe('the connection of the page', { skip: noBrowser }, () => {
+describe('the connection of the web UI', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('is made again, and each event is shown once', async (t) => {
+  it('is restored after a loss, and each event is shown once', async (t) => {
     const runs = await startRuns({}, t);
     const proxy = await startCutProxy(runs.service.url, t);
     const id = await runs.create('run echo line 0');
@@ -34,7 +34,7 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     proxy.refuse(false);
     await page.getByText('Reconnected.').waitFor();
     await log.getByText('line 1', { exact: true }).waitFor();
-    // What failed meanwhile is no news any more; what was typed is still there.
+    // The error is gone, and the typed text is still there.
     await page.getByText('Parley cannot be reached.').waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Message', { exact: true }).inputValue(), 'run echo line 2');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
@@ -44,7 +44,7 @@ describe('the connection of the page', { skip: noBrowser }, () => {
       assert.equal(await log.getByText(text, { exact: true }).count(), 1, text);
   });
 
-  it('that is lost on the first screen keeps what is typed, and the list catches up', async (t) => {
+  it('can be lost on the home screen without losing text, and the list catches up', async (t) => {
     const service = await startService({}, t);
     const proxy = await startCutProxy(service.url, t);
     const page = await browser.open(t, proxy.url);
@@ -65,7 +65,7 @@ describe('the connection of the page', { skip: noBrowser }, () => {
     assert.equal(body.results.length, 2);
   });
 
-  it('says that the device is offline', async (t) => {
+  it('shows that the device is offline', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);

@@ -1,4 +1,4 @@
-// The first screen: beginning a conversation, and finding one.
+// The home screen: starting a conversation, and finding one.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -6,16 +6,16 @@ import { startRuns } from '../support/runs.ts';
 import { startService } from '../support/service.ts';
 import { enter, useBrowser } from './browser.ts';
 
-/** One pixel. */
+/** A PNG of one pixel. */
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
   'base64',
 );
 
-describe('the first screen', { skip: noBrowser }, () => {
+describe('the home screen', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('begins a conversation with all that it was told, by Ctrl and Enter', async (t) => {
+  it('starts a conversation with all fields by Ctrl+Enter', async (t) => {
     const { service, events } = await startRuns({ settings: { agent: null } }, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -44,7 +44,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     assert.equal(await message.inputValue(), '');
   });
 
-  it('says what is wrong with a field at that field, and loses nothing', async (t) => {
+  it('shows errors at their fields, and loses no text', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -69,7 +69,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await fault.waitFor({ state: 'detached' });
   });
 
-  it('takes images by paste and by drop, and nothing else', async (t) => {
+  it('accepts images by paste and drop, and no other files', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -88,7 +88,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'shot.png', exact: true }).click();
     await page.getByRole('dialog', { name: 'shot.png' }).getByRole('img').waitFor();
     await page.keyboard.press('Escape');
-    // What misses the box is not opened in place of the page.
+    // The browser does not open a file that is dropped outside of the box.
     await page.evaluate(
       `addEventListener('drop', (event) => { window.prevented = event.defaultPrevented; })`,
     );
@@ -98,7 +98,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate('window.prevented'), true);
     await page.getByRole('button', { name: 'Remove shot.png' }).click();
     assert.equal(await page.getByRole('img', { name: 'shot.png' }).count(), 0);
-    // Those of scripts have no files in them.
+    // A drag event that a script creates has no files.
     await page.evaluate(([data, box]) => Object.defineProperty(box as object, 'pasted', { value: data }), [
       await transfer('image/png'),
       await box.elementHandle(),
@@ -109,7 +109,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByRole('img', { name: 'shot.png' }).waitFor();
   });
 
-  it('keeps what was typed over a reload, but for keys', async (t) => {
+  it('keeps text over a reload, except keys', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -127,7 +127,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     assert.equal(await servers.inputValue(), '');
   });
 
-  it('keeps what is typed while something is sent, and stays where somebody went meanwhile', async (t) => {
+  it('keeps text that is typed while a request is in progress, and does not navigate if the user has left', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -151,7 +151,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     assert.equal(await message.inputValue(), 'The second');
   });
 
-  it('finds conversations, shows more of them as one scrolls, and follows what happens to them', async (t) => {
+  it('searches conversations, loads more on scroll, and shows their changes', async (t) => {
     const service = await startService({}, t);
     for (let i = 0; i < 45; i++)
       await service.ask('/api/conversations', {
@@ -192,7 +192,7 @@ describe('the first screen', { skip: noBrowser }, () => {
     await page.getByText('No conversations match your search.').waitFor();
   });
 
-  it('asks for the next page once where that fails, and again when somebody wants it', async (t) => {
+  it('requests a page that fails once, and again when the user clicks', async (t) => {
     const service = await startService({}, t);
     for (let i = 0; i < 25; i++)
       await service.ask('/api/conversations', { json: { initial_user_msg: `Number ${i}` } });

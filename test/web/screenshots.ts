@@ -1,4 +1,4 @@
-// `npm run screenshots`: makes the pictures of the documents anew, from a service with a scripted model.
+// `npm run screenshots`: creates the pictures of the docs again, from a service with a scripted model.
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -54,7 +54,7 @@ async function shoot(page: Page, name: string): Promise<void> {
 
 const browser = useBrowser();
 
-it('makes the pictures', async (t) => {
+it('creates the pictures', async (t) => {
   const host = await startGitServer(t, { credential: 'x-access-token:token' });
   commit(host.repository('acme/shop'), 'main', {
     'src/outbox.js': before,
@@ -76,7 +76,7 @@ it('makes the pictures', async (t) => {
         llm_model: 'anthropic/claude-sonnet-4-5',
         llm_api_key: 'key',
         confirmation_mode: true,
-        // A person is asked for commands alone.
+        // Only commands need approval.
         security_analyzer: 'invariant',
       },
     },

@@ -1,4 +1,4 @@
-// The settings record on the page: every member can be set, nothing typed is lost, and secrets only go in.
+// The settings in the web UI: every field can be set, no text is lost, and secrets are never shown.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -8,7 +8,7 @@ import { inspect } from '../support/inspect.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { enter, useBrowser } from './browser.ts';
 
-/** What nobody sets: it tells what else is set. */
+/** Read-only fields, which tell whether others are set. */
 const notSettable = [
   'llm_api_key_set',
   'search_api_key_set',
@@ -37,7 +37,7 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.getByText('Saved.', { exact: true }).waitFor();
   }
 
-  it('have a field for every member of the record that people can set', async (t) => {
+  it('have an input for every field of the record that users can set', async (t) => {
     const { page } = await open(t, 'model');
     const found: string[] = [];
     const links = page.getByRole('navigation', { name: 'Sections' }).getByRole('link');
@@ -54,7 +54,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.deepEqual(found.sort(), members.sort());
   });
 
-  it('show no button to save before something is changed, and save only that', async (t) => {
+  it('show the save button only after a change, and save only that change', async (t) => {
     const { service, page } = await open(t, 'model', { max_iterations: 7 });
     const iterations = page.getByLabel('Max iterations');
     assert.equal(await iterations.inputValue(), '7');
@@ -81,7 +81,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).max_iterations, null);
   });
 
-  it('suggest the models that the service knows', async (t) => {
+  it('suggest the models that the service lists', async (t) => {
     const { service, page } = await open(t, 'model');
     const { body: models } = await service.ask('/api/options/models');
     const list = await page.getByLabel('Model', { exact: true }).getAttribute('list');
@@ -89,7 +89,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal(await page.locator(`[id="${list}"] option`).count(), models.length);
   });
 
-  it('say what is wrong at the field, go there, and keep what was typed over a reload', async (t) => {
+  it('show errors at the field, focus it, and keep the text over a reload', async (t) => {
     const { service, page } = await open(t, 'model');
     const address = page.getByLabel('Base URL');
     await address.fill('ftp://models.example.com');
@@ -111,7 +111,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.deepEqual([llm_base_url, max_iterations], ['https://models.example.com/v1', 30]);
   });
 
-  it('go back to what is stored by Discard', async (t) => {
+  it('restore the stored values by Discard', async (t) => {
     const { page } = await open(t, 'model', { llm_model: 'openai/gpt-5' });
     await page.getByLabel('Model', { exact: true }).fill('other/model');
     await button(page, 'Discard').click();
@@ -119,7 +119,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal(await button(page, 'Save').count(), 0);
   });
 
-  it('take a key, replace it and remove it, and never show it', async (t) => {
+  it('store, replace and remove a key, and never show it', async (t) => {
     const { service, page } = await open(t, 'model');
     await page.getByLabel('API key').fill('sk-first');
     assert.equal(await page.getByLabel('API key').getAttribute('type'), 'password');
@@ -144,7 +144,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).llm_api_key_set, false);
   });
 
-  it('remove a key of which nobody is told whether it is stored', async (t) => {
+  it('remove a key if the service does not say whether it is stored', async (t) => {
     const { service, page } = await open(t, 'general', { sandbox_api_key: 'sk-box' });
     const stored = () => inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
     assert.equal((await stored()).length, 1);
@@ -156,7 +156,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await stored()).length, 1);
   });
 
-  it('choose the agent, what it asks for, and its sandbox', async (t) => {
+  it('set the agent, its approvals and its sandbox', async (t) => {
     const { service, page } = await open(t, 'agent', { security_analyzer: 'llm' });
     assert.equal(await page.getByLabel('Actions that need approval').inputValue(), 'llm');
     await page.getByLabel('Agent', { exact: true }).selectOption('codex');
@@ -176,7 +176,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).agent, null);
   });
 
-  it('turn the page to German at once', async (t) => {
+  it('switch the web UI to German at once', async (t) => {
     const { service, page } = await open(t, 'general');
     await page.getByLabel('Language').selectOption('Deutsch');
     await page.getByLabel('Sound notifications').click();
@@ -188,7 +188,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.deepEqual([language, enable_sound_notifications, user_consents_to_analytics], ['de', true, false]);
   });
 
-  it('ask before somebody leaves with changes, by link, shortcut or button of the browser', async (t) => {
+  it('ask before the user leaves unsaved changes by link, shortcut or browser button', async (t) => {
     const { service, page } = await open(t, 'agent');
     const dialog = page.getByRole('dialog', { name: 'Leave without saving?' });
     await page.getByRole('link', { name: 'Model', exact: true }).click();
@@ -211,7 +211,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), '');
   });
 
-  it('let the browser ask before a reload loses a key that was typed', async (t) => {
+  it('make the browser ask before a reload that loses a typed key', async (t) => {
     const { page } = await open(t, 'model');
     const asked: string[] = [];
     page.on('dialog', (dialog) => {
@@ -225,7 +225,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.deepEqual(asked, ['beforeunload']);
   });
 
-  it('keep what is typed while they are being saved', async (t) => {
+  it('keep text that is typed during a save', async (t) => {
     const { service, page } = await open(t, 'model');
     const answer = Promise.withResolvers<void>();
     await page.route('**/api/settings', async (route) => {
@@ -245,7 +245,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.deepEqual([llm_model, max_budget_per_task], ['openai/gpt-5', 2]);
   });
 
-  it('keep what was typed while the service cannot be reached', async (t) => {
+  it('keep text while the service cannot be reached', async (t) => {
     const { page } = await open(t, 'model');
     await page.route('**/api/settings', (route) => route.abort());
     await page.getByLabel('Model', { exact: true }).fill('openai/gpt-5');

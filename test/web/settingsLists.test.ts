@@ -1,4 +1,4 @@
-// The sections of the settings that are lists: git, secrets, keys, webhooks; and the one about the service.
+// The sections of the settings with lists: git, secrets, keys and webhooks; and the section about the service.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -23,7 +23,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     return { service, page, settings };
   }
 
-  it('stores tokens of git providers, replaces them, and removes one or all', async (t) => {
+  it('stores and replaces access tokens of git providers, and removes one or all', async (t) => {
     const { service, page, settings } = await open(t, 'git');
     await button(page, 'Add: GitLab').click();
     await button(page, 'Save token').click();
@@ -70,7 +70,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual([git_user_name, git_user_email], ['Ada', 'ada@example.com']);
   });
 
-  it('keeps secrets: adds, describes, renames, replaces and removes one, and never shows it', async (t) => {
+  it('adds, describes, renames, replaces and removes a secret, and never shows it', async (t) => {
     const { service, page, settings } = await open(t, 'secrets');
     const stored = async () => (await settings()).secrets_store.custom_secrets;
     const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'custom'");
@@ -108,7 +108,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual(await stored(), {});
   });
 
-  it('keeps the old value of a secret where the new one is refused', async (t) => {
+  it('keeps the old value of a secret if the new one is rejected', async (t) => {
     const { service, page, settings } = await open(t, 'secrets');
     await service.ask('/api/secrets', { json: { name: 'CERT', value: 'old' } });
     await page.reload();
@@ -119,7 +119,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual(Object.keys((await settings()).secrets_store.custom_secrets), ['CERT']);
   });
 
-  it('keeps an open form over a reload, but for its secret', async (t) => {
+  it('keeps an open form over a reload, except its secret', async (t) => {
     const { page } = await open(t, 'secrets');
     await button(page, 'Add secret').click();
     await page.getByLabel('Name').fill('NPM_TOKEN');
@@ -129,7 +129,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Value').inputValue(), '');
   });
 
-  it('makes a key, shows it once, and revokes it', async (t) => {
+  it('creates a key, shows it once, and revokes it', async (t) => {
     const { service, page } = await open(t, 'keys');
     await page.getByText('Current').waitFor();
     await button(page, 'Create API key').click();
@@ -159,7 +159,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.equal((await service.ask('/api/settings', { key })).status, 401);
   });
 
-  it('makes a token that ends on a chosen day', async (t) => {
+  it('creates a token that expires on a chosen day', async (t) => {
     const { service, page } = await open(t, 'keys');
     await button(page, 'Create API key').click();
     await page.getByLabel('Name').fill('board');
@@ -179,7 +179,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.equal(new Date(expires_at).getTime(), new Date('2099-01-31T23:59:59').getTime());
   });
 
-  it('leads out when somebody revokes the key of the tab', async (t) => {
+  it('signs out when the key of the tab is revoked', async (t) => {
     const { page } = await open(t, 'keys');
     await button(page, 'Revoke: owner').click();
     await page.getByText('will be signed out').waitFor();
@@ -187,7 +187,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByText('This API key is invalid or has expired.').waitFor();
   });
 
-  it('makes a webhook, shows its secret once, sends what failed again, and removes it', async (t) => {
+  it('creates a webhook, shows its secret once, redelivers what failed, and removes it', async (t) => {
     const { service, page } = await open(t, 'webhooks');
     const receiver = await startReceiver(t);
     receiver.answer(() => 410);
@@ -229,7 +229,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual(await list(), []);
   });
 
-  it('says what the key of the tab may not do', async (t) => {
+  it('shows an error if the key of the tab lacks a scope', async (t) => {
     const { service, page } = await open(t, 'model');
     const { key } = (await service.ask('/api/keys', { json: { name: 'reader', scopes: ['settings:read'] } }))
       .body;
@@ -238,7 +238,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByRole('alert').getByText('webhooks:manage').waitFor();
   });
 
-  it('tells what the service is, and leads out', async (t) => {
+  it('shows facts about the service, and signs out', async (t) => {
     const { service, page } = await open(t, 'model');
     await page.getByRole('link', { name: 'About', exact: true }).click();
     const info = (await service.ask('/server_info')).body;

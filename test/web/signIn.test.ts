@@ -1,4 +1,4 @@
-// How somebody comes in, and out again.
+// Signing in and out.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -8,7 +8,7 @@ import { enter, useBrowser } from './browser.ts';
 describe('signing in', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('takes the key of a link, and leaves it nowhere that can be seen', async (t) => {
+  it('accepts the key of a link, and removes it from the URL', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -21,13 +21,13 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByText('No conversations yet').waitFor();
   });
 
-  it('takes a key from the form, after it has said that another is not valid', async (t) => {
+  it('accepts a key from the form after it has rejected an invalid one', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/settings/model`);
     const field = page.getByLabel('API key');
     const refused = page.getByText('This API key is invalid or has expired.');
-    // The field has the focus, now and after each refusal.
+    // The field has the focus, now and after each error.
     await field.waitFor();
     await page.keyboard.press('Enter');
     await page.getByText('Paste an API key first.').waitFor();
@@ -45,7 +45,7 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   });
 
-  it('says that the key of a link is not valid', async (t) => {
+  it('shows that the key of a link is not valid', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
@@ -54,7 +54,7 @@ describe('signing in', { skip: noBrowser }, () => {
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
   });
 
-  it('ends where the key is revoked, and keeps what was typed', async (t) => {
+  it('ends when the key is revoked, and keeps the typed text', async (t) => {
     const service = await startService({}, t);
     const made = await service.ask('/api/keys', { json: { name: 'tab' } });
     const page = await browser.open(t, service.url);
@@ -68,7 +68,7 @@ describe('signing in', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'half a thought');
   });
 
-  it('asks before the key of a link takes the place of another, which then finds nothing that was typed', async (t) => {
+  it('asks before the key of a link replaces another, and does not show drafts of the other user', async (t) => {
     const service = await startService({}, t);
     const other = await service.ask('/api/keys', { json: { name: 'other', user: 'bob' } });
     const page = await browser.open(t, service.url);
@@ -113,7 +113,7 @@ describe('signing in', { skip: noBrowser }, () => {
     assert.ok(await fourth.getByRole('button', { name: 'Use the new key' }).isDisabled());
   });
 
-  it('forgets the key and what was typed when one signs out, and asks first', async (t) => {
+  it('asks before sign-out deletes drafts, and forgets the key', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     const asked = page.getByRole('dialog', { name: 'Sign out?' });
@@ -132,7 +132,7 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByLabel('API key').waitFor();
   });
 
-  it('is done for a new tab by another, and each signs out for itself', async (t) => {
+  it('is shared with new tabs, and each tab signs out on its own', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -149,7 +149,7 @@ describe('signing in', { skip: noBrowser }, () => {
     await other.getByLabel('API key').waitFor();
   });
 
-  it('works in a browser that keeps nothing', async (t) => {
+  it('works in a browser without storage', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.addInitScript(

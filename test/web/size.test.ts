@@ -1,4 +1,4 @@
-// What a first visit loads.
+// The size of the built web UI.
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,18 +8,18 @@ import { projectDir } from '../support/program.ts';
 const firstLoadBytesMax = 200_000;
 const folder = join(projectDir, 'dist/web');
 
-describe('the built page', () => {
+describe('the built web UI', () => {
   const index = readFileSync(join(folder, 'index.html'), 'utf8');
   const files = [...index.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, name = '']) => name);
 
-  it('loads little at first', () => {
+  it('loads little on the first visit', () => {
     assert.ok(files.length >= 3, index);
     const bytes = ['index.html', ...files].map((name) => statSync(join(folder, `${name}.br`)).size);
     const sum = bytes.reduce((a, b) => a + b);
     assert.ok(sum <= firstLoadBytesMax, `${sum} bytes`);
   });
 
-  it('has nothing inline, and names no other place', () => {
+  it('has nothing inline, and names no other host', () => {
     assert.doesNotMatch(index, /<style|<script(?![^>]*src=)|style=|\son\w+=|https?:/);
   });
 });

@@ -1,4 +1,4 @@
-// Tool servers in the settings: a form for each kind, a check that connects, and the same as JSON.
+// MCP servers in the settings: a form for each type, a check that connects, and the JSON editor.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -25,7 +25,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     return { service, page, stored, sealed };
   }
 
-  it('are added by a form, checked before they are saved, and checked again', async (t) => {
+  it('are added by a form, and checked before and after they are saved', async (t) => {
     const server = await startMcpServer(t, { form: 'json', tools: ['search', 'fetch'], key: 'k-1' });
     const { page, stored } = await open(t);
     await page.getByText('No MCP servers yet.').waitFor();
@@ -58,7 +58,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('Reachable: 2 tools').waitFor();
   });
 
-  it('keep their keys where something else is changed, and lose them by Remove', async (t) => {
+  it('keep their API keys when other fields change, and lose them by Remove', async (t) => {
     const url = 'https://tools.example.com/sse';
     const { page, stored, sealed } = await open(t, {
       sse_servers: [{ url, api_key: 'k-1' }],
@@ -69,7 +69,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Value 1').inputValue(), '');
     await page.getByLabel('Arguments').fill('-y\nfiles-server --root .');
     await button(page, 'Remove: OTHER').click();
-    // As in a page that did not come over https.
+    // Without https there is no clipboard.
     await page.evaluate('delete Crypto.prototype.randomUUID');
     await button(page, 'Add variable').click();
     await page.keyboard.type('ROOT');
@@ -98,7 +98,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     assert.deepEqual((await stored()).sse_servers, [{ url: 'https://other.example.com/sse', api_key: null }]);
   });
 
-  it('that are programs say that they are not checked, and faults of theirs stand at their fields', async (t) => {
+  it('of type stdio are not checked, and show errors at their fields', async (t) => {
     const { page, stored } = await open(t);
     await button(page, 'Add MCP server').click();
     await page.getByLabel('Type').selectOption('stdio');
@@ -114,7 +114,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     assert.deepEqual((await stored()).stdio_servers, [{ name: 'files', command: 'npx', args: [], env: {} }]);
   });
 
-  it('are checked all at once, and removed one at a time', async (t) => {
+  it('are checked all at once, and removed one by one', async (t) => {
     const good = await startMcpServer(t, { form: 'stream', tools: ['one'] });
     const old = await startMcpServer(t, { form: 'sse', tools: [] });
     const { page, stored } = await open(t, {
@@ -131,7 +131,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     assert.equal(await page.getByText('Reachable: 1 tool').count(), 0);
   });
 
-  it('are changed and removed as they were looked at, also where others come and go meanwhile', async (t) => {
+  it('are changed and removed correctly even if others are added and removed meanwhile', async (t) => {
     const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => ({ url: `https://${name}.example.com/mcp` }));
     const { service, page, stored } = await open(t, { shttp_servers: [a, b, c] });
     const set = (shttp_servers: unknown[]) =>
@@ -162,7 +162,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     ]);
   });
 
-  it('are edited as JSON, in which masked keys stay as they are stored', async (t) => {
+  it('are edited as JSON, in which masked keys keep their stored value', async (t) => {
     const url = 'https://tools.example.com/mcp';
     const { page, stored } = await open(t, { shttp_servers: [{ url, api_key: 'k-1' }] });
     await button(page, 'JSON').click();
@@ -207,7 +207,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     ]);
   });
 
-  it('as JSON with new keys are not written to the storage of the browser', async (t) => {
+  it('are not stored in the browser if their JSON has new keys', async (t) => {
     const { page } = await open(t);
     await button(page, 'JSON').click();
     await page
@@ -216,7 +216,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /k-secret/);
   });
 
-  it('search the web with a key of their own', async (t) => {
+  it('have a separate API key for web search', async (t) => {
     const { service, page } = await open(t);
     await page.getByLabel('Tavily API key').fill('tvly-1');
     await button(page, 'Save').click();

@@ -1,4 +1,4 @@
-// Every screen is usable by everybody: in both colours, on a phone, by keys alone, in both languages.
+// Every screen is accessible: in both themes, on a phone, by keyboard alone, and in both languages.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -19,7 +19,7 @@ async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: R
   ];
   const id = await runs.create(lines.join('\n'));
   await runs.turns(id, 1);
-  // Only now: with it on, an agent that acts without asking is stopped.
+  // Set only now, because confirmation mode stops an agent that acts without asking.
   const json = { confirmation_mode: true };
   await runs.service.ask('/api/settings', { method: 'PATCH', json });
   await runs.say(id, 'ask execute something');
@@ -33,7 +33,7 @@ describe('every screen', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
   for (const colorScheme of ['light', 'dark'] as const)
-    it(`is clean for axe in ${colorScheme}, and as wide as a phone`, async (t) => {
+    it(`has no axe violations in the ${colorScheme} theme, and fits a phone`, async (t) => {
       const { runs, id } = await startScene(t);
       const { url } = runs.service;
       const page = await browser.open(t, url, { colorScheme, reducedMotion: 'reduce' });
@@ -45,7 +45,7 @@ describe('every screen', { skip: noBrowser }, () => {
         await page.setViewportSize({ width: 320, height: 640 });
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
         if (width > 320) faults.push(`${name}: ${width} px wide`);
-        // On a phone other things are shown, or elsewhere; the colours are the same.
+        // A phone has another layout; the colours are the same and need no second check.
         if (colorScheme === 'light') faults.push(...(await faultsOf(page, `${name}, small`)));
         await page.setViewportSize({ width: 1280, height: 860 });
       };
@@ -78,7 +78,7 @@ describe('every screen', { skip: noBrowser }, () => {
       assert.deepEqual(faults, []);
     });
 
-  it('speaks the language of the settings', async (t) => {
+  it('uses the language of the settings', async (t) => {
     const runs = await startRuns({ settings: { language: 'de' } }, t);
     const page = await browser.open(t, runs.service.url);
     await page.goto(`${runs.service.url}/#key=${runs.service.key}`);
@@ -89,7 +89,7 @@ describe('every screen', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'What would you like to work on?' }).waitFor();
   });
 
-  it('is reached and used by keys alone', async (t) => {
+  it('can be reached and used by keyboard alone', async (t) => {
     const runs = await startRuns({}, t);
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, '/settings/about');

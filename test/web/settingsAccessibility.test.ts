@@ -1,4 +1,4 @@
-// Every section of the settings is usable by everybody: in both colours, on a phone, by keys alone, in German.
+// Every section of the settings is accessible: in both themes, on a phone, by keyboard alone, and in German.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -9,7 +9,7 @@ import { enter, useBrowser } from './browser.ts';
 
 const excessOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 
-/** A service with something in every list. */
+/** A service with an entry in every list. */
 async function startFull(t: TestContext, language: string | null) {
   const service = await startService({}, t);
   const mcp_config = {
@@ -28,7 +28,7 @@ async function startFull(t: TestContext, language: string | null) {
   return service;
 }
 
-/** What opens a form or a list of a section. */
+/** The buttons that open forms and lists of a section. */
 const opened: Readonly<Record<string, readonly string[]>> = {
   git: ['Replace: GitLab'],
   tools: ['Edit: files'],
@@ -42,13 +42,13 @@ const sections = ['model', 'agent', 'general', 'git', 'tools', 'secrets', 'keys'
 describe('every section of the settings', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  // What is the same in both colours is looked at once.
+  // What does not depend on the theme is checked once.
   const looks = [
     { colorScheme: 'light', rules: {} },
     { colorScheme: 'dark', rules: { runOnly: ['color-contrast'] } },
   ] as const;
   for (const { colorScheme, rules } of looks)
-    it(`is clean for axe in ${colorScheme}, and as wide as a phone`, async (t) => {
+    it(`has no axe violations in the ${colorScheme} theme, and fits a phone`, async (t) => {
       const service = await startFull(t, null);
       const page = await browser.open(t, service.url, { colorScheme, reducedMotion: 'reduce' });
       await enter(page, service, '/settings/model');
@@ -66,7 +66,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
       assert.deepEqual(faults, []);
     });
 
-  it('is clean for axe where MCP servers are JSON, where one is added, and where a key is shown', async (t) => {
+  it('has no axe violations with MCP servers as JSON, with an open form, and with a new key', async (t) => {
     const service = await startFull(t, null);
     const page = await browser.open(t, service.url, { reducedMotion: 'reduce' });
     await enter(page, service, '/settings/tools');
@@ -89,7 +89,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('speaks German, and not a word of it is missing', async (t) => {
+  it('is complete in German', async (t) => {
     const service = await startFull(t, 'de');
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/settings/model#key=${service.key}`);
@@ -114,7 +114,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     }
   });
 
-  it('is changed and saved by keys alone', async (t) => {
+  it('can be changed and saved by keyboard alone', async (t) => {
     const service = await startFull(t, null);
     const page = await browser.open(t, service.url);
     await enter(page, service, '/settings/secrets');
