@@ -20,9 +20,9 @@ describe('how a conversation stands', () => {
       standingText(info(part), state, en);
     const question = { event: 1, about: 'rm x', risk: 2, answer: 'open' } as const;
     assert.equal(said({ status: 'STARTING', runtime_status: 'STATUS$STARTING_AGENT' }), 'Starting the agent');
-    assert.equal(said({ status: 'RUNNING' }), 'Waits for you');
-    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: 'running' }), 'Working');
-    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: '' }), 'Running');
+    assert.equal(said({ status: 'RUNNING' }), en.status.waiting);
+    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: 'running' }), en.status.working);
+    assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: '' }), en.status.RUNNING);
     assert.match(said({ status: 'RUNNING' }, { ...rest, question }), /rm x$/);
     assert.equal(said({ status: 'STOPPED', stop_reason: { code: 'user', message: 'You did.' } }), 'You did.');
     assert.equal(standingText(undefined, rest, en), '');
