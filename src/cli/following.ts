@@ -38,24 +38,44 @@ function reportConnection({ output }: Following): (state: 'live' | 'reconnecting
   };
 }
 
+/** Whether the turn has failed so far: the log shows an error that the agent has not spoken after. */
+function hasFailed(before: boolean, event: ParleyEvent): boolean {
+  if (event.replayed === true) return before;
+  if (event.type === 'observation.error') return true;
+  const isSpeech = event.type === 'action.message' && event.source === 'agent';
+  const isTurnStart =
+    event.type === 'observation.agent_state_changed' && event.extras.agent_state === 'running';
+  return isSpeech || isTurnStart ? false : before;
+}
+
+interface Waiting extends AgentState {
+  /** Whether the last turn ended with an error, such as a model that cannot be reached. */
+  readonly failed: boolean;
+}
+
 /** Shows events until the agent waits, and returns its state, or the name of the signal that ended it. */
 async function showUntilWaiting(
   following: Following,
   signal: AbortSignal,
-): Promise<AgentState | NodeJS.Signals> {
+): Promise<Waiting | NodeJS.Signals> {
   const { parley, id, from, stay } = following;
   const print = printer(following);
   const progress = showProgress({ ...following, signal });
   let isLoading = false;
+  let failed = false;
   const show = (event: ParleyEvent) => {
     progress.clear();
     print(event);
+    failed = hasFailed(failed, event);
     if (event.type === 'observation.agent_state_changed') isLoading = event.extras.agent_state === 'loading';
     progress.set(isLoading);
   };
   const options = { from, signal, onState: reportConnection(following) };
   try {
-    if (!stay) return await parley.untilWaiting(id, { ...options, onEvent: show });
+    if (!stay) {
+      const state = await parley.untilWaiting(id, { ...options, onEvent: show });
+      return { ...state, failed };
+    }
     for await (const event of parley.events(id, options)) show(event);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -67,7 +87,7 @@ async function showUntilWaiting(
 
 function explain(
   { output, id }: Following,
-  state: AgentState,
+  state: Waiting,
   { stop_reason: reason }: ConversationInfo,
 ): number {
   const { style, text, isJson } = output;
@@ -80,7 +100,7 @@ function explain(
   }
   if (state.name !== 'stopped' && state.name !== 'paused') {
     print(style('dim', `\nThe agent waits for your input: ${commandName} send ${shellWord(id)} "…"\n`));
-    return exits.done;
+    return state.failed ? exits.failed : exits.done;
   }
   print(
     style(

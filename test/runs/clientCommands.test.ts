@@ -88,6 +88,13 @@ describe('parley new', () => {
     assert.equal((await running.ended()).code, 6);
   });
 
+  it('ends with 1 if a turn ends with an error, and with 0 after the next one that succeeds', async (t) => {
+    const { line } = await begin(t);
+    const failed = await line.run(['new', '--follow', '--id', 'c', 'error the model is away']);
+    assert.equal(failed.code, 1, failed.stdout);
+    assert.equal((await line.run(['send', '--follow', 'c', 'say fine'])).code, 0);
+  });
+
   it('refuses usage errors, exit code 2, and says what to do', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const text = join(service.place.dataDir, 'text.txt');
