@@ -37,7 +37,7 @@ function untilCounted(meter: Meter, isEnough: (usage: Usage) => boolean): Promis
 const [chat] = modelRequests;
 const takenBy = (count: number) => [count * scriptedUsage.input, count * scriptedUsage.output];
 
-describe('a provider in trouble', () => {
+describe('a provider with transient errors', () => {
   for (const asked of modelRequests)
     for (const isStream of [false, true])
       it(`is asked again in ${asked.name}${isStream ? ', streamed' : ''}, until an answer begins`, async (t) => {
@@ -89,7 +89,7 @@ describe('a provider in trouble', () => {
     assert.deepEqual([requests, costNanos], [1, 0]);
   });
 
-  it('is waited for as long as it asks for', async (t) => {
+  it('is retried after the delay that it asks for', async (t) => {
     const { ask } = await withScript(
       t,
       [{ fail: { status: 429, retryAfterS: 0.1 }, times: 2 }, { say: words }],
@@ -100,7 +100,7 @@ describe('a provider in trouble', () => {
     assert.ok(performance.now() - began >= 190);
   });
 
-  it('is not asked again once the agent has gone away', async (t) => {
+  it('is not retried once the agent has disconnected', async (t) => {
     const pauseMs = 100;
     const { url, model, notices } = await withScript(
       t,
@@ -122,11 +122,11 @@ describe('a provider in trouble', () => {
   });
 });
 
-describe('the limits under requests at the same time', () => {
+describe('limits with concurrent requests', () => {
   const crowd = 100;
   const few = 16;
 
-  it('let exactly the allowed number pass', async (t) => {
+  it('allow exactly the configured number of requests', async (t) => {
     const { ask, model, limits, meter } = await withScript(t, [{ slow: {}, times: crowd }, { say: words }], {
       limits: { requestsMax: 7, costNanosMax: null },
     });
@@ -140,7 +140,7 @@ describe('the limits under requests at the same time', () => {
     assert.deepEqual([counted.requests, counted.input, counted.output], [7, ...takenBy(7)]);
   });
 
-  it('count a request that is tried again once', async (t) => {
+  it('count a retried request once', async (t) => {
     const { ask, model, limits } = await withScript(
       t,
       [{ fail: { status: 500 }, times: 3 }, { say: words }],
@@ -175,7 +175,7 @@ describe('the limits under requests at the same time', () => {
     assert.deepEqual(limits, ['max_budget']);
   });
 
-  it('let as many pass as the budget is enough for', async (t) => {
+  it('allow as many requests as the budget covers', async (t) => {
     const held: ServerResponse[] = [];
     // About 4,096 tokens at ten dollars a million each.
     const limits = { requestsMax: null, costNanosMax: 3.5 * 0.041e9 };
@@ -189,12 +189,12 @@ describe('the limits under requests at the same time', () => {
     await Promise.all(asking);
   });
 
-  it('hold nothing back for a request that was not answered', async (t) => {
+  it('reserve nothing for a request that was not answered', async (t) => {
     const { ask } = await withProvider(t, (_, response) => void response.writeHead(400).end(), tiny);
     assert.deepEqual([(await ask()).status, (await ask()).status], [400, 400]);
   });
 
-  it('cut an answer off that costs more than what is left and was held back for it', async (t) => {
+  it('cut off an answer that costs more than the rest of the budget and its reservation', async (t) => {
     const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
     const { ask, notices, meter } = await withProvider(
       t,

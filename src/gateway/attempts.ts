@@ -1,4 +1,4 @@
-// Passing troubles of a provider are tried again here, for all agents alike: left alone, most of them hang or give up.
+// Retries transient provider errors for all agents alike. Most agents would hang or give up otherwise.
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OutgoingError } from '../outgoing/errors.ts';
@@ -9,19 +9,19 @@ const attemptsMax = 5;
 
 interface Attempts {
   readonly send: () => Promise<IncomingMessage>;
-  /** The host and port that are asked. */
-  readonly place: string;
+  /** The host and port of the provider. */
+  readonly host: string;
   readonly signal: AbortSignal;
   readonly times: Pick<GatewayTimes, 'firstPauseMs' | 'pauseMsMax'>;
   /** Called before each pause. */
   readonly onRetry: (sentence: string) => void;
 }
 
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** What the provider asks for, or longer each time. */
+/** The delay that the provider asks for, or one that doubles each time. */
 function pauseMs(
   { times: { firstPauseMs, pauseMsMax } }: Attempts,
   before: number,
@@ -33,11 +33,11 @@ function pauseMs(
 
 type Outcome = IncomingMessage | { readonly why: string; readonly retryAfter?: string | undefined };
 
-async function tryOnce({ send, place, signal }: Attempts): Promise<Outcome> {
+async function tryOnce({ send, host, signal }: Attempts): Promise<Outcome> {
   try {
     const answer = await send();
     const { statusCode = 0, headers } = answer;
-    if (!isPassing(statusCode)) return answer;
+    if (!isTransient(statusCode)) return answer;
     answer.resume();
     return {
       why: `The provider of the model answers with ${statusCode}.`,
@@ -45,14 +45,14 @@ async function tryOnce({ send, place, signal }: Attempts): Promise<Outcome> {
     };
   } catch (error) {
     if (signal.aborted || !(error instanceof OutgoingError)) throw error;
-    const why = `The provider of the model at ${place} cannot be reached: ${error.message}`;
+    const why = `The provider of the model at ${host} cannot be reached: ${error.message}`;
     if (error.code === 'address_not_allowed') throw new Refusal(why);
     return { why };
   }
 }
 
-/** The first answer that is no passing trouble. Rejects with Refusal, or the reason of the signal. */
-export async function attempt(attempts: Attempts): Promise<IncomingMessage> {
+/** Returns the first answer that is not a transient error. Rejects with Refusal, or with the reason of the signal. */
+export async function sendWithRetries(attempts: Attempts): Promise<IncomingMessage> {
   for (let before = 0; ; before++) {
     const outcome = await tryOnce(attempts);
     if (!('why' in outcome)) return outcome;

@@ -1,20 +1,20 @@
-// How much one run may have of its model, and of the process that it shares with others.
+// Limits on what one run may take from its model and from the process that it shares with other runs.
 import { mib } from '../validation/schema.ts';
 
 export interface GatewayBounds {
-  /** Model requests of a run at the same time; more wait. */
+  /** Concurrent model requests of a run. More wait. */
   readonly requestsMax: number;
-  /** Those that wait: as many as a bridge has connections. More are told to try again. */
+  /** Waiting requests: as many as a bridge has connections. More are answered with 429. */
   readonly waitingMax: number;
-  /** Of all answers of a run together: what comes faster is read more slowly. */
+  /** For all answers of a run together. Faster ones are read more slowly. */
   readonly bytesPerSecondMax: number;
-  /** Of the time of the process, for whatever is done with them. */
+  /** The share of CPU time that handling them may take. */
   readonly busyShareMax: number;
   readonly answerBytesMax: number;
   readonly lineBytesMax: number;
 }
 
-export const usualBounds: GatewayBounds = {
+export const defaultBounds: GatewayBounds = {
   requestsMax: 16,
   waitingMax: 256,
   bytesPerSecondMax: 32 * mib,

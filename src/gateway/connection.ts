@@ -1,4 +1,4 @@
-// Connections to the providers of models: to addresses that were checked, kept open between the requests of a run.
+// Connections to model providers: only to addresses that were checked, and kept open between the requests of a run.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { timedOut, toOutgoingError } from '../outgoing/errors.ts';
@@ -13,7 +13,7 @@ import {
 import { Refusal } from './refusal.ts';
 import type { GatewayTimes } from './times.ts';
 
-/** As many as a bridge has, so that none waits for another to end. */
+/** As many as a bridge has, so that no request waits for another. */
 const openMax = 256;
 
 export interface ModelRequest {
@@ -22,17 +22,17 @@ export interface ModelRequest {
   readonly body: Buffer;
   readonly rule: AddressRule;
   readonly signal: AbortSignal;
-  /** Told when all of it is on its way, and to which address. */
+  /** Called with the address when the whole request was sent. */
   readonly onSent?: (address: string) => void;
 }
 
 export interface Connections {
-  /** Settles with the head of the answer. Rejects with OutgoingError, or Refusal where none comes in time. */
+  /** Resolves with the head of the answer. Rejects with OutgoingError, or with Refusal on a timeout. */
   send(request: ModelRequest): Promise<IncomingMessage>;
   close(): void;
 }
 
-/** It is not asked again: whoever waits has waited long. */
+/** This is not retried, because the user has waited long already. */
 function noAnswer(ms: number): Refusal {
   return new Refusal(`The provider of the model does not answer within ${ms / 1_000} s.`);
 }
@@ -46,7 +46,7 @@ export function createConnections(
   { connectMs, firstByteMs }: GatewayTimes,
   lookup: Lookup = lookUp,
 ): Connections {
-  /** One set for each rule, so that no connection outlives the one it was checked by. */
+  /** One set of agents per rule, so that no connection outlives the rule that it was checked by. */
   const agents = new Map<string, Agents>();
 
   function agentsFor(rule: AddressRule): Agents {

@@ -1,4 +1,4 @@
-// One model request: the agent's words, with the user's key, to the user's model, and the answer back, counted.
+// One model request: it goes to the user's model with the user's API key, and the answer is metered on its way back.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Bodies } from '../bridge/bodies.ts';
 import type { Models } from '../models/catalogue.ts';
@@ -9,14 +9,13 @@ import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { type AddressRule, portOf } from '../outgoing/resolve.ts';
 import { mib } from '../validation/schema.ts';
 import { crowdFault } from '../validation/tooManyValues.ts';
-import { attempt } from './attempts.ts';
+import { sendWithRetries } from './attempts.ts';
 import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
-import { asideHeader } from './current.ts';
+import { sideRequestHeader } from './currentModel.ts';
+import { type ForwardOutcome, forwardAnswer, readError } from './forwardAnswer.ts';
 import { createGate } from './gate.ts';
 import type { Notices } from './notices.ts';
-import { createPace } from './pace.ts';
-import { type Passed, pass, readError } from './passing.ts';
 import {
   isObject,
   type Json,
@@ -24,31 +23,32 @@ import {
   type ModelProtocol,
   type Tokens,
 } from './protocols/protocol.ts';
+import {
+  answerStatusOf,
+  baseUrlHint,
+  hostAndPort,
+  isJson,
+  isWebPage,
+  needsUser,
+  refusalSentence,
+  suggestsWrongUrl,
+} from './providerErrors.ts';
+import { createReadRateLimit } from './readRateLimit.ts';
 import { createRedaction } from './redaction.ts';
 import { Refusal } from './refusal.ts';
-import {
-  addressHint,
-  isElsewhere,
-  isForUser,
-  isJson,
-  isPage,
-  placeOf,
-  refusalSentence,
-  statusOf,
-} from './refusing.ts';
 import { headersOf } from './requestHeaders.ts';
 import { getUpstream, type Target } from './target.ts';
 import type { GatewayTimes } from './times.ts';
 import type { Admission, Denial, Meter } from './usage/meter.ts';
 import { findPrice, type Price } from './usage/prices.ts';
-import { guessRequest } from './usage/requestGuess.ts';
-import { createUsageReader, guessTokens } from './usage/usageReader.ts';
+import { estimateRequest } from './usage/requestEstimate.ts';
+import { createUsageReader, estimateTokens } from './usage/usageReader.ts';
 
 const requestBytesMax = 32 * mib;
 /** Limits the number of values, because parsed objects take many times the memory of their text. */
 const requestValuesMax = 200_000;
 
-/** So often the cost of an answer is looked at while it comes. */
+/** How often the cost of an answer is checked while it arrives. */
 const costEveryBytes = mib;
 
 const denials: Readonly<Record<Denial, string>> = {
@@ -58,8 +58,8 @@ const denials: Readonly<Record<Denial, string>> = {
     'The requests to the model that are under way may use up what is left of the budget of this conversation.',
 };
 
-/** What the user should know of an answer that did not come to its end. */
-const endSentences: Readonly<Partial<Record<Passed, string>>> = {
+/** What the user is told about an answer that was not complete. */
+const endSentences: Readonly<Partial<Record<ForwardOutcome, string>>> = {
   broken: 'The provider of the model broke off in the middle of an answer.',
   silent: 'The provider of the model fell silent in the middle of an answer.',
   too_late: 'The provider of the model did not come to the end of an answer in time. It was cut off.',
@@ -67,9 +67,9 @@ const endSentences: Readonly<Partial<Record<Passed, string>>> = {
   too_dear: 'The budget that the settings allow was used up in the middle of an answer. It was cut off.',
 };
 
-export interface ExchangeParts {
+export interface ExchangeDependencies {
   readonly modelHosts: ModelHosts;
-  /** By which prices are known. */
+  /** The source of prices. */
   readonly models: Models;
   readonly meter: Meter;
   readonly notices: Notices;
@@ -80,25 +80,25 @@ export interface ExchangeParts {
   readonly allowPrivate: AllowPrivate;
 }
 
-/** A request of an agent, and who is asked. */
-export interface Asked {
+/** A request of an agent, and the model that it goes to. */
+export interface AgentRequest {
   readonly name: Protocol;
   readonly protocol: ModelProtocol;
   readonly call: ModelCall;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: Target;
-  /** Aborted where nobody waits for the answer any more. */
+  /** Aborted if nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
-interface Asking {
+interface AdmittedRequest {
   readonly upstream: Upstream;
   readonly requestBytes: number;
   readonly admission: Admission | undefined;
 }
 
-export type Exchange = (asked: Asked) => Promise<void>;
+export type Exchange = (agentRequest: AgentRequest) => Promise<void>;
 
 function parseBody(body: Buffer): Json {
   const fault = crowdFault(body, requestValuesMax);
@@ -107,67 +107,67 @@ function parseBody(body: Buffer): Json {
     const parsed: unknown = JSON.parse(body.toString());
     if (isObject(parsed)) return parsed;
   } catch {
-    // As below.
+    // Falls through to the refusal below.
   }
   throw new Refusal('The request is not a JSON object.');
 }
 
-/** Whether the agent says that it is beside the work, such as for a title. It is not sent on. */
-const isAside = ({ headers }: IncomingMessage) => headers[asideHeader] === '1';
+/** The agent marks requests that are not part of its work, such as one for a title. The header is not forwarded. */
+const isSideRequest = ({ headers }: IncomingMessage) => headers[sideRequestHeader] === '1';
 
-const isGood = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
+const isSuccess = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && statusCode < 300;
 
 function notAModel(answer: IncomingMessage, upstream: Upstream): Refusal {
   answer.destroy();
   return new Refusal(
-    `The provider of the model answers with a page for people, not with one of a model.${addressHint(upstream)}`,
+    `The provider of the model answers with a page for people, not with one of a model.${baseUrlHint(upstream)}`,
   );
 }
 
-/** Settles when all of it is counted. Rejects with Refusal where the agent has no answer yet. */
-export function createExchange(parts: ExchangeParts): Exchange {
+/** Settles when the answer is metered. Rejects with Refusal if the agent has no answer yet. */
+export function createExchange(parts: ExchangeDependencies): Exchange {
   const { modelHosts, models, meter, notices, bodies, times, bounds, connections, allowPrivate } = parts;
   const gate = createGate(bounds);
-  const pace = createPace(bounds);
+  const readRate = createReadRateLimit(bounds);
 
   async function ruleFor({ namedByOperator, base }: Upstream): Promise<AddressRule> {
     return { private: namedByOperator || (await allowPrivate()), port: portOf(new URL(base)) };
   }
 
-  /** What an answer of the user's own address cost last: before the first nobody knows whether it is free. */
+  /** The last known price at the user's own base URL. Before the first answer nobody knows whether it is free. */
   let custom: { readonly base: string; readonly price: Price } | undefined;
 
-  /** A server of the user's own at a private address is billed by nobody. */
+  /** Nobody bills for the user's own server at a private address. */
   function priceAt(upstream: Upstream, address: string | undefined): Price {
     const isFree = upstream.custom && classifyAddress(address ?? '') === 'private';
     const price = findPrice(models, upstream.name, isFree);
-    if (price.note !== undefined) notices.tellOnce(price.note);
+    if (price.note !== undefined) notices.reportOnce(price.note);
     if (upstream.custom) custom = { base: upstream.base, price };
     return price;
   }
 
-  function guessCost(upstream: Upstream, tokens: Tokens): number {
+  function estimateCost(upstream: Upstream, tokens: Tokens): number {
     if (!upstream.custom) return findPrice(models, upstream.name, false).costOf(tokens);
     return custom?.base === upstream.base ? custom.price.costOf(tokens) : 0;
   }
 
-  async function readBody({ request, response }: Asked): Promise<Buffer> {
+  async function readBody({ request, response }: AgentRequest): Promise<Buffer> {
     const raw = await bodies.read(request, response, requestBytesMax);
-    if ('status' in raw) throw new Refusal(raw.sentence, { status: raw.status, untold: true });
+    if ('status' in raw) throw new Refusal(raw.sentence, { status: raw.status, silent: true });
     return raw;
   }
 
-  /** Undefined where it is free. Throws Refusal. */
-  function admit({ call, request }: Asked, upstream: Upstream, taken: Tokens): Admission | undefined {
+  /** Returns undefined if the request is free. Throws Refusal. */
+  function admit({ call, request }: AgentRequest, upstream: Upstream, taken: Tokens): Admission | undefined {
     if (call.kind !== 'answer') return undefined;
-    const costNanos = guessCost(upstream, taken);
-    const admitted = meter.admit({ aside: isAside(request), costNanos });
+    const costNanos = estimateCost(upstream, taken);
+    const admitted = meter.admit({ isSideRequest: isSideRequest(request), costNanos });
     if (typeof admitted !== 'string') return admitted;
-    throw new Refusal(denials[admitted], { untold: admitted !== 'budget_held' });
+    throw new Refusal(denials[admitted], { silent: admitted !== 'budget_held' });
   }
 
   /**
-   * The head of the answer. One that has the whole request may bill it, whether somebody waits for its answer or not.
+   * Returns the head of the answer. A provider that has the whole request may bill it even if nobody waits any more.
    */
   async function send(message: ModelRequest, onLeft: (address: string) => void): Promise<IncomingMessage> {
     const { signal } = message;
@@ -179,31 +179,45 @@ export function createExchange(parts: ExchangeParts): Exchange {
       return answer;
     };
     try {
-      const onRetry = (sentence: string) => notices.tell(sentence, false);
-      return await attempt({ send: sendOnce, place: placeOf(message.url), signal, times, onRetry });
+      const onRetry = (sentence: string) => notices.report(sentence, false);
+      return await sendWithRetries({
+        send: sendOnce,
+        host: hostAndPort(message.url),
+        signal,
+        times,
+        onRetry,
+      });
     } catch (error) {
       if (signal.aborted && unanswered !== undefined) onLeft(unanswered);
       throw error;
     }
   }
 
-  async function refuse(answer: IncomingMessage, asked: Asked, upstream: Upstream): Promise<void> {
-    const status = statusOf(answer);
-    const redaction = createRedaction(asked.target.key, 'error');
+  async function forwardError(
+    answer: IncomingMessage,
+    agentRequest: AgentRequest,
+    upstream: Upstream,
+  ): Promise<void> {
+    const status = answerStatusOf(answer);
+    const redaction = createRedaction(agentRequest.target.key, 'error');
     const said = await readError({ answer, redaction, times });
     const sentence = refusalSentence(status, said, upstream);
-    const isLost = upstream.custom && isElsewhere(status) && !isJson(answer);
-    if (isForUser(status) || isLost) throw new Refusal(sentence);
-    notices.tell(sentence, true);
-    asked.response
+    const isLost = upstream.custom && suggestsWrongUrl(status) && !isJson(answer);
+    if (needsUser(status) || isLost) throw new Refusal(sentence);
+    notices.report(sentence, true);
+    agentRequest.response
       .writeHead(status, { 'content-type': isJson(answer) ? 'application/json' : 'text/plain' })
       .end(said);
   }
 
-  /** The answer on its way to the agent, counted. */
-  async function passOn(answer: IncomingMessage, asked: Asked, asking: Asking): Promise<void> {
-    const { protocol, response, target, signal } = asked;
-    const { upstream, requestBytes, admission } = asking;
+  /** Forwards the answer to the agent and meters it. */
+  async function forward(
+    answer: IncomingMessage,
+    agentRequest: AgentRequest,
+    admitted: AdmittedRequest,
+  ): Promise<void> {
+    const { protocol, response, target, signal } = agentRequest;
+    const { upstream, requestBytes, admission } = admitted;
     const price = priceAt(upstream, answer.socket.remoteAddress);
     const isStream = /event-stream/.test(answer.headers['content-type'] ?? '');
     const reader = createUsageReader({ protocol, isStream, requestBytes });
@@ -213,20 +227,28 @@ export function createExchange(parts: ExchangeParts): Exchange {
       unseen += piece.length;
       if (unseen < costEveryBytes) return true;
       unseen = 0;
-      return !admission?.isTooMuch(price.costOf(reader.guess()));
+      return !admission?.isTooMuch(price.costOf(reader.estimate()));
     }
     const redaction = createRedaction(target.key, 'answer');
-    const passed = await pass({ ...parts, answer, response, isStream, count, redaction, pace });
-    admission?.record(reader.end(passed === 'whole'), price);
-    const sentence = endSentences[passed];
-    if (sentence !== undefined && !signal.aborted) notices.tell(sentence, true);
+    const outcome = await forwardAnswer({
+      ...parts,
+      answer,
+      response,
+      isStream,
+      count,
+      redaction,
+      readRate,
+    });
+    admission?.record(reader.end(outcome === 'whole'), price);
+    const sentence = endSentences[outcome];
+    if (sentence !== undefined && !signal.aborted) notices.report(sentence, true);
   }
 
-  async function ask(asked: Asked, upstream: Upstream, raw: Buffer): Promise<void> {
-    const { protocol, call, request, target, signal } = asked;
+  async function sendToModel(agentRequest: AgentRequest, upstream: Upstream, raw: Buffer): Promise<void> {
+    const { protocol, call, request, target, signal } = agentRequest;
     const { suffix, body } = protocol.prepare(call, parseBody(raw), upstream.model);
     const requestBytes = raw.length;
-    const admission = admit(asked, upstream, guessRequest(requestBytes, body));
+    const admission = admit(agentRequest, upstream, estimateRequest(requestBytes, body));
     try {
       const message = {
         url: new URL(upstream.base + suffix),
@@ -236,19 +258,19 @@ export function createExchange(parts: ExchangeParts): Exchange {
         signal,
       };
       const answer = await send(message, (address) =>
-        admission?.record(guessTokens(requestBytes), priceAt(upstream, address)),
+        admission?.record(estimateTokens(requestBytes), priceAt(upstream, address)),
       );
-      if (!isGood(answer)) return await refuse(answer, asked, upstream);
-      if (isPage(answer)) throw notAModel(answer, upstream);
-      await passOn(answer, asked, { upstream, requestBytes, admission });
+      if (!isSuccess(answer)) return await forwardError(answer, agentRequest, upstream);
+      if (isWebPage(answer)) throw notAModel(answer, upstream);
+      await forward(answer, agentRequest, { upstream, requestBytes, admission });
     } finally {
       admission?.settle();
     }
   }
 
-  return async (asked) => {
-    const upstream = getUpstream(asked.target, asked.name, modelHosts);
-    const raw = await readBody(asked);
-    await gate.pass(asked.signal, () => ask(asked, upstream, raw));
+  return async (agentRequest) => {
+    const upstream = getUpstream(agentRequest.target, agentRequest.name, modelHosts);
+    const raw = await readBody(agentRequest);
+    await gate.pass(agentRequest.signal, () => sendToModel(agentRequest, upstream, raw));
   };
 }

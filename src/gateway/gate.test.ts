@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
-import { usualBounds } from './bounds.ts';
+import { defaultBounds } from './bounds.ts';
 import { createGate } from './gate.ts';
-import { createPace } from './pace.ts';
+import { createReadRateLimit } from './readRateLimit.ts';
 
-describe('model requests of a run at the same time', () => {
-  it('are sixteen at most; the others wait, and all are answered', async (t) => {
+describe('concurrent model requests of a run', () => {
+  it('are sixteen at most; others wait, and all are answered', async (t) => {
     const held: ServerResponse[] = [];
     let most = 0;
     const { ask, provider } = await withProvider(t, (_, response) => {
@@ -27,7 +27,7 @@ describe('model requests of a run at the same time', () => {
     assert.deepEqual([most, provider.requests.length], [16, 40]);
   });
 
-  it('are told to try again, 429, where too many wait', async (t) => {
+  it('are answered with 429 if too many wait', async (t) => {
     const held: ServerResponse[] = [];
     const { ask } = await withProvider(t, (_, response) => void held.push(response), {
       bounds: { requestsMax: 1, waitingMax: 0 },
@@ -39,8 +39,8 @@ describe('model requests of a run at the same time', () => {
     assert.equal((await first).status, 200);
   });
 
-  it('give up their place where they leave before it is their turn, or after it has failed', async () => {
-    const gate = createGate({ ...usualBounds, requestsMax: 1, waitingMax: 2 });
+  it('leave the queue if they are aborted before their turn, and free their slot if they fail', async () => {
+    const gate = createGate({ ...defaultBounds, requestsMax: 1, waitingMax: 2 });
     const stays = new AbortController().signal;
     const leaves = new AbortController();
     const first = Promise.withResolvers<void>();
@@ -60,25 +60,25 @@ describe('model requests of a run at the same time', () => {
   });
 });
 
-describe('the pace of the answers of a run', () => {
-  const bounds = { ...usualBounds, bytesPerSecondMax: 1_000, busyShareMax: 0.25 };
+describe('the read rate limit of a run', () => {
+  const bounds = { ...defaultBounds, bytesPerSecondMax: 1_000, busyShareMax: 0.25 };
 
-  it('does not slow what is no flood', () => {
+  it('does not slow down normal answers', () => {
     let now = 0;
-    const pace = createPace(bounds, () => now);
+    const pace = createReadRateLimit(bounds, () => now);
     for (; now < 10_000; now += 100) assert.equal(pace.take(100, 1), 0);
   });
 
-  it('holds a flood to so many bytes in a second', () => {
+  it('limits a flood to the configured bytes per second', () => {
     let now = 0;
-    const pace = createPace(bounds, () => now);
+    const pace = createReadRateLimit(bounds, () => now);
     for (let i = 0; i < 100; i++) now += pace.take(100, 0);
     assert.equal(now, 100 * 100 - 250);
   });
 
-  it('holds what takes long to deal with to its share of the time', () => {
+  it('limits expensive pieces to their share of CPU time', () => {
     let now = 0;
-    const pace = createPace(bounds, () => now);
+    const pace = createReadRateLimit(bounds, () => now);
     for (let i = 0; i < 100; i++) {
       now += 10;
       now += pace.take(1, 10);

@@ -57,7 +57,7 @@ describe('the gateway', () => {
     response.end(JSON.stringify({ usage: { prompt_tokens: 1_000, completion_tokens: 1_000 } }));
   };
 
-  it('survives a provider whose status is none, 502', async (t) => {
+  it('survives a provider that sends an invalid status, 502', async (t) => {
     const { ask, meter } = await withProvider(t, (_, response) => {
       response.socket?.end('HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nhi');
     });
@@ -65,7 +65,7 @@ describe('the gateway', () => {
     assert.equal(meter.take().costNanos, 0);
   });
 
-  it('refuses at the exact request, 402, once the number for a message is reached, and begins anew with the next', async (t) => {
+  it('refuses the exact request that exceeds max_iterations, 402, and starts again with the next message', async (t) => {
     const { ask, limits, meter, provider } = await withProvider(t, fine, {
       limits: { requestsMax: 2, costNanosMax: null },
     });
@@ -79,7 +79,7 @@ describe('the gateway', () => {
     assert.equal((await ask()).status, 200);
   });
 
-  it('counts no request beside the work for a message, up to four, and counts all as usage', async (t) => {
+  it('does not count up to four side requests per message as iterations, but counts all as usage', async (t) => {
     const { ask, meter, provider } = await withProvider(t, fine, {
       limits: { requestsMax: 2, costNanosMax: null },
     });
@@ -94,7 +94,7 @@ describe('the gateway', () => {
     assert.deepEqual([(await ask(aside)).status, (await ask()).status], [200, 200]);
   });
 
-  it('lets requests beside the work pass when the number for a message is reached, but not past the budget', async (t) => {
+  it('allows side requests when max_iterations is reached, but not beyond the budget', async (t) => {
     const aside = { 'x-parley-aside': '1' };
     const counted = await withProvider(t, fine, { limits: { requestsMax: 1, costNanosMax: null } });
     assert.deepEqual([(await counted.ask()).status, (await counted.ask(aside)).status], [200, 200]);
@@ -104,7 +104,7 @@ describe('the gateway', () => {
     assert.deepEqual(spent.limits, ['max_budget']);
   });
 
-  it('takes no other value of the header for a request beside the work', async (t) => {
+  it('accepts no other value of the header for a side request', async (t) => {
     const { ask } = await withProvider(t, fine, { limits: { requestsMax: 1, costNanosMax: null } });
     const claimed = { 'x-parley-aside': 'true' };
     assert.deepEqual([(await ask(claimed)).status, (await ask(claimed)).status], [200, 402]);
@@ -120,7 +120,7 @@ describe('the gateway', () => {
     assert.ok(limits.every((limit) => limit === 'max_budget') && limits.length > 0);
   });
 
-  it('tries passing troubles again, and says so', async (t) => {
+  it('retries transient errors, and reports it', async (t) => {
     let count = 0;
     const { ask, notices } = await withProvider(t, (request, response) => {
       if (++count < 2) response.writeHead(429, { 'retry-after': '0.01' }).end();
@@ -131,7 +131,7 @@ describe('the gateway', () => {
     assert.match(notices[0] ?? '', /429.*again/);
   });
 
-  it('passes on no word of a provider who quotes the key', async (t) => {
+  it('forwards nothing of an error that quotes the API key', async (t) => {
     const quoting =
       (status: number): RequestListener =>
       (_, response) => {
@@ -149,7 +149,7 @@ describe('the gateway', () => {
     }
   });
 
-  it('says in a sentence what is missing, 402: a model, a provider, a key, an API that the provider has', async (t) => {
+  it('says what is missing, 402: a model, a provider, an API key, an API that the provider offers', async (t) => {
     const cases: readonly [Partial<GatewayOptions>, number, RegExp][] = [
       [{ model: null }, 0, /No model is set/],
       [{ model: 'nobody/x' }, 0, /no provider that is known/],
@@ -169,7 +169,7 @@ describe('the gateway', () => {
     }
   });
 
-  it('reaches a custom address, without a key where none is set, and private ones only where they are allowed', async (t) => {
+  it('reaches a custom base URL without an API key if none is set, and private addresses only if allowed', async (t) => {
     const provider = await listenOnLoopback(t, fine);
     const custom = { model: 'openai/local', baseUrl: `${provider.url}/v1`, key: undefined };
     const { url, notices, meter } = await openGateway(t, { ...custom, allowPrivate: () => true });
@@ -183,7 +183,7 @@ describe('the gateway', () => {
     assert.equal(provider.requests.length, 1);
   });
 
-  it('ends the request to the provider when the agent goes away, and counts what came', async (t) => {
+  it('aborts the request to the provider when the agent disconnects, and meters what arrived', async (t) => {
     const { url, provider, meter } = await withProvider(t, (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {"choices":[]}\n\n');
     });
@@ -199,14 +199,14 @@ describe('the gateway', () => {
     await until('it is counted', () => meter.take().output > 0);
   });
 
-  it('passes the words of a provider on as they are where the key is empty', async (t) => {
+  it('forwards provider errors unchanged if the API key is empty', async (t) => {
     const { ask } = await withProvider(t, (_, response) => void response.writeHead(400).end('no'), {
       key: '',
     });
     assert.equal(await (await ask()).text(), 'no');
   });
 
-  it('refuses what reaches into the account of the user, 400, says why, and does not send it', async (t) => {
+  it("refuses requests that reach into the user's account, 400, says why, and does not send them", async (t) => {
     const { ask, notices, meter, provider } = await withProvider(t, fine);
     const file = { type: 'file', file: { file_id: 'file-1' } };
     const answer = await ask({}, { messages: [{ role: 'user', content: [file] }] });
@@ -217,7 +217,7 @@ describe('the gateway', () => {
     assert.equal(meter.take().requests, 0);
   });
 
-  it('takes nothing but model requests, 404, and no body that is none, 402', async (t) => {
+  it('accepts only model requests, 404, and only JSON objects, 402', async (t) => {
     const { url } = await openGateway(t, {});
     for (const path of ['/openai/v1/files', '/other', '/openai/v1/chat/completions/../files'])
       assert.equal((await post(url, path, {})).status, 404, path);

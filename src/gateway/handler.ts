@@ -1,14 +1,16 @@
-// The gateway: the model requests of a run, with the user's key, to the user's model, counted and bounded. Whatever an
-// agent cannot mend is answered with 402, which ends the turn of every agent that was tried; others make them retry.
+// The gateway sends the model requests of a run to the user's model with the user's API key, metered and limited.
+// Errors that an agent cannot fix are answered with 402, which ends the turn in every agent that was tried; other
+// statuses make them retry.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createBodies } from '../bridge/bodies.ts';
 import type { BridgeHandler } from '../bridge/bridge.ts';
 import { type Protocol, protocolBases } from '../models/protocols.ts';
-import { type GatewayBounds, usualBounds } from './bounds.ts';
+import { defaultBounds, type GatewayBounds } from './bounds.ts';
 import { createConnections } from './connection.ts';
-import { currentModelPath } from './current.ts';
-import { createExchange, type ExchangeParts } from './exchange.ts';
+import { currentModelPath } from './currentModel.ts';
+import { createExchange, type ExchangeDependencies } from './exchange.ts';
 import { createNotices, type Notify } from './notices.ts';
+import { createOpenExchanges } from './openExchanges.ts';
 import { anthropic } from './protocols/anthropic.ts';
 import { gemini } from './protocols/gemini.ts';
 import { openaiChat } from './protocols/openaiChat.ts';
@@ -16,8 +18,7 @@ import { openaiResponses } from './protocols/openaiResponses.ts';
 import type { ModelCall, ModelProtocol } from './protocols/protocol.ts';
 import { paymentRequired, Refusal } from './refusal.ts';
 import { describeTarget, type Target } from './target.ts';
-import { type GatewayTimes, usualTimes } from './times.ts';
-import { createUnderWay } from './underWay.ts';
+import { defaultTimes, type GatewayTimes } from './times.ts';
 
 interface Route {
   readonly name: Protocol;
@@ -31,12 +32,12 @@ const routes: readonly Route[] = [
   { name: 'gemini', protocol: gemini },
 ];
 
-type Shared = Pick<ExchangeParts, 'modelHosts' | 'models' | 'meter' | 'allowPrivate'>;
+type Shared = Pick<ExchangeDependencies, 'modelHosts' | 'models' | 'meter' | 'allowPrivate'>;
 
 export interface GatewayOptions extends Target, Shared {
-  /** What the user should know: a fault, a retry, a price that is guessed. */
+  /** Reports what the user should know: a fault, a retry, an estimated price. */
   readonly onNotice: Notify;
-  readonly bodies?: ExchangeParts['bodies'];
+  readonly bodies?: ExchangeDependencies['bodies'];
   /** Shorter ones, for tests. */
   readonly times?: Partial<GatewayTimes>;
   /** Smaller ones, for tests. */
@@ -45,9 +46,9 @@ export interface GatewayOptions extends Target, Shared {
 
 export interface Gateway {
   readonly handle: BridgeHandler;
-  /** A message of the user: requests go to this model, and what was told before may be told again. */
+  /** Starts a turn: requests go to this model, and earlier notices may be repeated. */
   beginTurn(target: Target): void;
-  /** Ends what is under way; it is counted when this settles, within a time. */
+  /** Aborts open requests. They are metered when this settles, within a bounded time. */
   close(): Promise<void>;
 }
 
@@ -61,7 +62,7 @@ function sendError(response: ServerResponse, status: number, message: string): v
   send(response, status, { type: 'error', error: { type, code: status, message } });
 }
 
-/** Undefined where it is no model request. */
+/** Returns undefined if it is not a model request. */
 function findCall({ method }: IncomingMessage, rest: string): (Route & { call: ModelCall }) | undefined {
   if (method !== 'POST') return undefined;
   for (const route of routes) {
@@ -74,12 +75,12 @@ function findCall({ method }: IncomingMessage, rest: string): (Route & { call: M
 
 export function createGateway(options: GatewayOptions): Gateway {
   const { modelHosts, models, bodies = createBodies() } = options;
-  const times = { ...usualTimes, ...options.times };
-  const bounds = { ...usualBounds, ...options.bounds };
+  const times = { ...defaultTimes, ...options.times };
+  const bounds = { ...defaultBounds, ...options.bounds };
   const connections = createConnections(times);
   const notices = createNotices(options.onNotice);
   const exchange = createExchange({ ...options, bodies, times, bounds, connections, notices });
-  const underWay = createUnderWay();
+  const openExchanges = createOpenExchanges();
   let target: Target = options;
 
   async function handle(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
@@ -87,14 +88,14 @@ export function createGateway(options: GatewayOptions): Gateway {
       return send(response, 200, describeTarget(target, modelHosts, models));
     const found = findCall(request, rest);
     if (found === undefined) return sendError(response, 404, 'The gateway takes model requests alone.');
-    return underWay.run(response, async (signal) => {
+    return openExchanges.run(response, async (signal) => {
       try {
         await exchange({ ...found, request, response, target, signal });
       } catch (error) {
         if (signal.aborted) return void response.destroy();
         if (!(error instanceof Refusal)) throw error;
-        const { message, status, untold } = error;
-        if (!untold) notices.tell(message, true);
+        const { message, status, silent } = error;
+        if (!silent) notices.report(message, true);
         sendError(response, status, message);
       }
     });
@@ -107,7 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       notices.beginTurn();
     },
     close: async () => {
-      await underWay.end();
+      await openExchanges.end();
       connections.close();
     },
   };

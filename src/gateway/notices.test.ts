@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { post, withProvider } from '../../test/support/gateway.ts';
 import { createNotices } from './notices.ts';
 
-describe('what the user is told of the model', () => {
-  it('is told again for each message, 402 each time', async (t) => {
+describe('notices about the model', () => {
+  it('are repeated for each message, 402 each time', async (t) => {
     const { ask, notices, beginTurn } = await withProvider(t, (request, response) => {
       request.resume();
       response.writeHead(401).end('{}');
@@ -17,7 +17,7 @@ describe('what the user is told of the model', () => {
     }
   });
 
-  it('is told once for a message, also where two faults take turns', async (t) => {
+  it('appear once per message, even if two faults alternate', async (t) => {
     const { url, ask, notices } = await withProvider(t, () => {});
     for (let i = 0; i < 5; i++) {
       assert.equal((await post(url, '/anthropic/v1/messages', {})).status, 402);
@@ -26,23 +26,23 @@ describe('what the user is told of the model', () => {
     assert.equal(notices.length, 2);
   });
 
-  it('is so much at most for a message, and then that there is more', () => {
+  it('are limited per message, and the last one says that there are more', () => {
     const told: string[] = [];
     const notices = createNotices((sentence) => told.push(sentence));
-    for (let i = 0; i < 1_000; i++) notices.tell(`fault ${i}`, true);
+    for (let i = 0; i < 1_000; i++) notices.report(`fault ${i}`, true);
     assert.equal(told.length, 21);
     assert.match(told.at(-1) ?? '', /left out until your next message/);
     notices.beginTurn();
-    notices.tell('fault 0', true);
+    notices.report('fault 0', true);
     assert.equal(told.at(-1), 'fault 0');
   });
 
-  it('is told once for all where it does not change', () => {
+  it('appear once per run if they do not change', () => {
     const told: string[] = [];
     const notices = createNotices((sentence) => told.push(sentence));
     for (let i = 0; i < 3; i++) {
       notices.beginTurn();
-      notices.tellOnce('It is free.');
+      notices.reportOnce('It is free.');
     }
     assert.deepEqual(told, ['It is free.']);
   });

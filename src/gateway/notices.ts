@@ -1,5 +1,5 @@
-// What the user is told of the model: each sentence once for a message of theirs, and so many at most. Any program inside
-// can make requests that go wrong, as fast as it likes.
+// Reports model problems to the user, each message once per turn, and only a limited number: any program in the sandbox
+// can cause errors as fast as it likes.
 
 const noticesPerTurnMax = 20;
 const leftOut = 'There is more to tell of the model; it is left out until your next message.';
@@ -7,30 +7,30 @@ const leftOut = 'There is more to tell of the model; it is left out until your n
 export type Notify = (sentence: string, isFault: boolean) => void;
 
 export interface Notices {
-  /** A message of the user: what was told before may be told again. */
+  /** Starts a turn: earlier notices may be repeated. */
   beginTurn(): void;
-  tell: Notify;
-  /** What does not change with the next message: told once for all. */
-  tellOnce(sentence: string): void;
+  report: Notify;
+  /** Reports something once per run, because it does not change with the next turn. */
+  reportOnce(sentence: string): void;
 }
 
 export function createNotices(notify: Notify): Notices {
-  const forGood = new Set<string>();
-  const told = new Set<string>();
+  const reportedOnce = new Set<string>();
+  const reported = new Set<string>();
 
-  function tell(sentence: string, isFault: boolean): void {
-    if (told.has(sentence) || told.size > noticesPerTurnMax) return;
-    const isRoom = told.size < noticesPerTurnMax;
-    told.add(sentence);
+  function report(sentence: string, isFault: boolean): void {
+    if (reported.has(sentence) || reported.size > noticesPerTurnMax) return;
+    const isRoom = reported.size < noticesPerTurnMax;
+    reported.add(sentence);
     notify(isRoom ? sentence : leftOut, isRoom && isFault);
   }
 
   return {
-    beginTurn: () => told.clear(),
-    tell,
-    tellOnce: (sentence) => {
-      if (forGood.has(sentence)) return;
-      forGood.add(sentence);
+    beginTurn: () => reported.clear(),
+    report,
+    reportOnce: (sentence) => {
+      if (reportedOnce.has(sentence)) return;
+      reportedOnce.add(sentence);
       notify(sentence, false);
     },
   };

@@ -13,21 +13,21 @@ function passInPieces(key: string, pieces: readonly string[]): string[] {
 }
 
 describe('an answer that quotes the key', () => {
-  it('passes without it, wherever it is cut in two', () => {
+  it('is forwarded without it, wherever it is split', () => {
     for (let at = 0; at <= quoted.length; at++)
       assert.equal(passInPieces(modelKey, [quoted.slice(0, at), quoted.slice(at)]).join(''), redacted);
   });
 
-  it('passes without it in single bytes, and however often it stands there', () => {
+  it('is forwarded without it in single bytes, and however often it occurs', () => {
     assert.equal(passInPieces(modelKey, [...quoted.repeat(3)]).join(''), redacted.repeat(3));
   });
 
-  it('passes without it where a part of it comes before', () => {
+  it('is forwarded without it if a part of it comes before', () => {
     const key = 'abababac';
     assert.equal(passInPieces(key, ['xab', 'ababab', 'ac!']).join(''), 'xab…!');
   });
 
-  it('passes at once where its end is not the beginning of the key, and whole where it only seemed so', () => {
+  it('is forwarded at once if its end is not the start of the key, and unchanged if it only looked so', () => {
     assert.deepEqual(passInPieces(modelKey, ['a sk', 'y is blue\n', 'sk-']), [
       'a ',
       'sky is blue\n',
@@ -45,7 +45,7 @@ describe('an answer that quotes the key', () => {
       assert.equal(createRedaction('sk-a/b"c+0123', 'error').text(`(${form})`), '(…)');
     });
 
-  it('is as it was where the key is too short to be one, but not the words of an error', () => {
+  it('is unchanged if the key is too short to be one, except in error texts', () => {
     assert.deepEqual(passInPieces('ollama', ['ollama']), ['ollama', '']);
     assert.equal(createRedaction('sk-1', 'error').text('not sk-1'), 'not …');
   });

@@ -1,18 +1,18 @@
-// Keeps the key out of what a provider says: some quote it where it is wrong, with any status. Nobody in the sandbox has it.
+// Removes the API key from provider responses, because some quote it in errors, and nothing in the sandbox may have it.
 
 const mark = Buffer.from('…');
 const nothing = Buffer.alloc(0);
 /**
- * Keys that are shorter stay in answers: they are words such as "ollama", without which an answer would mean something
- * else. The words of an error have no use for any.
+ * Shorter keys stay in answers: they are words such as "ollama", and removing them would change an answer. Errors never
+ * contain any.
  */
 const lengthMin = { answer: 8, error: 1 };
 const lineEnd = 0x0a;
 
 export interface RedactedStream {
-  /** What may be sent on by now. Only an end that may be the beginning of a key waits for the next piece. */
+  /** Returns what can be sent now. Only an end that may be the start of a key waits for the next piece. */
   push(piece: Buffer): Buffer;
-  /** What waited. */
+  /** Returns what still waits. */
   end(): Buffer;
 }
 
@@ -21,9 +21,9 @@ export interface Redaction {
   text(text: string): string;
 }
 
-/** The key, and how it may stand in an address, in JSON and in basic authorization. */
+/** The key, and its forms in URLs, JSON and basic authentication. */
 function formsOf(key: string): readonly Buffer[] {
-  // Whole groups alone: what ends the last one depends on what follows.
+  // Only whole base64 groups, because the last one depends on what follows.
   const bytes = Buffer.from(key);
   const groups = bytes.subarray(0, bytes.length - (bytes.length % 3));
   const forms = [key, groups.toString('base64'), encodeURIComponent(key), JSON.stringify(key).slice(1, -1)];
@@ -42,7 +42,7 @@ function without(text: Buffer, form: Buffer): Buffer {
   return Buffer.concat([...kept, text.subarray(from)]);
 }
 
-/** Where the end of a text begins that the form may begin with. */
+/** The position from which the end of the text may be the start of the key. */
 function beginningAt(text: Buffer, form: Buffer): number {
   if (text.at(-1) === lineEnd) return text.length;
   const first = form[0] ?? 0;

@@ -1,22 +1,22 @@
-// Requests that the gateway answers itself, with a sentence.
+// Requests that the gateway refuses, with a message.
 
-/** Ends the turn of every agent that was tried; others make them retry. */
+/** This status ends the turn in every agent that was tried; others make them retry. */
 export const paymentRequired = 402;
 
-interface RefusalWays {
+interface RefusalOptions {
   readonly status?: number;
-  /** The user has heard of it in another way, or need not. */
-  readonly untold?: boolean;
+  /** The user knows already, or does not need to know. */
+  readonly silent?: boolean;
 }
 
-/** A request that cannot be answered; its sentence is for the agent, and for the user unless it is `untold`. */
+/** A request that is refused. The message is for the agent, and for the user unless it is `silent`. */
 export class Refusal extends Error {
   readonly status: number;
-  readonly untold: boolean;
+  readonly silent: boolean;
 
-  constructor(sentence: string, { status = paymentRequired, untold = false }: RefusalWays = {}) {
+  constructor(sentence: string, { status = paymentRequired, silent = false }: RefusalOptions = {}) {
     super(sentence);
     this.status = status;
-    this.untold = untold;
+    this.silent = silent;
   }
 }

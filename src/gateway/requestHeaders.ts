@@ -1,4 +1,4 @@
-// The headers of a model request: few of the agent's, and the user's key, as the provider wants it.
+// The headers of a model request: a few of the agent's, and the user's API key in the form that the provider expects.
 import type { IncomingMessage } from 'node:http';
 import type { Upstream } from '../models/providers.ts';
 

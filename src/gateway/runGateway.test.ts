@@ -85,8 +85,8 @@ describe('the metrics of a gateway', () => {
   });
 });
 
-describe('a gateway that is closed', () => {
-  it('has stored what the answer under way took', async (t) => {
+describe('a closed gateway', () => {
+  it('has stored the usage of the open answer', async (t) => {
     const { gateway, ask, usage, notices } = await openRun(t, chunk.repeat(50));
     const answer = await ask(new AbortController().signal);
     await answer.body?.getReader().read();
@@ -97,7 +97,7 @@ describe('a gateway that is closed', () => {
     assert.deepEqual(notices, []);
   });
 
-  it('has stored what was asked and not answered, as was guessed', async (t) => {
+  it('has stored the estimated usage of an unanswered request', async (t) => {
     const { gateway, provider, ask, usage, notices } = await openRun(t, '');
     const asked = assert.rejects(ask(new AbortController().signal));
     await until('it was asked', () => provider.requests.length > 0);
@@ -110,8 +110,8 @@ describe('a gateway that is closed', () => {
   });
 });
 
-describe('an agent that leaves before the answer begins', () => {
-  it('is billed for what it has asked', async (t) => {
+describe('an agent that disconnects before the answer begins', () => {
+  it('is billed for its request', async (t) => {
     const { gateway, provider, ask, usage } = await openRun(t, '');
     const left = new AbortController();
     const asked = assert.rejects(ask(left.signal));

@@ -1,4 +1,4 @@
-// The gateway of one run: its limits from the settings, and what it counts in the row of its conversation.
+// The gateway of one run: it applies the limits of the settings and stores the usage in the conversation.
 
 import type { Bodies } from '../bridge/bodies.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
@@ -27,7 +27,7 @@ import {
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;
 
-/** What the settings say of the model. */
+/** The settings that concern the model. */
 export interface RunModel {
   readonly settings: Pick<
     FullSettings,
@@ -40,7 +40,7 @@ interface RunGatewayOptions {
   readonly database: Database;
   readonly conversation: ClaimedConversation;
   readonly model: RunModel;
-  /** As it is now. */
+  /** Reads the current settings. */
   readonly loadModel: () => Promise<RunModel>;
   readonly modelHosts: ModelHosts;
   readonly models: Models;
@@ -54,13 +54,13 @@ interface RunGatewayOptions {
 }
 
 export interface RunGateway extends Pick<Gateway, 'handle'> {
-  /** A message of the user: its requests are counted from here, and go to the model of the settings as they are now. */
+  /** Starts a turn: requests are counted from here, and go to the model in the current settings. */
   beginTurn(): Promise<void>;
   /** What the conversation has used of its model so far; undefined if nothing was metered. */
   metrics(): LlmMetrics | undefined;
-  /** Its usage is stored soon. */
+  /** Ends a turn. Its usage is stored soon. */
   endTurn(): void;
-  /** Ends what is under way, and stores what was counted; nothing is open then. */
+  /** Aborts open requests and stores their usage. Nothing is open afterwards. */
   close(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
       try {
         known = await loadModel();
       } catch (error) {
-        // The one that was known before is better than none.
+        // The model of the last turn is better than none.
         onBackgroundError(error as Error);
       }
       gateway.beginTurn(toTarget(known));

@@ -1,4 +1,4 @@
-// The model of the user's settings: where it is, and what an agent is told of it.
+// The model in the user's settings: its URL, and what an agent is told about it.
 
 import type { Models } from '../models/catalogue.ts';
 import { type Protocol, protocolBases } from '../models/protocols.ts';
@@ -9,7 +9,7 @@ import {
   plainModelName,
   type Upstream,
 } from '../models/providers.ts';
-import type { CurrentModel } from './current.ts';
+import type { CurrentModel } from './currentModel.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Target {
@@ -18,7 +18,7 @@ export interface Target {
   readonly key: string | undefined;
 }
 
-/** Throws Refusal where something is missing in the settings. */
+/** Throws Refusal if a setting is missing. */
 export function getUpstream(
   { model, baseUrl, key }: Target,
   protocol: Protocol,

@@ -17,7 +17,7 @@ import {
 import { createAgentApp } from '../../src/agents/builtin/app.ts';
 import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
 import { createScriptedModel, type ScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
-import type { CurrentModel } from '../../src/gateway/current.ts';
+import type { CurrentModel } from '../../src/gateway/currentModel.ts';
 import { protocolBases } from '../../src/models/protocols.ts';
 import { createRawModel, type RawAnswer, type RawModel } from './rawModel.ts';
 

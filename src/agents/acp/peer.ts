@@ -2,7 +2,7 @@
 // the updates before it, drops updates that it does not know, and writes to our console: it is used for its types.
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { cpuMs, createPace } from '../../gateway/pace.ts';
+import { cpuMs, createReadRateLimit } from '../../gateway/readRateLimit.ts';
 import { mib } from '../../validation/schema.ts';
 import { crowdFault } from '../../validation/tooManyValues.ts';
 import { AgentError, quote } from './errors.ts';
@@ -112,7 +112,7 @@ export function createPeer(options: PeerOptions): Peer {
   let nextId = 0;
   let openRequests = 0;
   let openRequestBytes = 0;
-  const pace = createPace(timeShare);
+  const pace = createReadRateLimit(timeShare);
   let ended: AgentError | undefined;
   let garbageTold = false;
   const gaveUp = Promise.withResolvers<AgentError>();

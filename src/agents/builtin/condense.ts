@@ -1,6 +1,6 @@
 // Long histories become short ones: the oldest messages give way to notes that the model itself takes of them.
 import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
-import { asideHeader } from '../../gateway/current.ts';
+import { sideRequestHeader } from '../../gateway/currentModel.ts';
 import { jsonOf, textOf } from '../../text/foreignText.ts';
 import type { Client } from './client.ts';
 import { charsPerToken, tokensOf, tokensOfAll } from './history.ts';
@@ -126,7 +126,7 @@ async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMe
     prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
     maxRetries: 0,
     abortSignal: signal,
-    headers: { [asideHeader]: '1' },
+    headers: { [sideRequestHeader]: '1' },
     providerOptions,
   });
   return text.trim();

@@ -1,6 +1,6 @@
 // The model of the moment, as the libraries know it. They are large, and each is loaded when it is needed.
 import type { LanguageModel } from 'ai';
-import { CurrentModel, currentModelPath } from '../../gateway/current.ts';
+import { CurrentModel, currentModelPath } from '../../gateway/currentModel.ts';
 import type { Protocol } from '../../models/protocols.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import type { AgentConfig } from './config.ts';

@@ -1,6 +1,6 @@
 // A title for a conversation, by the model, from the first message.
 import { generateText } from 'ai';
-import { asideHeader } from '../../gateway/current.ts';
+import { sideRequestHeader } from '../../gateway/currentModel.ts';
 import { type Model, providerOptions } from './model.ts';
 
 const messageCharsMax = 4_000;
@@ -30,7 +30,7 @@ export async function findTitle(
       prompt: `${order}\n\n<message>\n${message.slice(0, messageCharsMax)}\n</message>`,
       maxRetries: 0,
       abortSignal: signal,
-      headers: { [asideHeader]: '1' },
+      headers: { [sideRequestHeader]: '1' },
       providerOptions,
     });
     return tidy(text) || undefined;

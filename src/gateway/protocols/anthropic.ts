@@ -1,9 +1,9 @@
-// Messages, Anthropic's API. A stream tells what came in at its beginning, and what went out as it goes.
+// Anthropic's Messages API. A stream reports input tokens at its start, and output tokens as it goes.
 import { countOf, isObject, type Json, type ModelProtocol, type Tokens } from './protocol.ts';
 import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
 
 const rules: RequestRules = {
-  // A container is that of tools which run there; faster or nearer answers have prices of their own.
+  // A container belongs to tools that run at the provider. Faster or regional answers have other prices.
   dropped: [...droppedEverywhere, 'container', 'speed', 'inference_geo'],
   refused: ['mcp_servers', 'file_id'],
   within: ['messages', 'system', 'content', 'source'],
@@ -16,7 +16,7 @@ function usageOf(part: Json): Json {
   return isObject(message['usage']) ? message['usage'] : {};
 }
 
-/** What a later part leaves out holds on. */
+/** A value that a later event omits stays valid. */
 function newest(usage: Json, name: string, before: number): number {
   return usage[name] == null ? before : countOf(usage[name]);
 }

@@ -1,8 +1,8 @@
-// generateContent, Google's API. The model is named in the path, and may hold slashes.
+// Google's generateContent API. The path names the model, which may contain slashes.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
 import { applyRules, droppedEverywhere, type RequestRules } from './rules.ts';
 
-/** Google takes every name in either form. */
+/** Google accepts every name in camelCase and snake_case. */
 const bothForms = (...names: readonly string[]) =>
   names.flatMap((name) => [name, name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]);
 
@@ -30,7 +30,7 @@ export const gemini: ModelProtocol = {
   },
   prepare: ({ suffix }, body, model) => {
     const [, version = '', , method = '', query = ''] = pathForm.exec(suffix) ?? [];
-    // A key in the query is none of ours.
+    // The agent's own key must not be sent.
     const parameters = new URLSearchParams(query);
     parameters.delete('key');
     const rest = parameters.size === 0 ? '' : `?${parameters}`;

@@ -1,4 +1,4 @@
-// Chat completions, as OpenAI has them and most others offer them, too.
+// OpenAI's Chat Completions API, which most other providers offer as well.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
 import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
 
@@ -14,7 +14,7 @@ export const openaiChat: ModelProtocol = {
   match: (path) => (/^\/chat\/completions(\?|$)/.test(path) ? { kind: 'answer', suffix: path } : undefined),
   prepare: ({ suffix }, body, model) => {
     const asked = isObject(body['stream_options']) ? body['stream_options'] : {};
-    // Only who asks is told at the end of a stream what it took.
+    // A stream reports its usage only if the request asks for it.
     const options = body['stream'] === true ? { stream_options: { ...asked, include_usage: true } } : {};
     return { suffix, body: { ...applyRules(body, rules), model, ...options } };
   },

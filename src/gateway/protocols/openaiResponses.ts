@@ -1,10 +1,10 @@
-// Responses, OpenAI's newer API.
+// OpenAI's Responses API.
 import { countOf, isObject, type ModelProtocol } from './protocol.ts';
 import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
 
 const rules: RequestRules = {
   dropped: [...droppedEverywhere, 'background'],
-  // The last two are those of tool servers that the provider asks.
+  // The last two belong to MCP servers that the provider calls.
   refused: ['previous_response_id', 'conversation', 'prompt', 'file_id', 'server_url', 'connector_id'],
   within: ['input', 'content', 'output', 'tools'],
   keepTool: keepTypes(/^(function|custom|namespace|local_shell|apply_patch|tool_search)$/),

@@ -1,9 +1,9 @@
-// What the gateway must know of a model API: which requests are model requests, how the model is named in them, and
-// where an answer says what it took.
+// What the gateway needs to know about a model API: which requests are model requests, where the model is named, and
+// where an answer reports its usage.
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Tokens. Those that came from a cache, or went into one, are not among `input`. */
+/** Token counts. `input` excludes tokens that were read from or written to a cache. */
 export interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -15,18 +15,18 @@ export const noTokens: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite:
 
 /** A request as the agent sent it. */
 export interface ModelCall {
-  /** `count` asks how much a text is: it makes no answer, and costs nothing. */
+  /** `count` only counts the tokens of a text, which is free. */
   readonly kind: 'answer' | 'count';
-  /** What follows the base of the API, with the query. */
+  /** The path below the base URL of the API, with the query. */
   readonly suffix: string;
 }
 
 export interface ModelProtocol {
-  /** `path` is what follows the base of the API, with the query. Undefined: no model request. */
+  /** `path` is the path below the base URL, with the query. Returns undefined if it is not a model request. */
   match(path: string): ModelCall | undefined;
-  /** The same request for the model of the user. */
+  /** Rewrites the request for the user's model. */
   prepare(call: ModelCall, body: Json, model: string): { readonly suffix: string; readonly body: Json };
-  /** What a part of a stream, or a whole answer, tells of the tokens so far. */
+  /** Returns the tokens so far, after an event of a stream or a whole answer. */
   read(part: Json, before: Tokens): Tokens;
 }
 
@@ -34,10 +34,10 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Tokens of one kind in one answer: many times what any model takes or gives. */
+/** A limit for one count in one answer, many times what any model uses. */
 export const answerTokensMax = 100_000_000;
 
-/** A count of tokens as a provider says it; 0 for whatever is none. */
+/** A token count of a provider; 0 if it is not a valid number. */
 export function countOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.min(Math.round(value), answerTokensMax) : 0;
 }

@@ -158,8 +158,8 @@ for (const name of Object.keys(protocols) as Name[])
       });
   });
 
-describe('a request that is nested very deep', () => {
-  it('is looked through to its end', () => {
+describe('a deeply nested request', () => {
+  it('is searched completely', () => {
     let content: unknown = [{ file_id: 'f' }];
     for (let i = 0; i < 100_000; i++) content = [{ content }];
     assert.throws(() => prepare('anthropic', { messages: content }), Refusal);

@@ -1,25 +1,28 @@
-// What a request must not do with the user's key: reach what the user keeps at the provider, or cost what the meter
-// does not see. Each protocol has a table of it.
+// What a request must not do with the user's API key: reach data that the user keeps at the provider, or cause costs
+// that the meter does not see. Each protocol has a table.
 import { Refusal } from '../refusal.ts';
 import { isObject, type Json } from './protocol.ts';
 
 export interface RequestRules {
-  /** Members that are left out: what the request means stays the same. */
+  /** Fields that are removed. The meaning of the request stays the same. */
   readonly dropped: readonly string[];
-  /** Members that change what it means, and are refused wherever they stand. */
+  /** Fields that change the meaning. A request that contains one anywhere is refused. */
   readonly refused: readonly string[];
-  /** Members that hold messages, their parts or tools: these are looked through. */
+  /** Fields that contain messages, their parts or tools, which are searched as well. */
   readonly within: readonly string[];
-  /** What of a tool the agent itself runs; undefined: it runs at the provider, and is not offered. */
+  /**
+   * Returns the part of a tool that the agent itself runs; undefined if it runs at the provider and must not be
+   * offered.
+   */
   keepTool(tool: Json): Json | undefined;
-  /** Members that choose among the tools. */
+  /** Fields that choose a tool. */
   readonly choices: readonly string[];
 }
 
-/** Those of who stands between: other models than the user's, and tools that run there. */
+/** Fields of routers between us and the provider: other models, and tools that run there. */
 export const droppedEverywhere = ['models', 'fallbacks', 'route', 'plugins', 'service_tier'];
 
-/** Keeps tools whose type is one of an agent's own. Without a type it is one in every API. */
+/** Keeps tools of the agent itself. In every API, a tool without a type is one. */
 export function keepTypes(types: RegExp): RequestRules['keepTool'] {
   return (tool) => {
     const { type } = tool;
@@ -27,16 +30,16 @@ export function keepTypes(types: RegExp): RequestRules['keepTool'] {
   };
 }
 
-const isSaid = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
+const isPresent = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
 
-/** Throws Refusal. Without recursion: an agent may nest as deep as it likes. */
+/** Throws Refusal. It is not recursive, because an agent may nest as deep as it likes. */
 function check(body: Json, { refused, within }: RequestRules): void {
   const unseen: unknown[] = [body];
   while (unseen.length > 0) {
     const part = unseen.pop();
     if (Array.isArray(part)) for (const one of part) unseen.push(one);
     if (!isObject(part)) continue;
-    const member = refused.find((name) => isSaid(part[name]));
+    const member = refused.find((name) => isPresent(part[name]));
     if (member !== undefined)
       throw new Refusal(
         `The gateway does not pass ${member} on: of its provider, a run reaches nothing but the model.`,
@@ -63,7 +66,7 @@ function keepTools(body: Json, { keepTool, choices }: RequestRules): Json {
   const keep = (tool: unknown) => (isObject(tool) ? keepTool(tool) : tool);
   const gone = tools.filter((tool) => keep(tool) === undefined);
   const kept = tools.map(keep).filter((tool) => tool !== undefined);
-  // Most providers take neither an empty list nor a choice of what is not in it.
+  // Most providers reject an empty list, and a choice of a tool that is not in it.
   if (kept.length === 0) return without(body, gone.length === 0 ? [] : ['tools', ...choices]);
   return {
     ...without(
@@ -74,7 +77,7 @@ function keepTools(body: Json, { keepTool, choices }: RequestRules): Json {
   };
 }
 
-/** The request without what it must not have. Throws Refusal, 400, where it would mean something else. */
+/** Returns the request without forbidden fields. Throws Refusal, 400, if that would change its meaning. */
 export function applyRules(body: Json, rules: RequestRules): Json {
   check(body, rules);
   return keepTools(without(body, rules.dropped), rules);

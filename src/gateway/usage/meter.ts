@@ -1,24 +1,24 @@
-// Counts what a conversation takes of its model, and says when it is enough.
+// Counts the model usage of a conversation and enforces its limits.
 import { usageMax } from '../../conversations/usage/shape.ts';
 import { noTokens, type Tokens } from '../protocols/protocol.ts';
 import type { Price } from './prices.ts';
 
 /**
- * Requests beside the work, such as for a title, that are not counted for one message of the user. Any agent may claim
- * that a request is one, so that there are few.
+ * Side requests, such as one for a title, that do not count as iterations. The number is small, because any agent may
+ * mark its requests so.
  */
-const asidesPerTurnMax = 4;
+const sideRequestsPerTurnMax = 4;
 
 export type ModelLimit = 'max_iterations' | 'max_budget';
 
 export interface Limits {
-  /** Model requests for one message of the user; null: any number. */
+  /** Model requests per message of the user; null means no limit. */
   readonly requestsMax: number | null;
-  /** Of the conversation; null: any cost. */
+  /** The cost of the conversation; null means no limit. */
   readonly costNanosMax: number | null;
 }
 
-/** What was taken since it was last asked. */
+/** The usage since it was last taken. */
 export interface Usage extends Tokens {
   readonly requests: number;
   readonly costNanos: number;
@@ -41,60 +41,61 @@ export function add(a: Usage, b: Usage): Usage {
 
 interface MeterOptions {
   readonly limits: Limits;
-  /** What the conversation has cost before. */
+  /** The cost of the conversation before this run. */
   readonly spentNanos: number;
-  /** Called once for each limit that is met. */
+  /** Called once for each limit that is reached. */
   readonly onLimit: (limit: ModelLimit) => void;
 }
 
-/** A request that may be made. It holds money back until it is settled, by a record or without. */
+/** A request that was admitted. It reserves part of the budget until it is recorded or settled. */
 export interface Admission {
-  /** Whether an answer that has cost so much is more than may be spent, beyond what was held back for it. */
+  /** Whether an answer of this cost exceeds the budget and what was reserved for it. */
   isTooMuch(costNanos: number): boolean;
   record(tokens: Tokens, price: Price): void;
-  /** Nothing was taken, unless it was recorded before. */
+  /** Releases the reservation. Without a record, nothing was used. */
   settle(): void;
 }
 
-/** Why a request may not be made; `budget_held`: those under way may take what is left of the budget. */
+/** Why a request is denied. `budget_held`: open requests may use up the rest of the budget. */
 export type Denial = ModelLimit | 'budget_held';
 
-interface Admitting {
-  /** The agent says that it is beside the work. */
-  readonly aside: boolean;
-  /** What it may cost. */
+interface AdmissionRequest {
+  /** The agent marks it as not part of its work. */
+  readonly isSideRequest: boolean;
+  /** The estimated cost. */
   readonly costNanos: number;
 }
 
 export interface Meter {
-  /** A message of the user: requests are counted from here, against these limits. */
+  /** Starts counting requests for a message of the user, against these limits. */
   beginTurn(limits?: Limits): void;
-  /** Before each request. Where nothing is under way, one may pass the budget that is left. */
-  admit(request: Admitting): Admission | Denial;
-  /** What was counted since the last time. */
+  /** Must be called before each request. If no other is open, one may exceed the rest of the budget. */
+  admit(request: AdmissionRequest): Admission | Denial;
+  /** Returns what was counted since the last call. */
   take(): Usage;
   /** Everything that was counted, and the tokens of the latest answer. */
   total(): Usage & { readonly latest: Tokens };
 }
 
-/** What is held back for a request under way, and what it has cost so far. */
-interface Held {
+/** What is reserved for an open request, and what it has cost so far. */
+interface Reservation {
   readonly nanos: number;
   soFar: number;
 }
 
 export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions): Meter {
-  const underWay = new Set<Held>();
+  const reservations = new Set<Reservation>();
   let limits = first;
   let requests = 0;
-  let asides = 0;
+  let sideRequests = 0;
   let spent = spentNanos;
   let pending = noUsage;
   let taken = noUsage;
   let latest = noTokens;
-  let told: ModelLimit | undefined;
+  let reportedLimit: ModelLimit | undefined;
 
-  const sumOf = (of: (held: Held) => number) => [...underWay].reduce((all, held) => all + of(held), 0);
+  const sumOf = (of: (reservation: Reservation) => number) =>
+    [...reservations].reduce((sum, reservation) => sum + of(reservation), 0);
 
   function limitMet(counts: boolean): ModelLimit | undefined {
     if (limits.costNanosMax !== null && spent >= limits.costNanosMax) return 'max_budget';
@@ -102,29 +103,29 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
     return undefined;
   }
 
-  function isHeld(costNanos: number): boolean {
-    if (limits.costNanosMax === null || underWay.size === 0) return false;
-    const held = sumOf(({ nanos, soFar }) => Math.max(nanos, soFar));
-    return spent + held + costNanos > limits.costNanosMax;
+  function isReserved(costNanos: number): boolean {
+    if (limits.costNanosMax === null || reservations.size === 0) return false;
+    const reserved = sumOf(({ nanos, soFar }) => Math.max(nanos, soFar));
+    return spent + reserved + costNanos > limits.costNanosMax;
   }
 
   function open(costNanos: number): Admission {
-    const held: Held = { nanos: costNanos, soFar: 0 };
-    underWay.add(held);
+    const reservation: Reservation = { nanos: costNanos, soFar: 0 };
+    reservations.add(reservation);
     return {
       isTooMuch: (soFar) => {
-        held.soFar = soFar;
+        reservation.soFar = soFar;
         const { costNanosMax } = limits;
         return costNanosMax !== null && spent + sumOf((one) => one.soFar) > costNanosMax + costNanos;
       },
       record: (tokens, price) => {
-        underWay.delete(held);
+        reservations.delete(reservation);
         const cost = price.costOf(tokens);
         latest = tokens;
         spent = sum(spent, cost);
         pending = add(pending, { ...tokens, requests: 0, costNanos: cost });
       },
-      settle: () => void underWay.delete(held),
+      settle: () => void reservations.delete(reservation),
     };
   }
 
@@ -132,20 +133,20 @@ export function createMeter({ limits: first, spentNanos, onLimit }: MeterOptions
     beginTurn: (now = limits) => {
       limits = now;
       requests = 0;
-      asides = 0;
-      told = undefined;
+      sideRequests = 0;
+      reportedLimit = undefined;
     },
-    admit: ({ aside, costNanos }) => {
-      const counts = !aside || asides >= asidesPerTurnMax;
+    admit: ({ isSideRequest, costNanos }) => {
+      const counts = !isSideRequest || sideRequests >= sideRequestsPerTurnMax;
       const limit = limitMet(counts);
       if (limit !== undefined) {
-        if (told !== limit) onLimit(limit);
-        told = limit;
+        if (reportedLimit !== limit) onLimit(limit);
+        reportedLimit = limit;
         return limit;
       }
-      if (isHeld(costNanos)) return 'budget_held';
+      if (isReserved(costNanos)) return 'budget_held';
       if (counts) requests += 1;
-      else asides += 1;
+      else sideRequests += 1;
       pending = { ...pending, requests: pending.requests + 1 };
       return open(costNanos);
     },

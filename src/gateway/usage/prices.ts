@@ -1,18 +1,18 @@
-// What an answer costs, in billionths of a US dollar: whole numbers, so that sums are exact.
+// The cost of an answer in billionths of a US dollar. Whole numbers keep sums exact.
 import type { Model, Models } from '../../models/catalogue.ts';
 import type { Tokens } from '../protocols/protocol.ts';
 
-/** Of a dollar per million tokens. */
+/** Converts dollars per million tokens to billionths of a dollar per token. */
 const nanosPerDollarPerMillion = 1_000;
-/** What others charge, where a provider does not say. */
+/** Typical prices of cached tokens, relative to input tokens, for providers that do not publish them. */
 const cacheReadShare = 0.1;
 const cacheWriteShare = 1.25;
-/** Of one answer: ten thousand dollars, whatever it says that it took. */
+/** Ten thousand dollars: no answer costs more, whatever usage it reports. */
 const answerNanosMax = 1e13;
 
 export interface Price {
   costOf(tokens: Tokens): number;
-  /** Undefined, or what the user should know of it. */
+  /** A note for the user, if there is one. */
   readonly note: string | undefined;
 }
 
@@ -35,8 +35,8 @@ function priceOf({ input, output, cache_read, cache_write }: Model, note?: strin
   };
 }
 
-/** The dearest of all that are known, for each kind of token. */
-function dearest(models: Models): Model {
+/** The highest known price for each kind of token. */
+function mostExpensive(models: Models): Model {
   const all = models.list();
   const most = (of: (model: Model) => number) => all.reduce((max, model) => Math.max(max, of(model)), 0);
   return {
@@ -49,13 +49,13 @@ function dearest(models: Models): Model {
 
 const free: Model = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
 
-/** `isFree`: the user's own server on a private address. */
+/** `isFree` is true for the user's own server at a private address. */
 export function findPrice(models: Models, name: string, isFree: boolean): Price {
   if (isFree) return priceOf(free, 'The model is on a private address, and counts as free.');
   const known = models.find(name);
   if (known !== undefined) return priceOf(known);
   return priceOf(
-    dearest(models),
+    mostExpensive(models),
     'The price of the model is not known: it counts as the dearest one that is.',
   );
 }

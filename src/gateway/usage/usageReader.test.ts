@@ -40,8 +40,8 @@ describe('what a provider says of its tokens', () => {
 
 const inBytes = (text: string) => Array.from(Buffer.from(text), (byte) => Buffer.of(byte));
 
-describe('reading what an answer took', () => {
-  it('is the same however it is cut into pieces', () => {
+describe('the usage reader', () => {
+  it('returns the same usage however the answer is split', () => {
     const stream = `: hello\ndata: {}\n\n${told}data: [DONE]`;
     assert.deepEqual(read(true, [Buffer.from(stream)]), [7, 9]);
     assert.deepEqual(read(true, inBytes(stream)), [7, 9]);
@@ -94,13 +94,13 @@ describe('reading what an answer took', () => {
       assert.ok(parsed > 0 && parsed <= 65_536, String(parsed));
     });
 
-  it('passes over a line that is too long, and reads the next', () => {
+  it('skips a line that is too long, and reads the next', () => {
     const long = Array.from({ length: 17 }, () => Buffer.alloc(mib / 16, 'x'));
     assert.deepEqual(read(true, [...long, Buffer.from(`\n${told}`)]), [7, 9]);
     assert.deepEqual(read(true, [...long, Buffer.from(told)]), [100, 0]);
   });
 
-  it('looks at each byte of a line once, in however many pieces it comes', (t) => {
+  it('reads each byte of a line once, however many pieces it comes in', (t) => {
     let looked = 0;
     const { split } = String.prototype;
     t.mock.method(String.prototype, 'split', function (this: string, ...args: Parameters<typeof split>) {

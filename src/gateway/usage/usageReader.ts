@@ -1,14 +1,17 @@
-// Reads, from an answer that passes by, what it took. Nothing is held back: a piece is looked at after it was sent on.
+// Reads the usage from an answer while it is forwarded. Nothing is delayed, because each piece is read after it was
+// sent.
 import { kib } from '../../validation/schema.ts';
-import { createHeldBytes } from '../heldBytes.ts';
 import { type Json, type ModelProtocol, noTokens, type Tokens } from '../protocols/protocol.ts';
-import { findToldAtEnd, parseObject } from './toldUsage.ts';
+import { createTailBuffer } from '../tailBuffer.ts';
+import { findUsageAtEnd, parseObject } from './reportedUsage.ts';
 
-/** Of longer lines and answers only the end is looked at. */
+/** Only the end of longer lines and answers is parsed. */
 const parsedBytesMax = 64 * kib;
-/** About, in any language. */
+/** An estimate for any language. */
 const bytesPerToken = 4;
-/** About what a part of a stream has around its text, and how much text there is in it at most: some quote the request. */
+/**
+ * Estimates of the framing around the text of a stream event, and of its most tokens: some events quote the request.
+ */
 const frameChars = 300;
 const partTokensMax = 256;
 const lineEnd = 0x0a;
@@ -16,19 +19,19 @@ const dataField = 'data:';
 
 export interface UsageReader {
   push(piece: Buffer): void;
-  /** What it has taken by now, guessed from its size. */
-  guess(): Tokens;
-  /** What it took; guessed from its size where it did not say, or not to its end. */
+  /** The tokens so far, estimated from the size. */
+  estimate(): Tokens;
+  /** The tokens of the answer, estimated from the size if it was not complete or did not report them. */
   end(isWhole: boolean): Tokens;
 }
 
-/** A part of a stream holds a token, or more where it is long. */
+/** An event of a stream carries at least one token. */
 function tokensIn(bytes: number): number {
   return Math.min(partTokensMax, Math.max(1, Math.ceil((bytes - frameChars) / bytesPerToken)));
 }
 
-/** Of a request that was not answered, or of an answer that did not say. */
-export function guessTokens(requestBytes: number, output = 0): Tokens {
+/** For a request without an answer, or an answer without a usage report. */
+export function estimateTokens(requestBytes: number, output = 0): Tokens {
   return { ...noTokens, input: Math.ceil(requestBytes / bytesPerToken), output };
 }
 
@@ -39,34 +42,34 @@ interface ReaderOptions {
 }
 
 export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOptions): UsageReader {
-  const held = createHeldBytes(parsedBytesMax);
+  const buffer = createTailBuffer(parsedBytesMax);
   let bytes = 0;
   let streamed = 0;
   let tokens = noTokens;
 
-  function look(part: Json | undefined): void {
+  function readPart(part: Json | undefined): void {
     if (part !== undefined) tokens = protocol.read(part, tokens);
   }
 
-  function lookAtWhole(text: string): void {
-    // Most parts of a stream say nothing of it.
-    if (/usage/i.test(text)) look(parseObject(text));
+  function readText(text: string): void {
+    // Most events of a stream do not contain it.
+    if (/usage/i.test(text)) readPart(parseObject(text));
   }
 
-  function lookAtLine(line: string): void {
+  function readLine(line: string): void {
     if (!line.startsWith(dataField)) return;
     streamed += tokensIn(line.length);
-    lookAtWhole(line.slice(dataField.length));
+    readText(line.slice(dataField.length));
   }
 
-  function lookAtHeld(): void {
-    const { head, text, bytes: size } = held.take();
+  function readBuffered(): void {
+    const { head, text, bytes: size } = buffer.take();
     const isWhole = size <= parsedBytesMax;
-    if (isWhole && isStream) lookAtLine(text);
-    else if (isWhole) lookAtWhole(text);
+    if (isWhole && isStream) readLine(text);
+    else if (isWhole) readText(text);
     else if (!isStream || head.startsWith(dataField)) {
       streamed += tokensIn(size);
-      look(findToldAtEnd(text));
+      readPart(findUsageAtEnd(text));
     }
   }
 
@@ -74,27 +77,27 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
     const first = piece.indexOf(lineEnd);
     const last = piece.lastIndexOf(lineEnd);
     if (first !== -1) {
-      held.add(piece.subarray(0, first));
-      lookAtHeld();
-      for (const line of piece.toString('utf8', first + 1, last).split('\n')) lookAtLine(line);
+      buffer.add(piece.subarray(0, first));
+      readBuffered();
+      for (const line of piece.toString('utf8', first + 1, last).split('\n')) readLine(line);
     }
-    held.add(piece.subarray(last + 1));
+    buffer.add(piece.subarray(last + 1));
   }
 
-  const guess = () => guessTokens(requestBytes, isStream ? streamed : Math.ceil(bytes / bytesPerToken));
+  const estimate = () => estimateTokens(requestBytes, isStream ? streamed : Math.ceil(bytes / bytesPerToken));
 
   return {
-    guess,
+    estimate,
     push: (piece) => {
       bytes += piece.length;
       if (isStream) pushLines(piece);
-      else held.add(piece);
+      else buffer.add(piece);
     },
     end: (isWhole) => {
-      lookAtHeld();
-      const isTold = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0;
-      if (!isTold) return guess();
-      return isWhole ? tokens : { ...tokens, output: Math.max(tokens.output, guess().output) };
+      readBuffered();
+      const isReported = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite > 0;
+      if (!isReported) return estimate();
+      return isWhole ? tokens : { ...tokens, output: Math.max(tokens.output, estimate().output) };
     },
   };
 }

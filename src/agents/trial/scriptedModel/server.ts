@@ -1,7 +1,7 @@
 // Serves a script to agents, in the protocol that each of them speaks. What precedes the last part of a path is theirs.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CurrentModel, currentModelPath } from '../../../gateway/current.ts';
+import { type CurrentModel, currentModelPath } from '../../../gateway/currentModel.ts';
 import { type Protocol, protocolBases } from '../../../models/protocols.ts';
 import { mib } from '../../../validation/schema.ts';
 import { anthropic } from './anthropic.ts';

@@ -1,20 +1,23 @@
-// For how long an answer is waited for: it must go on, and come to an end.
+// Timeouts of an answer: it must keep arriving, and it must end.
 import type { GatewayTimes } from './times.ts';
 
-/** Why it is waited for no longer. */
-export type Impatience = 'silent' | 'too_late';
+/** Which timeout has expired. */
+export type TimeoutReason = 'silent' | 'too_late';
 
-export interface Patience {
-  /** Something came. Without data it is a sign of life that counts for a while only. */
-  heard(hasData: boolean): void;
-  /** Whoever is slow from here on, it is not the provider. */
-  hold(): void;
-  goOn(): void;
+export interface ResponseTimeouts {
+  /** Must be called for each piece. One without data keeps the connection alive only for a while. */
+  received(hasData: boolean): void;
+  /** Stops waiting for the provider, because the agent is slow. */
+  pause(): void;
+  resume(): void;
   end(): void;
 }
 
-/** Calls back once, unless it is ended before. */
-export function createPatience(times: GatewayTimes, onEnd: (why: Impatience) => void): Patience {
+/** Calls `onEnd` once, unless `end` is called first. */
+export function createResponseTimeouts(
+  times: GatewayTimes,
+  onEnd: (why: TimeoutReason) => void,
+): ResponseTimeouts {
   const { firstByteMs, silenceMs, keptAliveMs, answerMs } = times;
   const all = setTimeout(() => onEnd('too_late'), answerMs);
   let dataAt = performance.now();
@@ -27,25 +30,25 @@ export function createPatience(times: GatewayTimes, onEnd: (why: Impatience) => 
     waitMs = ms;
     timer = setTimeout(() => onEnd('silent'), ms);
   }
-  function hold(): void {
+  function pause(): void {
     clearTimeout(timer);
     timer = undefined;
   }
   wait(firstByteMs);
 
   return {
-    heard: (hasData) => {
+    received: (hasData) => {
       const now = performance.now();
       if (hasData) dataAt = now;
       wait(hasData ? silenceMs : Math.max(0, Math.min(silenceMs, dataAt + keptAliveMs - now)));
     },
-    hold,
-    goOn: () => {
+    pause,
+    resume: () => {
       dataAt = performance.now();
       wait(silenceMs);
     },
     end: () => {
-      hold();
+      pause();
       clearTimeout(all);
     },
   };

@@ -1,34 +1,32 @@
-// An answer of a provider on its way to the agent: piece by piece, as it comes.
+// Forwards an answer of a provider to the agent, piece by piece.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { kib } from '../validation/schema.ts';
 import type { GatewayBounds } from './bounds.ts';
-import { createLineWatch } from './lineWatch.ts';
-import { cpuMs, type Pace } from './pace.ts';
-import { createPatience, type Impatience } from './patience.ts';
+import { createLineTracker } from './lineTracker.ts';
+import { cpuMs, type ReadRateLimit } from './readRateLimit.ts';
 import type { Redaction } from './redaction.ts';
+import { createResponseTimeouts, type TimeoutReason } from './responseTimeouts.ts';
 import type { GatewayTimes } from './times.ts';
 
 const errorBytesMax = 64 * kib;
 const answerHeaders = ['content-type', 'request-id', 'x-request-id'] as const;
 
-/**
- * How it came to an end: as it should, cut off by the provider or because of it, or because the agent went away.
- */
-export type Passed = 'whole' | 'broken' | 'gone' | 'too_large' | 'too_dear' | Impatience;
+/** How the answer ended: complete, cut off by the provider or because of a limit, or abandoned by the agent. */
+export type ForwardOutcome = 'whole' | 'broken' | 'gone' | 'too_large' | 'too_dear' | TimeoutReason;
 
-interface Passing {
+interface ForwardOptions {
   readonly answer: IncomingMessage;
   readonly response: ServerResponse;
   readonly isStream: boolean;
-  /** Whether it may go on. */
+  /** Returns false if the answer must be cut off. */
   readonly count: (piece: Buffer) => boolean;
   readonly redaction: Redaction;
-  readonly pace: Pace;
+  readonly readRate: ReadRateLimit;
   readonly times: GatewayTimes;
   readonly bounds: GatewayBounds;
 }
 
-function sendHead({ answer, response, redaction }: Passing): void {
+function sendHead({ answer, response, redaction }: ForwardOptions): void {
   const headers: Record<string, string> = { 'cache-control': 'no-store' };
   for (const name of answerHeaders) {
     const value = answer.headers[name];
@@ -38,43 +36,43 @@ function sendHead({ answer, response, redaction }: Passing): void {
   response.flushHeaders();
 }
 
-/** Sees what passes: whether it has data in it, and when it is too much. */
-function createSizes({ isStream, bounds }: Passing) {
-  const lines = createLineWatch();
+/** Checks each piece for data, and the total against the limits. */
+function createSizeCheck({ isStream, bounds }: ForwardOptions) {
+  const lines = createLineTracker();
   let bytes = 0;
   return {
     hasData: (piece: Buffer) => {
       bytes += piece.length;
-      return !isStream || lines.see(piece);
+      return !isStream || lines.push(piece);
     },
     areTooLarge: () => bytes > bounds.answerBytesMax || (isStream && lines.bytes() > bounds.lineBytesMax),
   };
 }
 
-/** Each piece is sent on, then counted. Where the answer is not whole, the agent's connection is cut, too. */
-export function pass(passing: Passing): Promise<Passed> {
-  const { answer, response, count, redaction, pace, times } = passing;
+/** Sends each piece, then meters it. If the answer is not complete, the agent's connection is closed as well. */
+export function forwardAnswer(options: ForwardOptions): Promise<ForwardOutcome> {
+  const { answer, response, count, redaction, readRate, times } = options;
   const redacted = redaction.stream();
-  const sizes = createSizes(passing);
-  sendHead(passing);
+  const sizes = createSizeCheck(options);
+  sendHead(options);
   return new Promise((resolve) => {
-    let why: Passed | undefined;
-    function cut(reason: Passed): void {
+    let why: ForwardOutcome | undefined;
+    function cut(reason: ForwardOutcome): void {
       why ??= reason;
       answer.destroy();
     }
-    const patience = createPatience(times, cut);
+    const timeouts = createResponseTimeouts(times, cut);
 
-    function goOn(): void {
+    function resume(): void {
       if (answer.destroyed) return;
-      patience.goOn();
+      timeouts.resume();
       answer.resume();
     }
-    /** Whoever is slow now, it is not the provider. */
-    function holdBack(isFull: boolean, ms: number): void {
-      patience.hold();
+    /** The provider is not the slow side now, so its timeouts pause. */
+    function pause(isFull: boolean, ms: number): void {
+      timeouts.pause();
       answer.pause();
-      const rest = () => (ms > 0 ? void setTimeout(goOn, ms) : goOn());
+      const rest = () => (ms > 0 ? void setTimeout(resume, ms) : resume());
       if (isFull) response.once('drain', rest);
       else rest();
     }
@@ -82,11 +80,11 @@ export function pass(passing: Passing): Promise<Passed> {
     const take = (piece: Buffer) => {
       const began = cpuMs();
       const isFull = !response.write(redacted.push(piece));
-      patience.heard(sizes.hasData(piece));
+      timeouts.received(sizes.hasData(piece));
       if (!count(piece)) return cut('too_dear');
       if (sizes.areTooLarge()) return cut('too_large');
-      const ms = pace.take(piece.length, cpuMs() - began);
-      if (isFull || ms > 0) holdBack(isFull, ms);
+      const ms = readRate.take(piece.length, cpuMs() - began);
+      if (isFull || ms > 0) pause(isFull, ms);
     };
     answer.on('data', (piece: Buffer) => {
       try {
@@ -97,10 +95,10 @@ export function pass(passing: Passing): Promise<Passed> {
       }
     });
     answer.once('end', () => response.end(redacted.end()));
-    // What it means is told by its end.
+    // The `close` event reports the outcome.
     answer.on('error', () => {});
     answer.once('close', () => {
-      patience.end();
+      timeouts.end();
       const isWhole = answer.complete && answer.readableEnded;
       const isGone = response.destroyed;
       if (!isWhole) response.destroy();
@@ -109,12 +107,12 @@ export function pass(passing: Passing): Promise<Passed> {
   });
 }
 
-/** What a provider says of an error, without the key: as much of it as comes in time. */
+/** Reads the error message of a provider without the key, as much of it as arrives in time. */
 export async function readError({
   answer,
   redaction,
   times: { silenceMs },
-}: Pick<Passing, 'answer' | 'redaction' | 'times'>): Promise<string> {
+}: Pick<ForwardOptions, 'answer' | 'redaction' | 'times'>): Promise<string> {
   const redacted = redaction.stream();
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -125,10 +123,10 @@ export async function readError({
       if (bytes > errorBytesMax) break;
       pieces.push(redacted.push(piece));
     }
-    // Otherwise it may be the beginning of the key.
+    // The rest could be the start of the key otherwise.
     if (bytes <= errorBytesMax) pieces.push(redacted.end());
   } catch {
-    // The provider broke off.
+    // The provider closed the connection.
   } finally {
     clearTimeout(timer);
   }

@@ -1,21 +1,21 @@
-// Looks at the lines of a stream as they pass: how long the last one has become, and whether anything is in them.
+// Tracks the lines of a stream as they pass: the length of the current line, and whether a piece contains data.
 
 const lineEnd = 0x0a;
-/** Of a line with data; comments and empty lines only keep a connection alive. */
+/** The first byte of a data line. Comments and empty lines only keep a connection alive. */
 const dataBegin = 'd'.charCodeAt(0);
 
-export interface LineWatch {
-  /** Whether a piece has data in it. */
-  see(piece: Buffer): boolean;
-  /** So far, of the line that has not ended. */
+export interface LineTracker {
+  /** Returns whether the piece contains data. */
+  push(piece: Buffer): boolean;
+  /** The length of the current line so far. */
   bytes(): number;
 }
 
-export function createLineWatch(): LineWatch {
+export function createLineTracker(): LineTracker {
   let bytes = 0;
   let isData = false;
   return {
-    see: (piece) => {
+    push: (piece) => {
       let hasData = isData;
       let from = 0;
       for (let end = piece.indexOf(lineEnd); end !== -1 && !hasData; end = piece.indexOf(lineEnd, from)) {

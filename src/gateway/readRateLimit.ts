@@ -1,24 +1,24 @@
-// How fast the answers of a run are read: one provider that floods must not keep the process from everybody else.
+// Limits how fast the answers of a run are read, so that a provider that floods one run does not block the others.
 import type { GatewayBounds } from './bounds.ts';
 
-/** What was not used in so much time may be used at once: answers that are no flood are never slowed down. */
+/** Unused time of this length may be used at once, so that normal answers are never slowed down. */
 const savedMs = 250;
 
-/** The CPU time of this thread so far. Time in which the process is stopped, or waits for a core, is nobody's work. */
+/** The CPU time of this thread so far. It excludes time in which the process is stopped or waits for a core. */
 export function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
 
-export interface Pace {
-  /** After a piece that it took so much CPU time to deal with: the milliseconds until the next one may be read. */
+export interface ReadRateLimit {
+  /** Counts a piece and the CPU time that it took. Returns the milliseconds until the next one may be read. */
   take(bytes: number, busyMs: number): number;
 }
 
-export function createPace(
+export function createReadRateLimit(
   { bytesPerSecondMax, busyShareMax }: Pick<GatewayBounds, 'bytesPerSecondMax' | 'busyShareMax'>,
   now: () => number = () => performance.now(),
-): Pace {
+): ReadRateLimit {
   let freeAt = Number.NEGATIVE_INFINITY;
   return {
     take: (bytes, busyMs) => {

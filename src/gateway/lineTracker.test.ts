@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLineWatch } from './lineWatch.ts';
+import { createLineTracker } from './lineTracker.ts';
 
 /** For each piece, whether it has data in it, and how long the last line is after it. */
 function watch(pieces: readonly string[]): [boolean, number][] {
-  const lines = createLineWatch();
-  return pieces.map((piece) => [lines.see(Buffer.from(piece)), lines.bytes()]);
+  const lines = createLineTracker();
+  return pieces.map((piece) => [lines.push(Buffer.from(piece)), lines.bytes()]);
 }
 
 describe('the lines of a stream', () => {

@@ -21,8 +21,8 @@ const cutAfter =
     response.writeHead(200, headers).write(text, () => response.socket?.destroy());
   };
 
-describe('an answer that the provider does not finish', () => {
-  it('cuts the connection of the agent, is told of, and counted as far as it came', async (t) => {
+describe('an incomplete answer of a provider', () => {
+  it("closes the agent's connection, is reported, and is metered as far as it arrived", async (t) => {
     const { ask, notices, meter } = await withProvider(
       t,
       cutAfter(chunk.repeat(3), { 'content-type': 'text/event-stream' }),
@@ -37,7 +37,7 @@ describe('an answer that the provider does not finish', () => {
     assert.ok(usage.input > 0 && usage.costNanos > 0);
   });
 
-  it('is told of once for a message, and again for the next', async (t) => {
+  it('is reported once per turn', async (t) => {
     const broken = cutAfter('{"choices":', { 'content-type': 'application/json', 'content-length': '100' });
     const { ask, notices, beginTurn, provider } = await withProvider(t, broken);
     const breaks = async () => assert.rejects((await ask()).text());
@@ -51,7 +51,7 @@ describe('an answer that the provider does not finish', () => {
     assert.equal(provider.requests.length, 3);
   });
 
-  it('counts what the provider had told of it, and guesses the rest', async (t) => {
+  it('is metered by what the provider had reported, and estimated for the rest', async (t) => {
     const part = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
     const start = part({ message: { usage: { input_tokens: 7, output_tokens: 1 } } });
     const delta = part({ delta: { text: 'word ' } });
@@ -67,7 +67,7 @@ describe('an answer that the provider does not finish', () => {
     assert.deepEqual([input, output], [7, 10]);
   });
 
-  it('ends when the provider is silent for too long, and is told of', async (t) => {
+  it('ends when the provider is silent for too long, and is reported', async (t) => {
     const { ask, notices, meter, provider } = await withProvider(
       t,
       (_, response) => beginStream(response, chunk),
@@ -80,7 +80,7 @@ describe('an answer that the provider does not finish', () => {
     await until('nothing is open', async () => (await provider.openConnections()) === 0);
   });
 
-  it('ends when no piece follows the head for too long', async (t) => {
+  it('ends when no data follows the head in time', async (t) => {
     const { ask, notices } = await withProvider(
       t,
       (_, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
@@ -91,7 +91,7 @@ describe('an answer that the provider does not finish', () => {
     assert.deepEqual(notices, [fellSilent]);
   });
 
-  it('is refused, 402, when no head comes for too long, and not tried again', async (t) => {
+  it('is refused, 402, when no head arrives in time, and not retried', async (t) => {
     const { ask, notices, provider } = await withProvider(t, () => {}, { times: { firstByteMs: 30 } });
     const answer = await ask();
     assert.equal(answer.status, 402);
@@ -101,7 +101,7 @@ describe('an answer that the provider does not finish', () => {
     await until('nothing is open', async () => (await provider.openConnections()) === 0);
   });
 
-  it('is passed on with its status where it is an error, however long the rest of it takes', async (t) => {
+  it('is forwarded with its status if it is an error, however long the rest of it takes', async (t) => {
     const { ask, notices } = await withProvider(
       t,
       (_, response) => response.writeHead(400, { 'content-type': 'text/plain' }).write('no such'),
@@ -112,7 +112,7 @@ describe('an answer that the provider does not finish', () => {
     assert.match(notices[0] ?? '', /refuses a request \(400\)/);
   });
 
-  it('is not told of where the agent went away', async (t) => {
+  it('is not reported if the agent has disconnected', async (t) => {
     const { url, notices, meter, provider } = await withProvider(t, (_, response) =>
       beginStream(response, chunk),
     );
@@ -130,7 +130,7 @@ describe('an answer that the provider does not finish', () => {
     assert.deepEqual(notices, []);
   });
 
-  it('does not end while the agent is slow to take it', async (t) => {
+  it('does not time out while the agent reads slowly', async (t) => {
     const text = chunk.repeat(400_000);
     const { url, notices } = await withProvider(
       t,
@@ -156,7 +156,7 @@ describe('an answer that the provider does not finish', () => {
   });
 });
 
-describe('an answer that is more than any should be', () => {
+describe('an oversized answer', () => {
   const flood = 'x'.repeat(10_000);
   const cases: readonly [string, string, SceneOptions, string][] = [
     ['in bytes', chunk.repeat(100), { bounds: { answerBytesMax: 1_000 } }, tooLarge],
@@ -177,7 +177,7 @@ describe('an answer that is more than any should be', () => {
       await until('nothing is open', async () => (await provider.openConnections()) === 0);
     });
 
-  it('is cut off where nothing but comments keeps it alive for too long', async (t) => {
+  it('is cut off if only comments keep it alive for too long', async (t) => {
     const { ask, notices } = await withProvider(
       t,
       (_, response) => {
@@ -192,7 +192,7 @@ describe('an answer that is more than any should be', () => {
     assert.deepEqual(notices, [fellSilent]);
   });
 
-  it('comes whole where it only comes too fast', async (t) => {
+  it('is complete if it only arrives too fast', async (t) => {
     const text = chunk.repeat(10_000);
     const { ask, notices } = await withProvider(
       t,

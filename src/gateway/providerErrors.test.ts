@@ -3,9 +3,9 @@ import type { RequestListener } from 'node:http';
 import { describe, it } from 'node:test';
 import { modelKey, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
-import { wordsOf } from './refusing.ts';
+import { errorTextOf } from './providerErrors.ts';
 
-describe('the words of a provider', () => {
+describe('the error text of a provider', () => {
   const cases: readonly [string, string][] = [
     ['{"error":{"message":"No such\\nmodel."}}', 'No such model.'],
     ['[{"error":{"message":"Not here."}}]', 'Not here.'],
@@ -20,7 +20,7 @@ describe('the words of a provider', () => {
   ];
   for (const [said, words] of cases)
     it(`are one line of ${JSON.stringify(said.slice(0, 40))}`, () => {
-      assert.equal(wordsOf(said), words);
+      assert.equal(errorTextOf(said), words);
     });
 });
 
@@ -29,7 +29,7 @@ const saying =
   (_, response) =>
     void response.writeHead(status, { 'content-type': type }).end(said);
 
-describe('a provider that refuses', () => {
+describe('an error of a provider', () => {
   for (const [status, sentence] of [
     [401, 'refuses the key in your settings (401)'],
     [402, 'wants to be paid (402)'],

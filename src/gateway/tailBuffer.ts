@@ -1,31 +1,31 @@
-// Text that comes in pieces, however small, and is looked at later: adding a piece costs what the piece is long.
+// Collects text that arrives in pieces and is read later. Adding a piece costs time in proportion to its length only.
 
 const firstBytes = 4_096;
 const headBytes = 16;
 
-export interface HeldText {
-  /** How it begins. */
+export interface BufferedText {
+  /** The first bytes. */
   readonly head: string;
-  /** All of it, or its end where it is longer than the bound. */
+  /** The whole text, or its end if it is longer than the limit. */
   readonly text: string;
-  /** Of all of it. */
+  /** The length of the whole text. */
   readonly bytes: number;
 }
 
-export interface HeldBytes {
+export interface TailBuffer {
   add(piece: Buffer): void;
-  /** What was added since the last time. */
-  take(): HeldText;
+  /** Returns what was added since the last call. */
+  take(): BufferedText;
 }
 
-/** Of what is longer than the bound, so much of its end is held. */
-export function createHeldBytes(bytesMax: number): HeldBytes {
+/** Keeps the last `bytesMax` bytes. */
+export function createTailBuffer(bytesMax: number): TailBuffer {
   let room: Buffer = Buffer.alloc(0);
   let length = 0;
   let bytes = 0;
   let head: string | undefined;
 
-  /** So much again fits before the next time, so that each byte is moved once. */
+  /** The buffer holds twice the limit, so that each byte is moved at most once. */
   function keepEnd(): void {
     head ??= room.toString('latin1', 0, headBytes);
     room.copyWithin(0, length - bytesMax, length);
