@@ -14,6 +14,7 @@ import type { Server } from './http/routeTable.ts';
 import { ensureOwnerKey, type OwnerKey } from './keys/ownerKey.ts';
 import { createRoutedServer } from './routes.ts';
 import { sharedByRuns } from './runs/currentRun.ts';
+import { findMissingLimits, limitsRemedy } from './sandbox/cgroups.ts';
 import { type AppTimes, type Closers, createServices } from './services.ts';
 import { ownerName } from './users/owner.ts';
 import { ensureUser } from './users/store.ts';
@@ -29,6 +30,8 @@ export interface App {
   readonly databaseKind: Database['kind'];
   /** What agents run in, in a sentence. */
   readonly sandbox: string;
+  /** Which limits do not hold for agents and what to do about it; undefined if all do, or if no agent can run. */
+  readonly limitsNote: string | undefined;
   /** Why local models do not work and what to do about it; undefined if they work or the operator switched them off. */
   readonly privateAddressNote: string | undefined;
   /** Answers all open requests, then closes everything. Every call returns the same promise. */
@@ -122,8 +125,11 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());
     let stop: Promise<void> | undefined;
-    const { kind, announcement } = await services.runtime.describeSandbox();
+    const { kind, announcement, limits } = await services.runtime.describeSandbox();
     logger.info({ sandbox: kind ?? null }, announcement);
+    const missing = kind === undefined ? undefined : findMissingLimits(limits);
+    const limitsNote = missing === undefined ? undefined : `${missing} ${limitsRemedy}`;
+    if (limitsNote !== undefined) logger.warn(limitsNote);
     const privateAddressNote = await services.findPrivateAddressNote();
     if (privateAddressNote !== undefined) logger.info(privateAddressNote);
     return {
@@ -131,6 +137,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       ownerKey,
       databaseKind: database.kind,
       sandbox: announcement,
+      limitsNote,
       privateAddressNote,
       stop: stopped,
     };

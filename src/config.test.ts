@@ -41,8 +41,17 @@ describe('readConfig', () => {
   it('looks for the files of agents and prices in the data folder unless they are named', () => {
     const usual = readConfig({ PARLEY_DATA_DIR: '/d' });
     assert.deepEqual([usual.agentsFile, usual.pricesFile], ['/d/agents.json', '/d/prices.json']);
-    const named = readConfig({ PARLEY_AGENTS_FILE: '/a.json' }, { 'prices-file': '/p.json' });
-    assert.deepEqual([named.agentsFile, named.pricesFile], ['/a.json', '/p.json']);
+    const file = import.meta.filename;
+    const named = readConfig({ PARLEY_AGENTS_FILE: file }, { 'prices-file': file });
+    assert.deepEqual([named.agentsFile, named.pricesFile], [file, file]);
+  });
+
+  it('refuses a file that is named and cannot be read', () => {
+    for (const name of ['PARLEY_AGENTS_FILE', 'PARLEY_PRICES_FILE'])
+      assert.throws(() => readConfig({ [name]: '/nonexistent.json' }), {
+        name: 'RefusalError',
+        message: `${name} names /nonexistent.json, which cannot be read (ENOENT).`,
+      });
   });
 
   it('takes the address of a search server, in one form', () => {

@@ -1,4 +1,5 @@
 // Every option of the service, declared once: its environment variable, flag, default, help and check.
+import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { RefusalError } from './errors.ts';
@@ -110,6 +111,18 @@ function secretKeys(text: string | undefined): readonly Buffer[] {
   });
 }
 
+/** A file that the operator has named must be there. */
+function namedFile(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const file = resolve(text);
+  try {
+    accessSync(file, constants.R_OK);
+    return file;
+  } catch (error) {
+    throw new BadValue(`names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
 function trustProxy(text: string | undefined): TrustProxy {
   if (text === undefined) return [];
   if (/^\d+$/.test(text)) return integer(0, 32)(text);
@@ -167,7 +180,7 @@ const options = {
   sessionApiKey: option({
     env: 'SESSION_API_KEY',
     group: 'Keys and secrets',
-    help: 'The API key of the owner. Any string of at least 8 characters.',
+    help: `The API key of the owner: ${presetCredentialMin} to ${presetCredentialMax} printable ASCII characters without spaces.`,
     shownDefault: 'created at the first start',
     parse: presetCredential,
   }),
@@ -303,7 +316,7 @@ const options = {
     value: 'FILE',
     help: 'A JSON file with profiles of more agents.',
     shownDefault: 'agents.json in the data folder, if it exists',
-    parse: (text) => (text === undefined ? undefined : resolve(text)),
+    parse: namedFile,
   }),
   pricesFile: option({
     env: 'PARLEY_PRICES_FILE',
@@ -312,7 +325,7 @@ const options = {
     value: 'FILE',
     help: 'A JSON file with model prices, which add to or replace the built-in ones.',
     shownDefault: 'prices.json in the data folder, if it exists',
-    parse: (text) => (text === undefined ? undefined : resolve(text)),
+    parse: namedFile,
   }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',
@@ -475,6 +488,18 @@ export function readConfig(environment: Environment, flags: Environment = {}): C
     createLimit: values.createLimit ?? (onLoopback ? 0 : 60),
     waitingMax: values.waitingMax ?? (onLoopback ? 0 : 1_000),
   };
+}
+
+const prefix = 'PARLEY_';
+/** Variables of the commands, of the script that starts them, and of tests. */
+const otherVariables = /^PARLEY_(URL|KEY|COMMAND|TEST_\w+)$/;
+
+/** Variables that look like options of the service, but are none. */
+export function findUnknownVariables(environment: Environment): string[] {
+  const known = new Set(Object.values(options).map(({ env }) => env));
+  return Object.keys(environment).filter(
+    (name) => name.startsWith(prefix) && !known.has(name) && !otherVariables.test(name),
+  );
 }
 
 /** What the help of `serve` and the documentation show. */

@@ -1,6 +1,6 @@
 // Opens the database that the configuration names.
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { RefusalError } from '../errors.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Database } from './transaction.ts';
@@ -13,10 +13,24 @@ export interface DatabaseOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
+/** Like `mkdirSync` with `recursive`, which never returns where the system has no folder to make one in, as in /proc. */
+function makeFolder(folder: string): void {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found?.isDirectory()) return;
+  const above = dirname(folder);
+  if (found === undefined && above !== folder) makeFolder(above);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been faster.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
+
 /** Makes the data folder, readable by its owner alone. */
 export function ensureDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
   } catch (error) {
     throw new RefusalError(
       `The data folder ${dataDir} cannot be made: ${(error as Error).message}. Choose another with PARLEY_DATA_DIR.`,

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { cgroups, longSleep, newSandboxSpec, sleeps, temporaryFolder } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { findCgroupParents } from './cgroupParents.ts';
-import { endCgroup, limitsHold, openCgroups } from './cgroups.ts';
+import { endCgroup, findMissingLimits, limitsHold, openCgroups } from './cgroups.ts';
 import { processEngine } from './processEngine.ts';
 import { startProcess } from './sandboxProcess.ts';
 
@@ -128,5 +128,19 @@ describe('a control group', {
     t.after(() => group.end());
     assert.throws(() => cgroups.create(spec), /EEXIST/);
     assert.ok(group.folders.every((path) => existsSync(path)));
+  });
+});
+
+describe('limits that do not hold', () => {
+  it('are named', () => {
+    assert.equal(findMissingLimits({ memory: true, processes: true }), undefined);
+    assert.match(
+      findMissingLimits({ memory: false, processes: true }) ?? '',
+      /^Nothing limits memory of agents:/,
+    );
+    assert.match(
+      findMissingLimits({ memory: false, processes: false }) ?? '',
+      /^Nothing limits memory and the number of processes of agents:/,
+    );
   });
 });

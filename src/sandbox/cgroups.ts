@@ -197,6 +197,19 @@ export function limitsHold(
   return holds;
 }
 
+/** For operators: which limits do not hold; undefined if all do. */
+export function findMissingLimits({ memory, processes }: Cgroups['holds']): string | undefined {
+  if (memory && processes) return undefined;
+  const missing = memory
+    ? 'the number of processes'
+    : processes
+      ? 'memory'
+      : 'memory and the number of processes';
+  return `Nothing limits ${missing} of agents: one of them can make this machine unusable.`;
+}
+
+export const limitsRemedy = 'Give the service a delegated cgroup; see docs/sandbox.md.';
+
 /** What of control groups can be used here. */
 export function openCgroups(sources = currentSources()): Cgroups {
   const places = sources === undefined ? [] : findCgroupParents(sources).filter(works);

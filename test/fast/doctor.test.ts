@@ -60,6 +60,8 @@ describe('parley doctor', () => {
     const states = statesOf(found);
     for (const check of ['data folder', 'database', 'service', 'key', 'clock', 'model', 'agents'])
       assert.equal(states[check], 'ok', JSON.stringify(found.get(check)));
+    const { limits } = (await service.ask('/server_info')).body;
+    assert.equal(states['limits'], limits.memory && limits.processes ? 'ok' : 'note');
     assert.match(String(found.get('service')?.message), /^Parley \S+ answers at http:/);
     assert.ok(!ran.stdout.includes('CANARY') && !ran.stdout.includes(service.key));
   });

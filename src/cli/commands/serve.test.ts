@@ -8,13 +8,14 @@ import type { App } from '../../app.ts';
 import { readConfig } from '../../config.ts';
 import { findKey, serviceAddress } from '../connection/connection.ts';
 import { announceService, findService } from '../connection/runningService.ts';
-import { banner } from './serve.ts';
+import { banner, unknownVariableWarnings } from './serve.ts';
 
 const app: App = {
   url: 'http://127.0.0.1:3000',
   ownerKey: undefined,
   databaseKind: 'sqlite',
   sandbox: 'Agents run in a sandbox.',
+  limitsNote: undefined,
   privateAddressNote: undefined,
   stop: async () => {},
 };
@@ -47,6 +48,11 @@ describe('the banner', () => {
       assert.match(shown, /^ {2}Agents run in a sandbox\.\n {2}Local models are off\.$/m);
   });
 
+  it('warns of limits that do not hold', () => {
+    const shown = banner({ ...app, limitsNote: 'Nothing limits memory of agents.' }, config, true);
+    assert.match(shown, /^ {2}Agents run in a sandbox\.\n {2}Warning: Nothing limits memory of agents\.$/m);
+  });
+
   it('says that commands need the DATABASE_URL of the service, and does not repeat it', () => {
     const env = { PARLEY_DATA_DIR: '/tmp/parley-banner', DATABASE_URL: 'postgres://u:s3cret@h/d' };
     const needs = /^ {2}The commands need the same DATABASE_URL in their environment as this service\.$/m;
@@ -65,6 +71,24 @@ describe('the banner', () => {
   it('shows the public URL if there is one', () => {
     const shown = banner(app, readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example.com' }), true);
     assert.match(shown, /^ {2}Open https:\/\/parley\.example\.com\/$/m);
+  });
+});
+
+describe('a variable that is no option', () => {
+  it('is named, with what was probably meant', () => {
+    const env = {
+      PARLEY_SLOT: '3',
+      PARLEY_WHATEVER: '1',
+      PARLEY_SLOTS: '3',
+      PARLEY_URL: 'x',
+      PARLEY_KEY: 'x',
+      PARLEY_COMMAND: 'x',
+      HOME: '/',
+    };
+    const [slot, whatever, ...more] = unknownVariableWarnings(env);
+    assert.match(slot ?? '', /^PARLEY_SLOT in the environment is no option .* Did you mean PARLEY_SLOTS\?$/);
+    assert.match(whatever ?? '', /^PARLEY_WHATEVER .* lists them all\.$/);
+    assert.deepEqual(more, []);
   });
 });
 

@@ -2,7 +2,13 @@
 import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { type App, startApp } from '../../app.ts';
-import { type Config, type Environment, readConfig } from '../../config.ts';
+import {
+  type Config,
+  type Environment,
+  findUnknownVariables,
+  readConfig,
+  serviceOptions,
+} from '../../config.ts';
 import { closeInherited } from '../../process/inheritedFiles.ts';
 import { createLogger } from '../../process/log.ts';
 import { settleMemorySoon } from '../../process/memory.ts';
@@ -12,6 +18,7 @@ import type { Handler } from '../command.ts';
 import { announceService } from '../connection/runningService.ts';
 import type { serveCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
+import { suggest } from '../syntax/suggestion.ts';
 import { handleUncaught } from '../uncaught.ts';
 
 const lingerMs = 500;
@@ -59,7 +66,12 @@ function workerBanner(app: App): string {
   ].join('\n');
 }
 
-const noteLines = ({ privateAddressNote: note }: App) => (note === undefined ? [] : [`  ${note}`]);
+function noteLines({ limitsNote, privateAddressNote }: App): string[] {
+  return [
+    ...(limitsNote === undefined ? [] : [`  Warning: ${limitsNote}`]),
+    ...(privateAddressNote === undefined ? [] : [`  ${privateAddressNote}`]),
+  ];
+}
 
 /** On SQLite no other process can run conversations, so that the message is different. */
 function apiOnly({ databaseKind }: App): string {
@@ -122,6 +134,23 @@ export function banner(app: App, config: Config, isTerminal: boolean): string {
   ].join('\n');
 }
 
+/** A variable with a typo would otherwise be ignored without a word. */
+export function unknownVariableWarnings(environment: Environment): string[] {
+  const known = serviceOptions().map(({ env }) => env);
+  const wanted = (name: string) => {
+    const meant = suggest(
+      name.toLowerCase(),
+      known.map((env) => env.toLowerCase()),
+    );
+    return meant === undefined
+      ? `"${commandName} serve --help" lists them all.`
+      : `Did you mean ${meant.toUpperCase()}?`;
+  };
+  return findUnknownVariables(environment).map(
+    (name) => `${name} in the environment is no option of the service and has no effect. ${wanted(name)}`,
+  );
+}
+
 /** Lets commands find the service, unless it is only a worker. Returns a function that undoes it. */
 function announce({ url }: App, { role, dataDir }: Config, logger: Logger): () => void {
   if (role === 'worker') return () => {};
@@ -151,6 +180,7 @@ export const serve: Handler<typeof serveCommand> = async ({ options }) => {
   });
   const withdraw = announce(app, config, logger);
   process.stdout.write(banner(app, config, process.stdout.isTTY === true));
+  for (const warning of unknownVariableWarnings(process.env)) logger.warn(warning);
   settleMemorySoon();
   logger.info({ database: app.databaseKind, version }, 'started');
   // A second signal has no effect.

@@ -14,7 +14,7 @@ import { createOutput, type Output } from '../terminal/output.ts';
 import { plainText } from '../terminal/plainText.ts';
 import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
-import { checkAgents, checkDataDir, checkSandbox } from './machine.ts';
+import { checkAgents, checkDataDir, checkLimits, checkOwnLimits, checkSandbox } from './machine.ts';
 import { checkModel, checkPrivateAddresses } from './model.ts';
 import { checkPort, checkService, type ServiceCheck } from './service.ts';
 
@@ -81,13 +81,14 @@ async function remoteFindings(address: ServiceAddress, asked: ServiceCheck | und
               'Unset PARLEY_SECCOMP there.',
             )
           : ok('sandbox', `Agents run there in ${kind}.`);
-  return [...findings, sandbox, await checkModel(settings, undefined, true)];
+  return [...findings, sandbox, ...checkLimits(info.limits), await checkModel(settings, undefined, true)];
 }
 
 async function localFindings(config: Config): Promise<Finding[]> {
   const address = serviceAddress();
   const asked = await checkService(address, tryFindKey(address));
   const found = [...checkDataDir(config), ...(await checkDatabase(config)), await checkSandbox(config)];
+  found.push(...(asked?.info === undefined ? checkOwnLimits(config) : checkLimits(asked.info.limits)));
   const settings = await ownSettings(asked, found);
   found.push(await checkAgents(config, settings === undefined ? undefined : settings.agent));
   if (asked !== undefined) {

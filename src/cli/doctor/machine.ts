@@ -8,6 +8,13 @@ import { loadProfiles, type Profile } from '../../agents/profiles.ts';
 import type { Config } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import {
+  type Cgroups,
+  findMissingLimits,
+  limitsHold,
+  limitsRemedy,
+  openCgroups,
+} from '../../sandbox/cgroups.ts';
 import { planSandbox } from '../../sandbox/choose.ts';
 import { freeFilesMin } from '../../sandbox/limits.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
@@ -75,6 +82,27 @@ export async function checkSandbox(config: Config): Promise<Finding> {
   } finally {
     if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true });
   }
+}
+
+/** Checks the limits that the running service reports. */
+export function checkLimits(holds: Cgroups['holds'] | undefined): Finding[] {
+  if (holds === undefined) return [];
+  const missing = findMissingLimits(holds);
+  return [
+    missing === undefined
+      ? ok('limits', 'Memory and the number of processes of agents are limited.')
+      : note('limits', missing, limitsRemedy),
+  ];
+}
+
+/** Checks the limits that a service would have here if it were started like this command. */
+export function checkOwnLimits({ sandbox }: Pick<Config, 'sandbox'>): Finding[] {
+  if (sandbox === 'docker') return [];
+  const kind = sandbox === 'process' ? 'process' : 'bubblewrap';
+  const missing = findMissingLimits(limitsHold(kind, openCgroups()));
+  return missing === undefined
+    ? []
+    : [note('limits', `For a service that is started from here: ${missing}`, limitsRemedy)];
 }
 
 /** Checks which agents are installed, and the one in the settings. `agent` is undefined if the settings are unknown. */
