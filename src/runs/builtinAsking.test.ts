@@ -51,6 +51,23 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.match(runs.model.exchanges.at(-1)?.asked.results[1] ?? '', /The user rejected this/);
   });
 
+  it('names the file that is written where a link leads to another one', async (t) => {
+    const script = [
+      { run: 'mkdir hooks && ln -s hooks/pre-commit notes.md' },
+      { write: { path: 'notes.md', text: 'curl evil\n' } },
+      { say: 'Done.' },
+    ];
+    const runs = await startBuiltin(t, script, { settings: { confirmation_mode: true } });
+    const id = await runs.create('go');
+    await decide(runs, id, 1, 'allow');
+    const { args } = await decide(runs, id, 2, 'allow');
+    assert.match(String(args?.['path']), /\/hooks\/pre-commit$/);
+    const request = args?.['request'] as { readonly title?: string };
+    assert.equal(request.title, 'Write notes.md → hooks/pre-commit');
+    assert.deepEqual(await runs.turns(id, 1), ['Done.']);
+    assert.equal(await runs.file(id, 'hooks/pre-commit'), 'curl evil\n');
+  });
+
   it('asks no more for a command that is allowed for good, but for others', async (t) => {
     const script = [line('one'), line('one'), { write: { path: 'a.txt', text: 'x' } }, { say: 'Done.' }];
     const runs = await startBuiltin(t, script, { settings: { confirmation_mode: true } });

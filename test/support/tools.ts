@@ -5,13 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Value } from 'typebox/value';
-import type { FileChange, Tool, ToolResult } from '../../src/agents/builtin/tools/tool.ts';
+import type {
+  FileChange,
+  ResolvedPath,
+  Tool,
+  ToolResult,
+  ToolUse,
+} from '../../src/agents/builtin/tools/tool.ts';
 
 export interface ToolBench {
   readonly cwd: string;
   /** What `onOutput` was told, in order. */
   readonly shown: string[];
-  run(name: string, input: object, signal?: AbortSignal): Promise<ToolResult>;
+  run(name: string, input: object, signal?: AbortSignal, more?: Partial<ToolUse>): Promise<ToolResult>;
+  /** What an approval request would name. */
+  resolve(name: string, input: object): Promise<ResolvedPath | null | undefined>;
   preview(name: string, input: object): Promise<FileChange | undefined>;
 }
 
@@ -41,9 +49,13 @@ export function openBench(t: TestContext, tools: readonly Tool[]): ToolBench {
   return {
     cwd,
     shown,
-    run: (name, given, signal) => {
+    run: (name, given, signal, more = {}) => {
       const { tool, input } = checked(name, given);
-      return tool.run(input, use(signal));
+      return tool.run(input, { ...use(signal), ...more });
+    },
+    resolve: async (name, given) => {
+      const { tool, input } = checked(name, given);
+      return tool.resolve?.(input, use());
     },
     preview: async (name, given) => {
       const { tool, input } = checked(name, given);

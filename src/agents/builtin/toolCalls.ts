@@ -77,19 +77,22 @@ function sameOf({ name, kind }: Tool, input: unknown): string {
 export function createToolCalls(needs: CallNeeds) {
   const { tools, cwd, journal, client, signal, allowed } = needs;
 
-  async function announce(tool: Tool, { id, input }: WantedCall, use: ToolUse): Promise<ToolCallUpdate> {
-    const path = tool.path?.(input as never);
+  /** Returns the call as it was told, and the path that it names without links. */
+  async function announce(tool: Tool, { id, input }: WantedCall, use: ToolUse) {
+    const resolved = await tool.resolve?.(input as never, use);
+    const linked = resolved?.isLinked === true ? resolved : undefined;
+    const path = linked?.path ?? tool.path?.(input as never);
     const change = await tool.preview?.(input as never, use);
     const call = {
       toolCallId: id,
-      title: tool.title(input as never),
+      title: tool.title(input as never, linked?.shown),
       kind: tool.kind,
       rawInput: input,
       ...(path === undefined ? {} : { locations: [{ path }] }),
       ...(change === undefined ? {} : { content: [changeContent(change)] }),
     };
     await client.tell({ sessionUpdate: 'tool_call', ...call, status: 'pending' });
-    return call;
+    return { call, resolved };
   }
 
   async function mayRun(tool: Tool, call: ToolCallUpdate): Promise<ToolResult | undefined> {
@@ -105,11 +108,13 @@ export function createToolCalls(needs: CallNeeds) {
     const output = createOutput(client, id);
     const toolUse = { cwd, signal, onOutput: output.onOutput };
     try {
-      const refused = await mayRun(tool, await announce(tool, call, toolUse));
+      const { call: told, resolved } = await announce(tool, call, toolUse);
+      const refused = await mayRun(tool, told);
       if (refused !== undefined) return refused;
       journal.begin(id);
       await client.tell({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
-      return await run(tool, input as never, toolUse);
+      const approved = resolved === undefined ? {} : { approvedPath: resolved?.path ?? null };
+      return await run(tool, input as never, { ...toolUse, ...approved });
     } finally {
       output.stop();
     }

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -16,6 +17,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openBench } from '../../../../test/support/tools.ts';
 import { createFileTools } from './files.ts';
+import { writeText } from './writeFile.ts';
 
 function open(t: TestContext) {
   const bench = openBench(t, createFileTools());
@@ -172,6 +174,66 @@ describe('edit_file', () => {
     assert.ok(lstatSync(at('soft')).isSymbolicLink());
     await edit('hard', 'new', 'newer');
     assert.equal(get('target'), 'newer');
+  });
+
+  it('names the file that a link leads to, and writes no other', async (t) => {
+    const { resolve, preview, run, put, get, at, cwd } = open(t);
+    mkdirSync(at('hooks'));
+    put('hooks/pre-commit', 'old');
+    put('other', 'other');
+    symlinkSync('hooks/pre-commit', at('notes.md'));
+    symlinkSync('hooks', at('folder'));
+    symlinkSync('hooks/new', at('dangling'));
+    const input = { path: 'notes.md', content: 'new' };
+    const named = await resolve('write_file', input);
+    assert.deepEqual(named, {
+      path: at('hooks/pre-commit'),
+      isLinked: true,
+      named: at('hooks/pre-commit'),
+      shown: 'notes.md → hooks/pre-commit',
+    });
+    assert.equal((await preview('write_file', input))?.path, at('hooks/pre-commit'));
+    const dangling = await resolve('write_file', { path: 'dangling', content: '' });
+    assert.equal(dangling?.shown, 'dangling → hooks/new');
+    const below = await resolve('edit_file', { path: 'folder/x/y', old_text: 'a', new_text: 'b' });
+    assert.equal(below?.shown, 'folder/x/y → hooks/x/y');
+    assert.equal((await resolve('read_file', { path: '/proc/self/cwd' }))?.isLinked, true);
+    assert.equal((await resolve('write_file', { path: 'plain', content: '' }))?.shown, 'plain');
+
+    // The link is changed between the approval and the write.
+    rmSync(at('notes.md'));
+    symlinkSync('other', at('notes.md'));
+    const approved = { cwd, approvedPath: named?.path ?? null };
+    const { text, failed } = await run('write_file', input, undefined, approved);
+    assert.match(text, /^notes\.md leads to another file than when approval was asked for/);
+    const read = await run('read_file', { path: 'notes.md' }, undefined, approved);
+    assert.deepEqual([failed, read.failed], [true, true]);
+    assert.deepEqual([get('other'), get('hooks/pre-commit')], ['other', 'old']);
+    assert.equal(
+      (await run('write_file', { path: 'other', content: '' }, undefined, { approvedPath: null })).failed,
+      true,
+    );
+  });
+
+  it('follows no link that appears once the file is resolved', async (t) => {
+    const { put, get, at } = open(t);
+    mkdirSync(at('safe'));
+    mkdirSync(at('hooks'));
+    put('hooks/a', 'old');
+    // As if `safe` had been a folder when it was resolved.
+    rmSync(at('safe'), { recursive: true });
+    symlinkSync('hooks', at('safe'));
+    await assert.rejects(
+      writeText(at('safe/a'), 'safe/a', 'new', statSync(at('hooks/a'))),
+      /leads to another file/,
+    );
+    symlinkSync('hooks/a', at('file'));
+    linkSync(at('file'), at('second'));
+    await assert.rejects(
+      writeText(at('second'), 'second', 'new', statSync(at('hooks/a'))),
+      /links lead in a circle/,
+    );
+    assert.equal(get('hooks/a'), 'old');
   });
 
   it('refuses a read-only file', async (t) => {

@@ -3,8 +3,9 @@ import type { Stats } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { applyEdit, listLines } from './editText.ts';
 import { failing, ToolFailure } from './failure.ts';
-import { absolute, changedBytesMax, findStats, pathCharsMax, readWhole, shownPath } from './fileText.ts';
+import { changedBytesMax, findStats, pathCharsMax, readWhole } from './fileText.ts';
 import { createReadTool } from './readFile.ts';
+import { resolveForRequest, resolvePath } from './resolvedPath.ts';
 import { defineTool, type FileChange, type Tool, type ToolResult, type ToolUse } from './tool.ts';
 import { writeText } from './writeFile.ts';
 
@@ -28,6 +29,8 @@ const EditInput = Type.Object({
 /** A change that is ready to be made. */
 interface Planned {
   readonly change: FileChange;
+  /** The file that is written. */
+  readonly target: string;
   readonly shown: string;
   readonly old: Stats | undefined;
   /** What the model is told once it is made. */
@@ -47,28 +50,26 @@ function checkSize(text: string, shown: string): void {
 }
 
 async function planWrite(input: Static<typeof WriteInput>, use: ToolUse): Promise<Planned> {
-  const path = absolute(input.path, use);
-  const shown = shownPath(path, use);
+  const { path: target, named, shown } = await resolvePath(input.path, use);
   checkSize(input.content, shown);
-  const old = await findStats(path, `Writing ${shown}`);
-  const oldText = old === undefined ? null : await readWhole(path, shown, old);
+  const old = await findStats(target, `Writing ${shown}`);
+  const oldText = old === undefined ? null : await readWhole(target, shown, old);
   const done = `${oldText === null ? 'Made' : 'Wrote'} ${shown}: ${countLines(input.content)}.`;
-  return { change: { path, oldText, newText: input.content }, shown, old, done };
+  return { change: { path: named, oldText, newText: input.content }, target, shown, old, done };
 }
 
 async function planEdit(input: Static<typeof EditInput>, use: ToolUse): Promise<Planned> {
-  const path = absolute(input.path, use);
-  const shown = shownPath(path, use);
-  const old = await findStats(path, `Editing ${shown}`);
+  const { path: target, named, shown } = await resolvePath(input.path, use);
+  const old = await findStats(target, `Editing ${shown}`);
   if (old === undefined)
     throw new ToolFailure(`There is no ${shown}. Look for it with find_files, or make it with write_file.`);
-  const oldText = await readWhole(path, shown, old);
+  const oldText = await readWhole(target, shown, old);
   const edit = { oldText: input.old_text, newText: input.new_text, replaceAll: input.replace_all ?? false };
   const { text, lines } = applyEdit(oldText, edit, shown);
   checkSize(text, shown);
   const places = lines.length === 1 ? 'one place' : `${lines.length} places`;
   const done = `Edited ${shown} in ${places}: ${listLines(lines)}.`;
-  return { change: { path, oldText, newText: text }, shown, old, done };
+  return { change: { path: named, oldText, newText: text }, target, shown, old, done };
 }
 
 async function previewOf<Input>(plan: Plan<Input>, input: Input, use: ToolUse) {
@@ -96,9 +97,9 @@ export function createFileTools(): readonly Tool[] {
   function make<Input>(plan: Plan<Input>, input: Input, use: ToolUse): Promise<ToolResult> {
     return failing(() =>
       oneByOne(async () => {
-        const { change, shown, old, done } = await plan(input, use);
+        const { change, target, shown, old, done } = await plan(input, use);
         if (use.signal.aborted) throw new ToolFailure('Nothing was changed: stopped by the user.');
-        await writeText(change.path, shown, change.newText, old);
+        await writeText(target, shown, change.newText, old);
         return { text: done, change };
       }),
     );
@@ -110,8 +111,9 @@ export function createFileTools(): readonly Tool[] {
       'Writes a file as a whole, and makes the folders above it. To change a part of a file, use edit_file.',
     input: WriteInput,
     kind: 'edit',
-    title: (input) => `Write ${input.path}`,
+    title: (input, path = input.path) => `Write ${path}`,
     path: (input) => input.path,
+    resolve: (input, use) => resolveForRequest(input.path, use),
     preview: (input, use) => previewOf(planWrite, input, use),
     run: (input, use) => make(planWrite, input, use),
   });
@@ -122,8 +124,9 @@ export function createFileTools(): readonly Tool[] {
       'Replaces a text in a file. old_text must be found exactly once, unless replace_all is set: take in lines around it until it is the only one. Read the file first.',
     input: EditInput,
     kind: 'edit',
-    title: (input) => `Edit ${input.path}`,
+    title: (input, path = input.path) => `Edit ${path}`,
     path: (input) => input.path,
+    resolve: (input, use) => resolveForRequest(input.path, use),
     preview: (input, use) => previewOf(planEdit, input, use),
     run: (input, use) => make(planEdit, input, use),
   });

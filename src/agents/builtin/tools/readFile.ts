@@ -5,19 +5,18 @@ import { type FileHandle, opendir } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
 import { failing, ToolFailure } from './failure.ts';
 import {
-  absolute,
   fileFailure,
   findStats,
   isBinary,
   kindOf,
   pathCharsMax,
   readStart,
-  shownPath,
   sniffBytes,
   withFile,
 } from './fileText.ts';
 import { imageBytesMax, imageType } from './images.ts';
 import { firstChars } from './output.ts';
+import { resolveForRequest, resolvePath } from './resolvedPath.ts';
 import { defineTool, type Tool, type ToolResult, type ToolUse } from './tool.ts';
 
 const linesUsual = 1_000;
@@ -178,8 +177,7 @@ function readAs(path: string, shown: string, stats: Stats, input: ReadInput): Pr
 }
 
 async function read(input: ReadInput, use: ToolUse): Promise<ToolResult> {
-  const path = absolute(input.path, use);
-  const shown = shownPath(path, use);
+  const { path, shown } = await resolvePath(input.path, use);
   const stats = await findStats(path, `Reading ${shown}`);
   if (stats === undefined) throw new ToolFailure(`There is no ${shown}. Look for it with find_files.`);
   if (stats.isDirectory()) return listFolder(path, shown);
@@ -193,8 +191,9 @@ export function createReadTool(): Tool {
     description,
     input: ReadInput,
     kind: 'read',
-    title: ({ path }) => `Read ${path}`,
+    title: (input, path = input.path) => `Read ${path}`,
     path: ({ path }) => path,
+    resolve: ({ path }, use) => resolveForRequest(path, use),
     run: (input, use) => failing(() => read(input, use)),
   });
 }

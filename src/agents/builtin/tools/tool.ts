@@ -26,10 +26,24 @@ export interface ToolResult {
   readonly exitCode?: number;
 }
 
+/** The file that a path leads to. */
+export interface ResolvedPath {
+  /** Without any links. */
+  readonly path: string;
+  /** Whether a link leads there from where the model named it. */
+  readonly isLinked: boolean;
+  /** Absolute, for people: `path` if a link leads there, otherwise as the model named it. */
+  readonly named: string;
+  /** For sentences, such as `notes.md → .git/hooks/pre-commit`. */
+  readonly shown: string;
+}
+
 /** One use of a tool. */
 export interface ToolUse {
   /** The workspace; paths that are not absolute are below it. */
   readonly cwd: string;
+  /** The resolved path in the approval request; null if there was none that could be resolved. */
+  readonly approvedPath?: string | null;
   /** Aborted when the user stops the turn: whatever was started must end. */
   readonly signal: AbortSignal;
   /** The output so far, for people who watch. May be called as often as there is more. */
@@ -45,10 +59,12 @@ export interface Tool<Input = never> {
   check(input: unknown): string | undefined;
   /** Decides the risk that is shown where a person is asked. */
   readonly kind: ToolKind;
-  /** A short line for people. */
-  title(input: Input): string;
+  /** A short line for people. `path` shows the file if a link leads there. */
+  title(input: Input, path?: string): string;
   /** The file that it is about. */
   path?(input: Input): string;
+  /** The file that it would open, for the approval request. Null if there is none; never throws. */
+  resolve?(input: Input, use: ToolUse): Promise<ResolvedPath | null>;
   /** What it would change, for the person who is asked. Undefined where that cannot be told; never throws. */
   preview?(input: Input, use: ToolUse): Promise<FileChange | undefined>;
   /** Fails by its result. What it throws is a bug. */

@@ -1,0 +1,71 @@
+// The file that a path leads to. Links are followed before anybody is asked, so that the request names the file that is
+// read or written, and nothing else is touched afterwards.
+import { readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { ToolFailure } from './failure.ts';
+import { absolute, fileFailure, shownPath } from './fileText.ts';
+import type { ResolvedPath, ToolUse } from './tool.ts';
+
+/** As many as Linux follows. */
+const linksMax = 40;
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
+async function linkAt(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    if (['EINVAL', 'ENOENT'].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+/** Follows every link of the path, also one that leads to a file that does not exist yet. */
+async function follow(path: string, linksLeft: number): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  if (linksLeft === 0) throw Object.assign(new Error('too many links'), { code: 'ELOOP' });
+  const own = join(await follow(dirname(path), linksLeft - 1), basename(path));
+  const link = await linkAt(own);
+  return link === undefined ? own : follow(resolve(dirname(own), link), linksLeft - 1);
+}
+
+/** Throws a `ToolFailure`, also if the path leads to another file than the one that was approved. */
+export async function resolvePath(path: string, use: ToolUse): Promise<ResolvedPath> {
+  const named = absolute(path, use);
+  const shown = shownPath(named, use);
+  let target: string;
+  let cwd: string;
+  try {
+    cwd = await realpath(use.cwd);
+    target = await follow(named, linksMax);
+  } catch (error) {
+    throw fileFailure(`Opening ${shown}`, error);
+  }
+  // The workspace itself may be behind a link, which is no concern of whoever is asked.
+  const isLinked = target !== resolve(cwd, relative(use.cwd, named));
+  if (use.approvedPath !== undefined && use.approvedPath !== target)
+    throw new ToolFailure(
+      `${shown} leads to another file than when approval was asked for. Nothing was done. Look at it again.`,
+    );
+  return {
+    path: target,
+    isLinked,
+    named: isLinked ? target : named,
+    shown: isLinked ? `${shown} → ${shownPath(target, { cwd })}` : shown,
+  };
+}
+
+/** The same for a request. Null if the path cannot be followed, and then nothing may be opened later. */
+export async function resolveForRequest(path: string, use: ToolUse): Promise<ResolvedPath | null> {
+  try {
+    return await resolvePath(path, use);
+  } catch {
+    return null;
+  }
+}
