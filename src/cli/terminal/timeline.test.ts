@@ -51,6 +51,20 @@ describe('the timeline', () => {
         { action: 'edit', args: { path: 'a', diff: lines } },
         `    ± edit a\n${lines.replace(/^/gm, '      ')}\n`,
       ],
+      [
+        {
+          action: 'run',
+          args: {
+            command: `touch evil${'\n'.repeat(121)}ls${' '.repeat(300)}; rm a`,
+            request: { content: `a${'\n'.repeat(51)}b` },
+          },
+        },
+        '    $ touch evil\n    ⟨120 empty lines⟩\n    ls ⟨300 spaces⟩ ; rm a\n      content:\n        a\n      ⟨50 empty lines⟩\n        b\n',
+      ],
+      [
+        { action: 'edit', args: { path: 'a', diff: `+a\n${'+\n'.repeat(40)}+b` } },
+        '    ± edit a\n      +a\n      +⟨40 empty lines⟩\n      +b\n',
+      ],
       [{ action: 'call_tool', args: { name: 'x', arguments: { input } } }, `    · x {"input":"${input}"}\n`],
     ];
     for (const [event, text] of cases)

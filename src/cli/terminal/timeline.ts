@@ -1,6 +1,7 @@
 // Events as people read them in a terminal.
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
+import { englishNotes, foldBlanks, foldDiffBlanks } from '../../text/foldBlanks.ts';
 import type { Style } from './output.ts';
 import { plainLine, plainText, shellWord, shorten, withoutColours } from './plainText.ts';
 
@@ -10,6 +11,8 @@ interface TimelineOptions {
   readonly linesMax: number;
   /** Of the input of a tool. */
   readonly inputCharsMax?: number;
+  /** Empty lines and wide gaps are folded, so that nothing can stand out of sight behind them. */
+  readonly isFolded?: boolean;
 }
 
 const linesUsual = 24;
@@ -54,12 +57,15 @@ function inputText(given: unknown, charsMax: number): string {
 
 /** What a tool is used for, in a line or more; undefined where the event is not an action of a tool. */
 function describeUse(event: ParleyEvent, options: TimelineOptions): string | undefined {
-  const { style, inputCharsMax = inputCharsUsual } = options;
+  const { style, inputCharsMax = inputCharsUsual, isFolded = false } = options;
   switch (event.type) {
-    case 'action.run':
-      return `${style('cyan', '$')} ${style('bold', plainText(event.args.command))}`;
+    case 'action.run': {
+      const command = plainText(event.args.command);
+      return `${style('cyan', '$')} ${style('bold', isFolded ? foldBlanks(command, englishNotes) : command)}`;
+    }
     case 'action.edit': {
-      const { path, operation, diff = '' } = event.args;
+      const { path, operation, diff: told = '' } = event.args;
+      const diff = isFolded ? foldDiffBlanks(told, englishNotes) : told;
       const head = style('cyan', `± ${operation} ${plainLine(path)}`);
       return diff === '' ? head : `${head}\n${indent(colourDiff(block(diff, options), style))}`;
     }
@@ -180,9 +186,14 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
 
 /** What the agent asks permission for, whole: what is not shown would run all the same. */
 function describeQuestion(event: ParleyEvent, style: Style): string {
-  const whole = { style, linesMax: Number.POSITIVE_INFINITY, inputCharsMax: Number.POSITIVE_INFINITY };
-  const use = describeUse(event, whole) ?? plainText(event.message);
-  const more = plainText(approvalText(event));
+  const whole = {
+    style,
+    linesMax: Number.POSITIVE_INFINITY,
+    inputCharsMax: Number.POSITIVE_INFINITY,
+    isFolded: true,
+  };
+  const use = describeUse(event, whole) ?? foldBlanks(plainText(event.message), englishNotes);
+  const more = foldBlanks(plainText(approvalText(event)), englishNotes);
   return more === '' ? use : `${use}\n${indent(more)}`;
 }
 
