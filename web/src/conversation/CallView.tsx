@@ -6,7 +6,7 @@ import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { DiffView } from './DiffView.tsx';
 import { countChanges, readDiff } from './diff.ts';
-import { Elapsed } from './Elapsed.tsx';
+import { ElapsedTime } from './ElapsedTime.tsx';
 import type { Call } from './items.ts';
 import { Output } from './Output.tsx';
 import { QuestionView } from './QuestionView.tsx';
@@ -36,7 +36,7 @@ function Ending({ call }: { readonly call: Call }) {
   if (outcome === undefined)
     return question?.answer === 'open' ? null : (
       <span className="ending">
-        <span className="spinner" /> {items.running} <Elapsed since={call.since} />
+        <span className="spinner" /> {items.running} <ElapsedTime since={call.since} />
       </span>
     );
   if (outcome === 'unfinished') return <span className="ending">{items.unfinished}</span>;

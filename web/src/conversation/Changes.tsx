@@ -1,5 +1,4 @@
-// The files that differ from where the workspace began, and each of them as a diff.
-
+// The changed files of the workspace, and the diff of each.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
@@ -11,11 +10,11 @@ import { useTexts } from '../texts/texts.tsx';
 import { DiffView } from './DiffView.tsx';
 import { compare } from './diff.ts';
 
-/** Faults that only say that there is nothing to see. */
-const nothingYet: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);
+/** These errors only mean that there are no changes. */
+const noChangesCodes: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);
 
-function isNothing(error: unknown): boolean {
-  return error instanceof ParleyError && nothingYet.has(error.code);
+function isNoChanges(error: unknown): boolean {
+  return error instanceof ParleyError && noChangesCodes.has(error.code);
 }
 
 function FileDialog({
@@ -61,7 +60,7 @@ function Files({
   readonly onOpen: (path: string) => void;
 }) {
   const { details } = useTexts();
-  const words: Readonly<Record<string, string>> = {
+  const labels: Readonly<Record<string, string>> = {
     A: details.added,
     M: details.modified,
     D: details.deleted,
@@ -72,9 +71,9 @@ function Files({
       {files.map(({ status, path }) => (
         <li key={path}>
           <button type="button" onClick={() => onOpen(path)}>
-            <span className={`mark ${status}`} title={words[status]}>
+            <span className={`mark ${status}`} title={labels[status]}>
               {status}
-              <span className="hidden">{words[status]}</span>
+              <span className="hidden">{labels[status]}</span>
             </span>
             <span className="mono">{visibleLine(path)}</span>
           </button>
@@ -84,25 +83,25 @@ function Files({
   );
 }
 
-/** Looked at anew whenever the agent comes to rest. */
+/** Fetches the changes again whenever the agent finishes a turn. */
 export function Changes({ id, agentState }: { readonly id: string; readonly agentState: string }) {
   const { details } = useTexts();
   const parley = useParley();
   const [open, setOpen] = useState<string>();
-  // Before it has worked for the first time there is nothing to look at.
-  const begun = agentState !== '' && agentState !== 'loading';
+  // There is no workspace before the agent has started.
+  const started = agentState !== '' && agentState !== 'loading';
   const changes = useQuery({
     queryKey: ['changes', id],
     queryFn: ({ signal }) => parley.workspace.changes(id, { signal }),
     retry: false,
-    enabled: begun,
+    enabled: started,
   });
   const { refetch } = changes;
-  // From one rest to the next it may have worked so shortly that nobody has seen it.
+  // A turn may be so short that this component never sees the state `running`.
   useEffect(() => {
-    if (begun && agentState !== 'running') void refetch();
-  }, [begun, agentState, refetch]);
-  const nothing = isNothing(changes.error) || (!begun && changes.data === undefined);
+    if (started && agentState !== 'running') void refetch();
+  }, [started, agentState, refetch]);
+  const none = isNoChanges(changes.error) || (!started && changes.data === undefined);
   return (
     <section>
       <header>
@@ -116,7 +115,7 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
           {details.refresh}
         </button>
       </header>
-      {nothing ? <p className="quiet">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
+      {none ? <p className="quiet">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
       {changes.data === undefined || changes.error !== null ? null : (
         <Files files={changes.data} onOpen={setOpen} />
       )}

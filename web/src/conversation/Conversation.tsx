@@ -13,16 +13,16 @@ import { playSound } from '../live/sound.ts';
 import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
+import { useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
 import { Details } from './Details.tsx';
 import { DeleteDialog, RenameDialog } from './Dialogs.tsx';
 import { Header } from './Header.tsx';
-import { useActions, useInfo, useInfoAgain } from './info.ts';
 import { type LogView, useLog } from './log.ts';
+import { MessageForm } from './MessageForm.tsx';
 import { Progress } from './Progress.tsx';
 import { ConversationId } from './QuestionView.tsx';
 import { TimelineView } from './TimelineView.tsx';
 import { Unfolded } from './unfolded.ts';
-import { Writer } from './Writer.tsx';
 
 /** States of the agent in which somebody is waited for. */
 const waiting: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
@@ -44,7 +44,7 @@ function useSound(): () => void {
 function useFollowedLog(id: string, sound: () => void) {
   const parley = useParley();
   const { connection } = useSession();
-  const again = useInfoAgain(id);
+  const again = useRefreshInfo(id);
   const restartCount = useRestartCount(connection);
   const onLive = useCallback(
     (event: ParleyEvent) => {
@@ -104,7 +104,7 @@ export function Conversation({ id }: { readonly id: string }) {
   const sound = useSound();
   const log = useFollowedLog(id, sound);
   const { data: info, error: infoError, refetch } = useInfo(id);
-  const again = useInfoAgain(id);
+  const again = useRefreshInfo(id);
   const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
   const [detailed, setDetailed] = useState(() => matchMedia(wideEnough).matches);
@@ -148,9 +148,9 @@ export function Conversation({ id }: { readonly id: string }) {
           }
         />
         <div className="faults">
-          <ErrorCallout error={log.error} onRetry={log.readAgain} />
+          <ErrorCallout error={log.error} onRetry={log.retry} />
           {info === undefined ? <ErrorCallout error={infoError} onRetry={() => void refetch()} /> : null}
-          <ErrorCallout error={actions.error} onClose={actions.forget} />
+          <ErrorCallout error={actions.error} onClose={actions.clearError} />
         </div>
         {log.phase === 'loading' ? (
           <Loading>{texts.loading}</Loading>
@@ -161,7 +161,7 @@ export function Conversation({ id }: { readonly id: string }) {
         )}
         <div className="foot">
           <Progress info={info} state={log.state} items={log.items} />
-          <Writer id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
+          <MessageForm id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
         </div>
         {detailed ? <Details id={id} info={info} state={log.state} /> : null}
       </div>

@@ -1,4 +1,4 @@
-// Puts a text on the clipboard, and says that it did.
+// A button that copies text to the clipboard, and shows whether it worked.
 import { useState } from 'react';
 import { IconButton } from '../components/IconButton.tsx';
 import { useTexts } from '../texts/texts.tsx';
@@ -9,16 +9,16 @@ const icons = { copy: 'copy', copied: 'check', notCopied: 'alert' } as const;
 export function CopyButton({ text }: { readonly text: () => string }) {
   const { shell } = useTexts();
   const [state, setState] = useState<keyof typeof icons>('copy');
-  // Pages that did not come over https or from this machine have no clipboard.
+  // Without https there is no clipboard.
   if (navigator.clipboard === undefined) return null;
 
   async function copy() {
-    // A browser may refuse, or ask somebody who does.
-    const done = await navigator.clipboard.writeText(text()).then(
+    // The browser or the user may deny it.
+    const result = await navigator.clipboard.writeText(text()).then(
       () => 'copied' as const,
       () => 'notCopied' as const,
     );
-    setState(done);
+    setState(result);
     setTimeout(() => setState('copy'), shownMs);
   }
 

@@ -1,5 +1,4 @@
-// Beside the timeline: the plan, the changed files, what was used, where it works.
-
+// The panel beside the timeline: plan, changed files, usage and repository.
 import type { ReactNode } from 'react';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { visibleLine } from '../components/visibleText.ts';

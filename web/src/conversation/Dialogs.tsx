@@ -1,5 +1,4 @@
-// The dialogs of a conversation: another title, and the question before it is gone for good.
-
+// The dialogs that rename and delete a conversation.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -35,7 +34,7 @@ export function RenameDialog({ info, onClose }: DialogProps) {
   });
   const fault = faultsAt(rename.error, 'title');
   const form = useRef<HTMLFormElement>(null);
-  // After the dialog is shown, which goes to its first button by itself.
+  // Runs after the dialog has opened, which focuses its first button.
   useEffect(() => {
     const field = form.current?.querySelector('input');
     field?.focus();

@@ -1,4 +1,4 @@
-// The head of a conversation: what it is called, how it stands, and what can be done with it.
+// The header of a conversation: title, status and actions.
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
@@ -8,7 +8,7 @@ import { StatusBadge } from '../components/StatusBadge.tsx';
 import type { Activity } from '../components/status.ts';
 import { visibleLine } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
-import type { useActions } from './info.ts';
+import type { useActions } from './conversationQueries.ts';
 
 interface Action {
   readonly label: string;
@@ -25,8 +25,8 @@ const arrows: Readonly<Record<string, (at: number, count: number) => number>> = 
   End: (_, count) => count - 1,
 };
 
-/** Arrows, Home and End go from one to the other. */
-function goByKey(event: KeyboardEvent<HTMLElement>): void {
+/** Moves the focus between menu items by arrow keys, Home and End. */
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button:not(:disabled)')];
   const next = arrows[event.key]?.(buttons.indexOf(event.target as HTMLElement), buttons.length);
   if (next === undefined) return;
@@ -34,7 +34,7 @@ function goByKey(event: KeyboardEvent<HTMLElement>): void {
   buttons[next]?.focus();
 }
 
-/** A list of buttons behind one; Escape and a click elsewhere close it. */
+/** A dropdown menu; Escape and a click elsewhere close it. */
 function Menu({ label, actions }: { readonly label: string; readonly actions: readonly Action[] }) {
   const [open, setOpen] = useState(false);
   const menu = useRef<HTMLDivElement>(null);
@@ -70,7 +70,7 @@ function Menu({ label, actions }: { readonly label: string; readonly actions: re
         onClick={() => setOpen(!open)}
       />
       {open ? (
-        <ul onKeyDown={goByKey}>
+        <ul onKeyDown={moveFocus}>
           {actions.map((action) => (
             <li key={action.label}>
               <button
@@ -110,8 +110,8 @@ function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
     <button
       type="button"
       className="button"
-      disabled={info === undefined || actions.steering}
-      onClick={() => actions.steer(stopped ? 'start' : 'stop')}
+      disabled={info === undefined || actions.startingOrStopping}
+      onClick={() => actions.startOrStop(stopped ? 'start' : 'stop')}
     >
       <Icon name={stopped ? 'play' : 'stop'} />
       <span className="button-text">{stopped ? conversation.startAgain : conversation.stop}</span>

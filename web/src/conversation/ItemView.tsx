@@ -1,4 +1,4 @@
-// One thing of a timeline, as it is shown.
+// One item of the timeline.
 import { memo } from 'react';
 import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
 import { Icon } from '../components/Icon.tsx';
@@ -8,10 +8,10 @@ import { useTexts, useWords } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
 import type { Item } from './items.ts';
-import { Markdown, OutLink } from './Markdown.tsx';
+import { ExternalLink, Markdown } from './Markdown.tsx';
 import { Output } from './Output.tsx';
 import { PlanView } from './PlanView.tsx';
-import { isHeldImage } from './safeUrl.ts';
+import { isInlineImage } from './safeUrl.ts';
 import { useUnfolded } from './unfolded.ts';
 
 type Message = Extract<Item, { kind: 'message' }>;
@@ -25,11 +25,11 @@ function Time({ at }: { readonly at: string | undefined }) {
   );
 }
 
-const addressCharsMax = 200;
+const urlCharsMax = 200;
 
-/** Data that are not drawn are not told whole. */
-function shortAddress(url: string): string {
-  return visibleText(url.length > addressCharsMax ? `${url.slice(0, addressCharsMax)}…` : url);
+/** A data URL can be very long. */
+function shortUrl(url: string): string {
+  return visibleText(url.length > urlCharsMax ? `${url.slice(0, urlCharsMax)}…` : url);
 }
 
 function Images({ images }: { readonly images: readonly string[] }) {
@@ -38,14 +38,14 @@ function Images({ images }: { readonly images: readonly string[] }) {
   return (
     <div className="images">
       {images.map((url, i) =>
-        isHeldImage(url) ? (
+        isInlineImage(url) ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: the same image may be there twice
           <ZoomableImage key={i} src={url} name={items.image(i + 1)} />
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the same address may be there twice
-          <OutLink key={i} href={url}>
-            {items.remoteImage} {shortAddress(url)}
-          </OutLink>
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same URL may be there twice
+          <ExternalLink key={i} href={url}>
+            {items.remoteImage} {shortUrl(url)}
+          </ExternalLink>
         ),
       )}
     </div>
@@ -100,7 +100,7 @@ function Note({ item }: { readonly item: Extract<Item, { kind: 'notice' | 'error
   );
 }
 
-function Shown({ item }: { readonly item: Item }) {
+function ItemContent({ item }: { readonly item: Item }) {
   const { items } = useTexts();
   switch (item.kind) {
     case 'message':
@@ -124,7 +124,7 @@ function Shown({ item }: { readonly item: Item }) {
   }
 }
 
-/** What cannot be drawn is shown as it is, and the rest of the timeline is not touched by it. */
+/** An item that cannot be rendered is shown as JSON, so that the rest of the timeline still works. */
 export const ItemView = memo(function ItemView({ item }: { readonly item: Item }) {
   const { shell } = useTexts();
   return (
@@ -132,7 +132,7 @@ export const ItemView = memo(function ItemView({ item }: { readonly item: Item }
       resetKey={item}
       fallback={<Output text={JSON.stringify(item, null, 2)} label={shell.broken} />}
     >
-      <Shown item={item} />
+      <ItemContent item={item} />
     </ErrorBoundary>
   );
 });

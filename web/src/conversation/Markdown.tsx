@@ -1,4 +1,4 @@
-// What the agent says, as it means it. No HTML of its own, and nothing is loaded from elsewhere.
+// Renders the Markdown of an agent, without HTML and without loading anything from other hosts.
 import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
@@ -6,30 +6,30 @@ import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
 import { visibleText } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
-import { isPlain } from './plainness.ts';
+import { exceedsMarkdownLimits } from './markdownLimits.ts';
 import { Scrollable } from './Scrollable.tsx';
-import { isHeldImage, outAddress, safeUrl } from './safeUrl.ts';
+import { externalUrl, isInlineImage, safeUrl } from './safeUrl.ts';
 
-/** Text where it leads nowhere else. */
-export function OutLink({ href, children }: ComponentProps<'a'>) {
-  const address = outAddress(href ?? '', location.origin);
-  if (address === undefined) return <span>{children}</span>;
+/** A link to another host. Any other URL becomes plain text. */
+export function ExternalLink({ href, children }: ComponentProps<'a'>) {
+  const url = externalUrl(href ?? '', location.origin);
+  if (url === undefined) return <span>{children}</span>;
   return (
-    <a href={address} target="_blank" rel="noreferrer noopener">
+    <a href={url} target="_blank" rel="noreferrer noopener">
       {children}
     </a>
   );
 }
 
-/** Those of other hosts are not loaded: whoever made the text would learn that it was read. */
-function Picture({ src, alt }: ComponentProps<'img'>) {
+/** Images of other hosts are links: loading them would tell that host that the text was read. */
+function MarkdownImage({ src, alt }: ComponentProps<'img'>) {
   const { items } = useTexts();
   if (typeof src !== 'string' || src === '') return null;
-  if (isHeldImage(src)) return <img src={src} alt={alt ?? ''} />;
-  return <OutLink href={src}>{alt || `${items.remoteImage} ${visibleText(src)}`}</OutLink>;
+  if (isInlineImage(src)) return <img src={src} alt={alt ?? ''} />;
+  return <ExternalLink href={src}>{alt || `${items.remoteImage} ${visibleText(src)}`}</ExternalLink>;
 }
 
-function Block({ children, node }: ComponentProps<'pre'> & { readonly node?: unknown }) {
+function CodeBlock({ children, node }: ComponentProps<'pre'> & { readonly node?: unknown }) {
   const { items } = useTexts();
   return (
     <div className="code-block">
@@ -53,20 +53,20 @@ function Code({ children, className }: ComponentProps<'code'>) {
   return <code className={className}>{typeof children === 'string' ? visibleText(children) : children}</code>;
 }
 
-/** Tables may be wider than the screen: they scroll by themselves, by keys, too. */
+/** A table may be wider than the screen, and scrolls by keyboard, too. */
 function Table({ children }: ComponentProps<'table'>) {
   const { items } = useTexts();
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it is no part of a form
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    // biome-ignore lint/a11y/useSemanticElements: it is not part of a form
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be focusable
     <div className="table" tabIndex={0} role="group" aria-label={items.table}>
       <table>{children}</table>
     </div>
   );
 }
 
-/** The box of a task in a list: what it says, and not to be ticked. */
-function Tick({ checked }: ComponentProps<'input'>) {
+/** The read-only checkbox of a task list. */
+function TaskCheckbox({ checked }: ComponentProps<'input'>) {
   const { items } = useTexts();
   return (
     <input
@@ -79,18 +79,18 @@ function Tick({ checked }: ComponentProps<'input'>) {
 }
 
 const components: Components = {
-  a: OutLink,
-  img: Picture,
-  pre: Block,
+  a: ExternalLink,
+  img: MarkdownImage,
+  pre: CodeBlock,
   code: Code,
   table: Table,
-  input: Tick,
+  input: TaskCheckbox,
 };
 const plugins = [remarkGfm];
 
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   const plain = <p className="plain-text">{text}</p>;
-  if (isPlain(text)) return plain;
+  if (exceedsMarkdownLimits(text)) return plain;
   return (
     <ErrorBoundary resetKey={text} fallback={plain}>
       <div className="prose">

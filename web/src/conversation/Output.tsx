@@ -1,4 +1,4 @@
-// Text that a program wrote, cut to a few lines until somebody wants all of it.
+// The output of a program, shortened until the user wants all of it.
 import { useMemo } from 'react';
 import { visibleOutput } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -8,10 +8,10 @@ import { useUnfolded } from './unfolded.ts';
 const linesShown = 12;
 const charsShown = 2_000;
 
-/** As the agents say it where an output was too long to be kept. */
+/** Agents write this in place of output that was too long to keep. */
 const leftOut = /^\[… \d+ characters left out here/m;
 
-/** The end is what matters of a command, the start of all else. */
+/** Keeps the end of a command's output, and the start of everything else. */
 function cut(text: string, end: boolean): string {
   const lines = text.split('\n');
   const some = end ? lines.slice(-linesShown) : lines.slice(0, linesShown);
@@ -23,7 +23,7 @@ interface OutputProps {
   readonly text: string;
   readonly label: string;
   readonly end?: boolean;
-  /** Nobody has to ask for the rest of it. */
+  /** Always shows the whole text. */
   readonly unfolded?: boolean;
 }
 

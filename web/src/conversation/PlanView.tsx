@@ -1,4 +1,4 @@
-// A plan as a checklist.
+// The plan of an agent, as a checklist.
 import { Icon } from '../components/Icon.tsx';
 import { visibleText } from '../components/visibleText.ts';
 import { useTexts } from '../texts/texts.tsx';
@@ -9,7 +9,7 @@ export function PlanView({ tasks }: { readonly tasks: readonly Task[] }) {
   return (
     <ol className="plan">
       {tasks.map(({ title, status }, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a plan is told whole, and tasks have no other name
+        // biome-ignore lint/suspicious/noArrayIndexKey: tasks have no id, and a plan is replaced as a whole
         <li key={i} className={status}>
           <span className="box">{status === 'done' ? <Icon name="check" /> : null}</span>
           <span>

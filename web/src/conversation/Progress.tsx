@@ -1,13 +1,13 @@
-// Below the timeline: what goes on now, or why nothing does.
+// The status line below the timeline: what is in progress, or why the conversation stopped.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { Icon } from '../components/Icon.tsx';
 import { stoppedByError } from '../components/status.ts';
 import { useTexts } from '../texts/texts.tsx';
 import type { Item, LogState } from './items.ts';
-import { standingText, startStep, startSteps } from './standing.ts';
+import { startStep, startSteps, statusText } from './statusText.ts';
 
-/** The way to the first word of the agent, step by step. */
-function Starting({ info }: { readonly info: ConversationInfo }) {
+/** The steps of a start, with the current one marked. */
+function StartSteps({ info }: { readonly info: ConversationInfo }) {
   const { conversation } = useTexts();
   const { index: now, details } = startStep(info);
   return (
@@ -31,8 +31,8 @@ interface ProgressProps {
   readonly items: readonly Item[];
 }
 
-/** Whether the timeline ends with the reason. */
-function isTold(reason: string, items: readonly Item[]): boolean {
+/** Whether the timeline already shows the reason. */
+function isShownInTimeline(reason: string, items: readonly Item[]): boolean {
   const last = items.findLast(({ kind }) => kind === 'stopped' || kind === 'error');
   return last !== undefined && 'text' in last && last.text.startsWith(reason);
 }
@@ -41,7 +41,7 @@ function Stopped({ info, items }: { readonly info: ConversationInfo; readonly it
   const { conversation } = useTexts();
   const bad = stoppedByError(info);
   const reason = info.stop_reason?.message ?? conversation.stopped;
-  if (isTold(reason, items)) return null;
+  if (isShownInTimeline(reason, items)) return null;
   return (
     <p className={bad ? 'at-work failed' : 'at-work'}>
       <Icon name={bad ? 'alert' : 'stop'} />
@@ -50,11 +50,11 @@ function Stopped({ info, items }: { readonly info: ConversationInfo; readonly it
   );
 }
 
-function Shown(props: ProgressProps) {
+function VisibleStatus(props: ProgressProps) {
   const { conversation } = useTexts();
   const { info, state } = props;
   if (info === undefined) return null;
-  if (info.status === 'STARTING') return <Starting info={info} />;
+  if (info.status === 'STARTING') return <StartSteps info={info} />;
   if (info.status === 'STOPPED') return <Stopped info={info} items={props.items} />;
   if (state.agentState !== 'running') return null;
   return (
@@ -64,15 +64,15 @@ function Shown(props: ProgressProps) {
   );
 }
 
-/** Whoever does not see it is told in one place, which is always there: readers hear only of what changes in one. */
+/** The hidden status is always rendered: screen readers announce only changes of an existing element. */
 export function Progress(props: ProgressProps) {
   const texts = useTexts();
   return (
     <>
       <p className="hidden" role="status">
-        {standingText(props.info, props.state, texts)}
+        {statusText(props.info, props.state, texts)}
       </p>
-      <Shown {...props} />
+      <VisibleStatus {...props} />
     </>
   );
 }

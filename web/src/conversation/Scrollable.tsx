@@ -1,4 +1,4 @@
-// Text in lines that may be longer than the screen: it scrolls by itself, by keys, too.
+// Preformatted text that scrolls horizontally, by keyboard, too.
 import type { ReactNode } from 'react';
 
 interface ScrollableProps {
@@ -9,8 +9,8 @@ interface ScrollableProps {
 
 export function Scrollable({ label, className, children }: ScrollableProps) {
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it is no part of a form
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    // biome-ignore lint/a11y/useSemanticElements: it is not part of a form
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be focusable
     <pre tabIndex={0} role="group" aria-label={label} className={className}>
       {children}
     </pre>

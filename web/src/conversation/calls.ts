@@ -1,4 +1,4 @@
-// Tool calls: from the action that begins one and the observation that ends it to what is shown.
+// Converts the action and the observation of a tool call to what the timeline shows.
 import { approvalText, type ParleyEvent } from '../../../src/client/parley.ts';
 import { visibleLine, visibleText } from '../components/visibleText.ts';
 import type { Call, Question } from './items.ts';
@@ -27,7 +27,7 @@ const tools: Readonly<Record<CallEvent['type'], Call['tool']>> = {
   'observation.read': 'read',
   'observation.browse': 'browse',
   'observation.mcp': 'tool',
-  // Shown with the call that it ends, whose tool is known.
+  // It ends a call whose tool is known.
   'observation.user_rejected': 'tool',
 };
 
@@ -76,13 +76,13 @@ function inputOf(event: CallEvent): string {
   return some ? visibleText(JSON.stringify(given, null, 2)) : '';
 }
 
-/** An agent may call its thoughts a tool; plans and the like have events of their own. */
+/** Some agents report thoughts as tool calls. */
 export function isThought(event: CallEvent): boolean {
   if (event.type === 'action.call_tool_mcp') return event.args.kind === 'think';
   return event.type === 'observation.mcp' && event.extras.kind === 'think';
 }
 
-/** The highest risk, where none is known. */
+/** An unknown risk counts as the highest. */
 const unknownRisk = 2;
 
 export function questionOf(event: CallEvent): Question | undefined {
@@ -91,7 +91,6 @@ export function questionOf(event: CallEvent): Question | undefined {
   return { event: event.id, about: subjectOf(event) || visibleText(event.message), risk, answer: 'open' };
 }
 
-/** The call as its first event tells it. */
 export function beginCall(event: CallEvent): Call {
   const { type, timestamp, message } = event;
   return {
@@ -131,7 +130,6 @@ function editOf({ content, extras }: Of<'observation.edit'>): Partial<Call> {
   };
 }
 
-/** The call with its result. */
 export function endCall(call: Call, event: CallResult): Call {
   if (event.type === 'observation.user_rejected') return { ...call, outcome: 'failed' };
   return {

@@ -1,14 +1,14 @@
-// What a timeline shows: the events of a log, put together to things that a person would call one.
+// The items of a timeline. An item combines the events that belong together.
 
 export type Outcome = 'completed' | 'failed' | 'unfinished';
 
-/** How a question of the agent was answered. `closed`: it no longer waits, and nobody answered. */
+/** The answer to an approval request. `closed`: it is no longer pending, and nobody answered. */
 export type Answer = 'open' | 'allow' | 'allow_always' | 'reject' | 'closed';
 
 export interface Question {
-  /** The event that asks. */
+  /** The id of the event that asks. */
   readonly event: number;
-  /** What it would do, in a line. */
+  /** The action in one line. */
   readonly about: string;
   /** 0 reads, 1 edits, 2 may do anything. */
   readonly risk: number;
@@ -17,18 +17,18 @@ export interface Question {
 
 export interface Call {
   readonly tool: 'run' | 'edit' | 'read' | 'browse' | 'tool';
-  /** The command, path, address or name of what is used. */
+  /** The command, path, URL or tool name. */
   readonly subject: string;
   /** In the agent's own words. */
   readonly title: string;
   readonly operation: string;
   readonly input: string;
   readonly diff: string;
-  /** What else the agent told, where it asks for approval. */
+  /** Further details of the approval request. */
   readonly request: string;
-  /** Undefined while it goes on. */
+  /** Undefined while the call is running. */
   readonly outcome: Outcome | undefined;
-  /** When it began, or was allowed to. */
+  /** When the call began or was approved. */
   readonly since: string | undefined;
   readonly output: string;
   readonly exitCode: number | undefined;
@@ -42,7 +42,7 @@ export interface Task {
 }
 
 interface Common {
-  /** That of the first of its events. */
+  /** The id of its first event. */
   readonly id: number;
   readonly at: string | undefined;
   readonly replayed: boolean;
@@ -55,7 +55,7 @@ export type Item = Common &
         readonly from: 'user' | 'agent';
         readonly text: string;
         readonly images: readonly string[];
-        /** The agent is at something else, and is given it afterwards. */
+        /** The agent gets the message after its current turn. */
         readonly waits: boolean;
       }
     | { readonly kind: 'thought'; readonly text: string }
@@ -66,10 +66,10 @@ export type Item = Common &
 
 export type CallItem = Extract<Item, { kind: 'call' }>;
 
-/** What the log says of the agent as a whole. */
+/** The state of the agent as a whole. */
 export interface LogState {
   readonly agentState: string;
-  /** The one that waits for an answer. */
+  /** The pending approval request. */
   readonly question: Question | undefined;
   readonly tasks: readonly Task[];
   readonly context: { readonly used: number; readonly size: number } | undefined;

@@ -1,4 +1,3 @@
-// How the log of a conversation is followed, with a service that breaks off.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { decodeEvent, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
@@ -13,7 +12,7 @@ function say(id: number): ParleyEvent {
 
 const proxy = () => new ParleyError('unexpected', 'a page', { status: 404 });
 
-/** `reads` and `streams` are what each try meets: events, or a fault. Streams that are not named stay silent. */
+/** Each attempt gets the next of `reads` and `streams`: events or an error. Further streams stay silent. */
 function followedLog(
   t: TestContext,
   { reads = [[]], streams = [] }: { reads?: (ParleyEvent[] | Error)[]; streams?: (ParleyEvent[] | Error)[] },
@@ -49,8 +48,8 @@ function followedLog(
   return { log, texts, froms, states };
 }
 
-describe('a followed log', () => {
-  it('keeps what it has shown when its stream breaks off, and goes on where it was', async (t) => {
+describe('the log of a conversation', () => {
+  it('keeps its items when the stream breaks, and continues where it stopped', async (t) => {
     const { log, texts, froms, states } = followedLog(t, {
       reads: [[say(0), say(1)]],
       streams: [[say(2)], proxy(), [say(3)]],
@@ -65,7 +64,7 @@ describe('a followed log', () => {
     assert.deepEqual(seen, seen.toSorted());
   });
 
-  it('reads again by itself where the first reading failed, and says so meanwhile', async (t) => {
+  it('retries by itself if the first request fails, and shows the error meanwhile', async (t) => {
     const { log, texts } = followedLog(t, { reads: [proxy(), [say(0)]] });
     const errors: unknown[] = [];
     log.subscribe(() => errors.push(log.view().error));
@@ -73,7 +72,7 @@ describe('a followed log', () => {
     assert.equal((errors[0] as Error).message, 'a page');
   });
 
-  it('is over where there is no such conversation', async (t) => {
+  it('ends if the conversation does not exist', async (t) => {
     const gone = new ParleyError('not_found', 'gone', { status: 404 });
     const { log } = followedLog(t, { reads: [gone] });
     await until('it is refused', () => log.view().phase === 'refused');

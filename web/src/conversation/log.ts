@@ -1,19 +1,18 @@
-// The log of one conversation as the screen follows it: read whole, then live, over as many connections as it takes.
-// Each event is taken once.
+// The log of the open conversation: loads it as a whole, then streams it, and adds each event to the timeline once.
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
 import { startSubscription } from '../live/subscription.ts';
 import type { Item, LogState } from './items.ts';
 import { createTimeline } from './timeline.ts';
 
-/** `loading` until all that was there at the start has been read. `refused`: it is over, and `error` says why. */
+/** `loading`: the existing events are being fetched. `refused`: the stream has ended, and `error` is the reason. */
 type LogPhase = 'loading' | 'live' | 'refused';
 
 export interface LogView {
   readonly phase: LogPhase;
   readonly items: readonly Item[];
   readonly state: LogState;
-  /** Why it broke off, until it goes on; it comes again by itself. */
+  /** Why the stream broke. It is retried automatically. */
   readonly error: unknown;
 }
 
@@ -21,13 +20,13 @@ interface LogOptions {
   readonly parley: Pick<Parley, 'conversations' | 'events'>;
   readonly id: string;
   readonly onStream: (state: StreamState) => void;
-  /** Hears of each event that comes after those that were there. */
+  /** Called for each event after the existing ones. */
   readonly onLive: (event: ParleyEvent) => void;
   readonly retryMs?: number;
 }
 
-/** Events that come together are shown together. */
-const gatherMs = 30;
+/** Events within this time are rendered together. */
+const batchMs = 30;
 
 export function createLog() {
   const timeline = createTimeline();
@@ -43,37 +42,37 @@ export function createLog() {
     for (const listener of listeners) listener();
   }
 
-  /** One that cannot be shown is passed over, so that all others are. */
-  function take(event: ParleyEvent): void {
+  /** Skips an event that cannot be shown. */
+  function add(event: ParleyEvent): void {
     next = event.id + 1;
     try {
-      timeline.take(event);
+      timeline.add(event);
     } catch (error) {
       console.warn('Parley cannot show an event.', error);
     }
   }
 
-  async function follow({ parley, id, onStream, onLive }: LogOptions, signal: AbortSignal): Promise<void> {
-    // What is there comes sooner in one piece than event by event.
+  async function read({ parley, id, onStream, onLive }: LogOptions, signal: AbortSignal): Promise<void> {
+    // One response is faster than a stream for the existing events.
     if (next === 0)
-      for (const event of (await parley.conversations.trajectory(id, { signal })).trajectory) take(event);
+      for (const event of (await parley.conversations.trajectory(id, { signal })).trajectory) add(event);
     show({ phase: 'live' });
     const onState = (state: StreamState) => {
       onStream(state);
       if (state === 'live') show({ error: undefined });
     };
     for await (const event of parley.events(id, { from: next, signal, onState })) {
-      take(event);
+      add(event);
       onLive(event);
-      timer ??= setTimeout(() => show(), gatherMs);
+      timer ??= setTimeout(() => show(), batchMs);
     }
   }
 
   return {
-    /** Gives what ends it; started again, it goes on where it was. */
+    /** Returns the function that stops it. A second start continues where the first one stopped. */
     start: (options: LogOptions) => {
-      const end = startSubscription({
-        read: (signal) => follow(options, signal),
+      const unsubscribe = startSubscription({
+        read: (signal) => read(options, signal),
         onInterrupted: (error) => {
           options.onStream('reconnecting');
           show({ error });
@@ -82,7 +81,7 @@ export function createLog() {
         ...(options.retryMs === undefined ? {} : { retryMs: options.retryMs }),
       });
       return () => {
-        end();
+        unsubscribe();
         clearTimeout(timer);
         timer = undefined;
       };
@@ -95,21 +94,21 @@ export function createLog() {
   };
 }
 
-interface FollowedLog extends LogView {
-  /** Now, without waiting for the next try. */
-  readonly readAgain: () => void;
+interface StreamedLog extends LogView {
+  /** Retries now, without waiting for the next attempt. */
+  readonly retry: () => void;
 }
 
-/** Follows while the screen is shown. The options must stay the same; another `round` starts the stream anew. */
-export function useLog(options: LogOptions, round: number): FollowedLog {
+/** Streams while the component is mounted. The options must be stable; a new `restartCount` opens the stream again. */
+export function useLog(options: LogOptions, restartCount: number): StreamedLog {
   const [log] = useState(createLog);
   const [attempt, setAttempt] = useState(0);
   const { parley, id, onStream, onLive } = options;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt or round starts it again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt or restart opens the stream again
   useEffect(
     () => log.start({ parley, id, onStream, onLive }),
-    [log, parley, id, onStream, onLive, attempt, round],
+    [log, parley, id, onStream, onLive, attempt, restartCount],
   );
   const view = useSyncExternalStore(log.subscribe, log.view);
-  return { ...view, readAgain: () => setAttempt((before) => before + 1) };
+  return { ...view, retry: () => setAttempt((before) => before + 1) };
 }

@@ -1,6 +1,6 @@
-// Paths are told as they are in the sandbox; people know them from the root of their workspace.
+// Shortens paths of the sandbox to paths in the workspace.
 
-/** As a sandbox names it, and as it is called without one. Nothing else is taken off a path. */
+/** The workspace in a sandbox, and without one. */
 const workspace = /^(?:\/(?:[^/]+\/)*?conversations\/[1-9]\d*)?\/workspace\/(?=.)/;
 
 export function shortPath(path: string): string {

@@ -1,17 +1,16 @@
-// Which addresses of a log are led to, or drawn.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isHeldImage, outAddress, safeUrl } from './safeUrl.ts';
+import { externalUrl, isInlineImage, safeUrl } from './safeUrl.ts';
 
 const here = 'http://127.0.0.1:3000';
 
-describe('an address of a log', () => {
-  it('is led to where it is whole, and of another place', () => {
+describe('a URL of a log', () => {
+  it('becomes a link if it is absolute and leads to another origin', () => {
     for (const url of ['https://example.org/a?b#c', 'http://127.0.0.1:3001/', 'mailto:a@example.org'])
-      assert.equal(outAddress(url, here), url);
+      assert.equal(externalUrl(url, here), url);
   });
 
-  it('is not led to where it is of this page, or of nothing', () => {
+  it('is not a link if it leads to this origin or nowhere', () => {
     for (const url of [
       '/#key=pk_1_a',
       '//127.0.0.1:3000/#key=pk_1_a',
@@ -27,14 +26,14 @@ describe('an address of a log', () => {
       'file:///etc/passwd',
       'https://',
     ])
-      assert.equal(outAddress(url, here), undefined, url);
+      assert.equal(externalUrl(url, here), undefined, url);
   });
 
-  it('is drawn where it holds pixels, and not where it holds rules', () => {
+  it('is rendered if it is a raster image, not if it is an SVG', () => {
     for (const url of ['data:image/png;base64,a', 'data:image/JPEG;base64,a', 'data:image/webp,a'])
-      assert.equal(isHeldImage(url) && safeUrl(url), url);
+      assert.equal(isInlineImage(url) && safeUrl(url), url);
     for (const url of ['data:image/svg+xml;base64,a', 'data:image/pngx,a', 'https://example.org/a.png'])
-      assert.equal(isHeldImage(url), false, url);
+      assert.equal(isInlineImage(url), false, url);
     assert.equal(safeUrl('data:image/svg+xml;base64,a'), '');
   });
 });

@@ -1,24 +1,20 @@
-// Addresses that come from a log: only those that lead somewhere harmless.
+// Filters the URLs of a log: only harmless ones are opened or rendered.
 
-/** Pixels alone: an image that is drawn by rules may take a browser for ever. */
-const pixels = /^data:image\/(?:png|jpeg|gif|webp)[;,]/i;
+/** Raster images only: an SVG could keep a browser busy forever. */
+const rasterImage = /^data:image\/(?:png|jpeg|gif|webp)[;,]/i;
 
-/** Whether it is an image that the text itself holds. */
-export function isHeldImage(url: string): boolean {
-  return pixels.test(url);
+export function isInlineImage(url: string): boolean {
+  return rasterImage.test(url);
 }
 
-/**
- * The address where it leads elsewhere, and undefined where it leads nowhere, or into this page: its own addresses may
- * do something, such as change the key.
- */
-export function outAddress(url: string, origin: string): string | undefined {
+/** Returns undefined unless the URL leads to another origin: URLs of this one may act, for example change the key. */
+export function externalUrl(url: string, origin: string): string | undefined {
   if (!/^(?:https?:|mailto:)/i.test(url) || !URL.canParse(url)) return undefined;
-  const { origin: there, href } = new URL(url);
-  return there === origin ? undefined : href;
+  const { origin: target, href } = new URL(url);
+  return target === origin ? undefined : href;
 }
 
-/** For Markdown: what is neither is left out. */
+/** For Markdown: removes all other URLs. */
 export function safeUrl(url: string): string {
-  return isHeldImage(url) || outAddress(url, '') !== undefined ? url : '';
+  return isInlineImage(url) || externalUrl(url, '') !== undefined ? url : '';
 }

@@ -1,4 +1,3 @@
-// What becomes of the events of a log.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeEvent } from '../../../src/client/parley.ts';
@@ -13,7 +12,7 @@ interface Draft {
 function timelineOf(...drafts: readonly Draft[]) {
   const timeline = createTimeline();
   for (const [id, draft] of drafts.entries())
-    timeline.take(decodeEvent({ id, source: 'agent', message: '', ...draft }));
+    timeline.add(decodeEvent({ id, source: 'agent', message: '', ...draft }));
   return timeline;
 }
 
@@ -35,7 +34,7 @@ function callOf(item: Item | undefined): CallItem['call'] {
 }
 
 describe('a timeline', () => {
-  it('makes one thing of an action and its observation, in the place of the first', () => {
+  it('combines an action and its observation into one item at the place of the action', () => {
     const { items } = timelineOf(
       { action: 'run', tool_call_id: 'c1', args: { command: 'ls' }, message: 'List' },
       { action: 'message', args: { content: 'Meanwhile' } },
@@ -57,21 +56,21 @@ describe('a timeline', () => {
     assert.deepEqual([call.subject, call.output, call.exitCode, call.outcome], ['ls', 'a\n', 2, 'failed']);
   });
 
-  it('marks what is said while the agent is at something, until it is done with that', () => {
+  it('marks messages that are sent during a turn until the turn ends', () => {
     const said: Draft = { source: 'user', action: 'message', args: { content: 'And this' } };
     const waits = (...drafts: Draft[]) =>
       timelineOf(...drafts)
         .items()
         .flatMap((item) => (item.kind === 'message' ? [item.waits] : []));
     assert.deepEqual(waits(said, state('running'), said), [false, true]);
-    // An answer to a question goes on with the same turn.
+    // An answer to an approval request continues the same turn.
     const answered = [state('awaiting_user_confirmation'), said, state('user_confirmed'), state('running')];
     assert.deepEqual(waits(...answered), [true]);
     assert.deepEqual(waits(...answered, state('awaiting_user_input')), [false]);
     assert.deepEqual(waits(state('running'), said, state('stopped')), [false]);
   });
 
-  it('knows since when a call goes on: since it began, or was allowed', () => {
+  it('knows when a call began or was approved', () => {
     const allowed: Draft = {
       source: 'user',
       action: 'change_agent_state',
@@ -83,7 +82,7 @@ describe('a timeline', () => {
     assert.equal(callOf(timelineOf(asked, allowed).items()[0]).since, allowed.timestamp);
   });
 
-  it('makes another thing of an id that is used again', () => {
+  it('creates a new item when a call id is used again', () => {
     const end: Draft = {
       observation: 'run',
       tool_call_id: 'c1',
@@ -98,7 +97,7 @@ describe('a timeline', () => {
     );
   });
 
-  it('shows an observation whose action is not there', () => {
+  it('shows an observation without its action', () => {
     const { items } = timelineOf({
       observation: 'read',
       content: 'text',
@@ -107,7 +106,7 @@ describe('a timeline', () => {
     assert.deepEqual([callOf(items()[0]).subject, callOf(items()[0]).output], ['a/b.ts', 'text']);
   });
 
-  it('tells a path from the root of the workspace, and any other whole', () => {
+  it('shortens paths in the workspace, and no others', () => {
     const subjectOf = (path: string) =>
       callOf(timelineOf({ action: 'read', args: { path } }).items()[0]).subject;
     assert.equal(subjectOf('/data/conversations/12/workspace/a.ts'), 'a.ts');
@@ -120,7 +119,7 @@ describe('a timeline', () => {
       assert.equal(subjectOf(path), path);
   });
 
-  it('names what hides in what the agent asks for', () => {
+  it('shows hidden characters in approval requests', () => {
     const { items, state: now } = timelineOf({
       ...asks,
       message: 'a\u200bb',
@@ -134,7 +133,7 @@ describe('a timeline', () => {
     assert.deepEqual([used.subject, used.input], ['x⟨U+000A⟩y', '{\n  "a": "⟨U+2066⟩"\n}']);
   });
 
-  it('takes events of any shape, and shows what can be shown of them', () => {
+  it('accepts events of any shape, and shows what it can', () => {
     const { items } = timelineOf(
       { observation: 'notice', content: { a: 1 } as never },
       { observation: 'run', content: 5 as never, extras: null as never },
@@ -158,7 +157,7 @@ describe('a timeline', () => {
     assert.deepEqual(plan?.kind === 'plan' && plan.tasks, [{ title: 'a', status: 'done' }]);
   });
 
-  it('parts the diff of an edit from what was said about it', () => {
+  it('separates the diff of an edit from its message', () => {
     const diff = '--- /dev/null\n+++ a.txt\n@@ -0,0 +1,1 @@\n+one';
     const { items } = timelineOf({
       observation: 'edit',
@@ -175,7 +174,7 @@ describe('a timeline', () => {
     assert.deepEqual([callOf(told()[0]).diff, callOf(told()[0]).output], [diff, 'Done.']);
   });
 
-  it('holds a question open until it is answered', () => {
+  it('keeps an approval request open until it is answered', () => {
     const open = timelineOf(asks, state('awaiting_user_confirmation'));
     assert.deepEqual(open.state().question, { event: 0, about: 'rm x', risk: 2, answer: 'open' });
     for (const [args, answer] of [
@@ -222,7 +221,7 @@ describe('a timeline', () => {
     });
   });
 
-  it('closes a question that nobody can answer any more', () => {
+  it('closes an approval request that can no longer be answered', () => {
     const timeline = timelineOf(
       asks,
       state('awaiting_user_confirmation'),
@@ -232,7 +231,7 @@ describe('a timeline', () => {
     assert.equal(timeline.state().agentState, 'stopped');
   });
 
-  it('asks at a call that was announced before', () => {
+  it('adds an approval request to a call that was announced before', () => {
     const { items, state: now } = timelineOf(
       { action: 'run', tool_call_id: 'c1', args: { command: 'rm x' } },
       asks,
@@ -241,7 +240,7 @@ describe('a timeline', () => {
     assert.equal(now().question?.event, 1);
   });
 
-  it('asks again at the same call, and holds the newest question open', () => {
+  it('replaces the approval request of a call by a newer one', () => {
     const { items, state: now } = timelineOf(
       asks,
       { source: 'user', action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
@@ -252,7 +251,7 @@ describe('a timeline', () => {
     assert.deepEqual([now().question?.event, now().question?.answer], [2, 'open']);
   });
 
-  it('gives up calls that go on when the agent rests or is started anew, and takes what still comes', () => {
+  it('marks running calls as unfinished when the agent stops or restarts, and accepts late results', () => {
     const begin: Draft = { action: 'run', tool_call_id: 'c1', args: { command: 'sleep 9' } };
     const end: Draft = {
       observation: 'run',
@@ -268,7 +267,7 @@ describe('a timeline', () => {
     assert.deepEqual([late.outcome, late.output], ['completed', 'x']);
   });
 
-  it('keeps one plan for each message of the user, as it was last', () => {
+  it('keeps the latest plan for each message of the user', () => {
     const plan = (title: string): Draft => ({
       action: 'task_tracking',
       args: { task_list: [{ title, status: 'done' }] },
@@ -282,7 +281,7 @@ describe('a timeline', () => {
     assert.equal(now().tasks[0]?.title, 'c');
   });
 
-  it('tells a fault once, though it is also why the conversation stopped', () => {
+  it('shows an error once, even if it is also the stop reason', () => {
     const { items } = timelineOf(
       { observation: 'error', content: 'It died. Its last words: x' },
       state('stopped', 'It died.'),
@@ -293,7 +292,7 @@ describe('a timeline', () => {
     );
   });
 
-  it('leaves out tools that only think, unless they ask', () => {
+  it('omits tools that only think, unless they ask for approval', () => {
     const args = { name: 'update_plan', kind: 'think', arguments: {} };
     const begin: Draft = { action: 'call_tool', tool_call_id: 'c1', args };
     const end: Draft = { observation: 'call_tool', tool_call_id: 'c1', content: 'Shown.', extras: args };
@@ -302,21 +301,21 @@ describe('a timeline', () => {
     assert.equal(timelineOf(asking, end).items().length, 1);
   });
 
-  it('keeps what an agent told of its request', () => {
+  it('keeps the details of an approval request', () => {
     const args = { ...asks.args, request: { input: { cwd: '/', script: 'rm\u202ex' } } };
     const [item] = timelineOf({ ...asks, args }).items();
     assert.match(callOf(item).request, /^input\.cwd: \/\ninput\.script: rm(?!\u202e)/);
   });
 
-  it('passes over what it does not know', () => {
+  it('ignores unknown events', () => {
     const { items } = timelineOf({ action: 'from_the_future' }, { observation: '__proto__' }, {});
     assert.deepEqual(items(), []);
   });
 
-  it('never changes what it has given out', () => {
+  it('never mutates returned items', () => {
     const timeline = timelineOf(asks);
     const before = timeline.items();
-    timeline.take(decodeEvent({ id: 1, observation: 'run', content: 'x', tool_call_id: 'c1' }));
+    timeline.add(decodeEvent({ id: 1, observation: 'run', content: 'x', tool_call_id: 'c1' }));
     assert.equal(callOf(before[0]).output, '');
     assert.equal(callOf(timeline.items()[0]).output, 'x');
   });

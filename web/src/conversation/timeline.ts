@@ -1,8 +1,7 @@
-// Puts the events of a log together to a timeline, one after the other. What it has given out never changes: a thing
-// that goes on is replaced by another with the same id.
+// Builds the timeline from the events of a log. Items are immutable: an update replaces the item with the same id.
 import type { ParleyEvent } from '../../../src/client/parley.ts';
 import { isCallEvent } from './calls.ts';
-import { commonOf, createCallTrack } from './callTrack.ts';
+import { commonFields, createCallTracker } from './callTracker.ts';
 import type { Item, LogState } from './items.ts';
 
 type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
@@ -20,7 +19,7 @@ function isNote(event: ParleyEvent): event is Note {
 }
 
 interface Timeline {
-  take(event: ParleyEvent): void;
+  add(event: ParleyEvent): void;
   items(): readonly Item[];
   state(): LogState;
 }
@@ -28,7 +27,7 @@ interface Timeline {
 function messageOf(event: Of<'action.message'>, waits: boolean): Item {
   const { content, image_urls: images } = event.args;
   return {
-    ...commonOf(event),
+    ...commonFields(event),
     kind: 'message',
     from: event.source === 'user' ? 'user' : 'agent',
     text: content || event.message,
@@ -37,18 +36,23 @@ function messageOf(event: Of<'action.message'>, waits: boolean): Item {
   };
 }
 
-/** States in which a question that was not answered no longer waits. */
-const pastQuestions: ReadonlySet<string> = new Set([
+/** In these states, an approval request is no longer pending. */
+const statesWithoutApproval: ReadonlySet<string> = new Set([
   'running',
   'stopped',
   'paused',
   'awaiting_user_input',
   'loading',
 ]);
-/** States in which no call goes on: one that has not ended by then never will. */
-const pastCalls: ReadonlySet<string> = new Set(['stopped', 'paused', 'awaiting_user_input', 'loading']);
+/** In these states no call is running; one that has not ended never will. */
+const statesWithoutCalls: ReadonlySet<string> = new Set([
+  'stopped',
+  'paused',
+  'awaiting_user_input',
+  'loading',
+]);
 
-/** States in which the agent is at something, so that what is said waits. */
+/** In these states a message of the user waits for the end of the turn. */
 const turnStates: ReadonlySet<string> = new Set([
   'running',
   'awaiting_user_confirmation',
@@ -58,13 +62,13 @@ const turnStates: ReadonlySet<string> = new Set([
 
 export function createTimeline(): Timeline {
   const items: Item[] = [];
-  const calls = createCallTrack(items);
+  const calls = createCallTracker(items);
   let planAt: number | undefined;
-  /** Where what waits stands. */
+  /** The indexes of messages that wait. */
   let waiting: number[] = [];
   let state: Omit<LogState, 'question'> = { agentState: '', tasks: [], context: undefined };
 
-  function takePlan(event: Of<'action.task_tracking'>): void {
+  function addPlan(event: Of<'action.task_tracking'>): void {
     const tasks = event.args.task_list.map(({ title, status }) => ({ title, status }));
     state = { ...state, tasks };
     const before = planAt === undefined ? undefined : items[planAt];
@@ -72,11 +76,11 @@ export function createTimeline(): Timeline {
       items[planAt] = { ...before, kind: 'plan', tasks } as Item;
     else {
       planAt = items.length;
-      items.push({ ...commonOf(event), kind: 'plan', tasks });
+      items.push({ ...commonFields(event), kind: 'plan', tasks });
     }
   }
 
-  function takeMessage(event: Of<'action.message'>): void {
+  function addMessage(event: Of<'action.message'>): void {
     const own = event.source === 'user';
     const waits = own && turnStates.has(state.agentState);
     if (own) planAt = undefined;
@@ -89,45 +93,45 @@ export function createTimeline(): Timeline {
     waiting = [];
   }
 
-  function takeState(event: Of<'observation.agent_state_changed'>): void {
+  function addState(event: Of<'observation.agent_state_changed'>): void {
     const { agent_state: agentState, reason } = event.extras;
-    if (pastQuestions.has(agentState)) calls.answer('closed');
-    if (pastCalls.has(agentState)) calls.giveUp();
+    if (statesWithoutApproval.has(agentState)) calls.answer('closed');
+    if (statesWithoutCalls.has(agentState)) calls.abandonOpenCalls();
     if (!turnStates.has(agentState)) endWaits();
     state = { ...state, agentState };
     if (agentState !== 'stopped' && agentState !== 'paused') return;
     const last = items.at(-1);
-    // A fault was told in full just before.
-    const told = last?.kind === 'error' && last.text.startsWith(reason);
-    if (!told) items.push({ ...commonOf(event), kind: 'stopped', text: reason });
+    // The error before it has the same text.
+    const isShown = last?.kind === 'error' && last.text.startsWith(reason);
+    if (!isShown) items.push({ ...commonFields(event), kind: 'stopped', text: reason });
   }
 
-  function takeUsage({ extras }: Of<'observation.usage'>): void {
+  function addUsage({ extras }: Of<'observation.usage'>): void {
     const { used, size } = extras;
     if (used !== null && size !== null) state = { ...state, context: { used, size } };
   }
 
-  function takeNote(event: Note): void {
+  function addNote(event: Note): void {
     const kind = event.type === 'observation.error' ? 'error' : 'notice';
-    items.push({ ...commonOf(event), kind, text: event.content || event.message });
+    items.push({ ...commonFields(event), kind, text: event.content || event.message });
   }
 
-  /** What is not known is passed over: there may be newer services than this page. */
-  function take(event: ParleyEvent): void {
-    if (isCallEvent(event)) calls.take(event);
-    else if (event.type === 'action.message') takeMessage(event);
+  /** Ignores unknown events: the service may be newer than the web UI. */
+  function add(event: ParleyEvent): void {
+    if (isCallEvent(event)) calls.add(event);
+    else if (event.type === 'action.message') addMessage(event);
     else if (event.type === 'action.think')
-      items.push({ ...commonOf(event), kind: 'thought', text: event.args.thought });
-    else if (event.type === 'action.task_tracking') takePlan(event);
+      items.push({ ...commonFields(event), kind: 'thought', text: event.args.thought });
+    else if (event.type === 'action.task_tracking') addPlan(event);
     else if (event.type === 'action.change_agent_state')
       calls.answer(event.args.decision, event.timestamp || undefined);
-    else if (event.type === 'observation.agent_state_changed') takeState(event);
-    else if (event.type === 'observation.usage') takeUsage(event);
-    else if (isNote(event)) takeNote(event);
+    else if (event.type === 'observation.agent_state_changed') addState(event);
+    else if (event.type === 'observation.usage') addUsage(event);
+    else if (isNote(event)) addNote(event);
   }
 
   return {
-    take,
+    add,
     items: () => items.slice(),
     state: () => ({ ...state, question: calls.question() }),
   };

@@ -1,10 +1,9 @@
-// What is told of how a conversation stands.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { en } from '../texts/en.ts';
 import type { LogState } from './items.ts';
-import { standingText, startStep } from './standing.ts';
+import { startStep, statusText } from './statusText.ts';
 
 const rest: LogState = {
   agentState: 'awaiting_user_input',
@@ -14,10 +13,10 @@ const rest: LogState = {
 };
 const info = (part: Partial<ConversationInfo>) => ({ stop_reason: null, ...part }) as ConversationInfo;
 
-describe('how a conversation stands', () => {
+describe('the status text of a conversation', () => {
   it('is a sentence for each state', () => {
     const said = (part: Partial<ConversationInfo>, state: LogState = rest) =>
-      standingText(info(part), state, en);
+      statusText(info(part), state, en);
     const question = { event: 1, about: 'rm x', risk: 2, answer: 'open' } as const;
     assert.equal(said({ status: 'STARTING', runtime_status: 'STATUS$STARTING_AGENT' }), 'Starting the agent');
     assert.equal(said({ status: 'RUNNING' }), en.status.waiting);
@@ -25,10 +24,10 @@ describe('how a conversation stands', () => {
     assert.equal(said({ status: 'RUNNING' }, { ...rest, agentState: '' }), en.status.RUNNING);
     assert.match(said({ status: 'RUNNING' }, { ...rest, question }), /rm x$/);
     assert.equal(said({ status: 'STOPPED', stop_reason: { code: 'user', message: 'You did.' } }), 'You did.');
-    assert.equal(standingText(undefined, rest, en), '');
+    assert.equal(statusText(undefined, rest, en), '');
   });
 
-  it('is told step by step while it starts', () => {
+  it('names each step of a start', () => {
     assert.equal(startStep({ runtime_status: null }).index, 0);
     const setting = startStep({ runtime_status: 'STATUS$SETTING_UP_WORKSPACE: 10 %: half' });
     assert.deepEqual([setting.index, setting.details], [2, '10 %: half']);

@@ -1,11 +1,11 @@
-// How long something goes on, second by second while it does.
+// The time since something began, updated every second.
 import { useEffect, useState } from 'react';
 import { lengthText } from '../texts/time.ts';
 
 const secondMs = 1_000;
 
-/** Nothing where it is not known when it began. */
-export function Elapsed({ since }: { readonly since: string | undefined }) {
+/** Renders nothing if the start is not known. */
+export function ElapsedTime({ since }: { readonly since: string | undefined }) {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), secondMs);

@@ -1,12 +1,12 @@
-// Whether a text is shown as it stands, for its Markdown would take a browser too long to read.
+// Finds text whose Markdown would take too long to parse; it is shown as plain text instead.
 
 const charsMax = 30_000;
 const linesMax = 1_000;
-/** Quotes and lists within each other, in one line. */
+/** Nested quotes and lists in one line. */
 const depthMax = 10;
 const indentMax = 100;
 const runMax = 100;
-/** In all of a text. */
+/** Limits for a whole text. */
 const countsMax: readonly { readonly mark: RegExp; readonly max: number }[] = [
   { mark: /[[\]]/g, max: 800 },
   { mark: /<[!?]/g, max: 200 },
@@ -15,7 +15,7 @@ const countsMax: readonly { readonly mark: RegExp; readonly max: number }[] = [
   { mark: /^[ \t]*>/gm, max: 400 },
   { mark: /^[ \t]*(?:=+|-+)[ \t]*$/gm, max: 200 },
 ];
-/** Between two empty lines: what opens there is looked for until its end. */
+/** Limits for a paragraph, in which the parser looks for the end of each mark. */
 const emphasesMax = 500;
 const cellsMax = 2_000;
 
@@ -27,19 +27,19 @@ function countOf(text: string, mark: RegExp): number {
   return text.match(mark)?.length ?? 0;
 }
 
-/** A row that says less than the widest one is as wide. */
+/** The parser fills every row up to the widest one. */
 function cellsOf(lines: readonly string[]): number {
   return lines.length * Math.max(...lines.map((line) => countOf(line, /\|/g)));
 }
 
-function isPlainBlock(block: string): boolean {
+function exceedsBlockLimits(block: string): boolean {
   return countOf(block, /[*_~]/g) > emphasesMax || cellsOf(block.split('\n')) > cellsMax;
 }
 
-/** Cheap for whatever it is given. */
-export function isPlain(text: string): boolean {
+/** Takes linear time for any text. */
+export function exceedsMarkdownLimits(text: string): boolean {
   if (text.length > charsMax || countOf(text, /[\r\n]/g) > linesMax) return true;
   if ([run, indent, nested].some((pattern) => pattern.test(text))) return true;
   if (countsMax.some(({ mark, max }) => countOf(text, mark) > max)) return true;
-  return text.split(/\n[ \t]*\n/).some(isPlainBlock);
+  return text.split(/\n[ \t]*\n/).some(exceedsBlockLimits);
 }

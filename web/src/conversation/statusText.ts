@@ -1,10 +1,9 @@
-// How a conversation stands, in a sentence: what is told to whoever does not see it.
+// The status of a conversation as a sentence, for screen readers.
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { activityOf } from '../components/status.ts';
 import type { Texts } from '../texts/en.ts';
 import type { LogState } from './items.ts';
 
-/** In the order in which they come. */
 export const startSteps = [
   'STATUS$WAITING_FOR_WORKER',
   'STATUS$STARTING_RUNTIME',
@@ -12,15 +11,14 @@ export const startSteps = [
   'STATUS$STARTING_AGENT',
 ] as const;
 
-/** Which step is under way, and what is said of it. */
+/** The current step, and its details. */
 export function startStep({ runtime_status: status }: Pick<ConversationInfo, 'runtime_status'>) {
   const [name = '', ...rest] = (status ?? startSteps[0]).split(': ');
   const index = (startSteps as readonly string[]).indexOf(name);
   return { index, name: startSteps[index], details: rest.join(': ') };
 }
 
-/** Empty where nothing is known. */
-export function standingText(
+export function statusText(
   info: ConversationInfo | undefined,
   state: LogState,
   { conversation, status }: Texts,

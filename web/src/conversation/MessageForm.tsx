@@ -1,4 +1,4 @@
-// The box below the timeline: what is said next to the agent. What is not sent yet is kept.
+// The form for the next message to the agent. Unsent text is kept as a draft.
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { ErrorCallout } from '../components/Callout.tsx';
@@ -18,7 +18,7 @@ interface Draft {
 
 const empty: Draft = { text: '', images: [] };
 
-export function Writer({
+export function MessageForm({
   id,
   stopped,
   onSent,
@@ -40,7 +40,7 @@ export function Writer({
         ...(images.length === 0 ? {} : { image_urls: images.map(({ url }) => url) }),
       }),
     onSuccess: (_, sent) => {
-      // What was typed while it was sent is not sent yet.
+      // Text that was typed during the request has not been sent.
       const { text, images } = newest();
       if (text === sent.text && images === sent.images) clear();
       onSent();
