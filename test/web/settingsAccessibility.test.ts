@@ -78,7 +78,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Create API key' }).click();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('must not be empty').waitFor();
-    faults.push(...(await faultsOf(page, 'a fault')));
+    faults.push(...(await faultsOf(page, 'an error')));
     await page.getByLabel('Name').fill('phone');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('button', { name: 'Copy' }).waitFor();

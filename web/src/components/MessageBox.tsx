@@ -60,26 +60,26 @@ function Previews({ images, onImages }: Pick<MessageBoxProps, 'images' | 'onImag
 
 /** Adds all of the files, or none and the reason. */
 function useAddImages(onImages: MessageBoxProps['onImages']) {
-  const [fault, setFault] = useState<ImageError>();
+  const [error, setError] = useState<ImageError>();
 
   async function addFiles(files: readonly File[]) {
     if (files.length === 0) return;
     const added = await readImages(files);
-    if (typeof added === 'string') return setFault(added);
+    if (typeof added === 'string') return setError(added);
     let refused: ImageError | undefined;
     onImages((newest) => {
       const all = appendImages(newest, added);
       refused = typeof all === 'string' ? all : undefined;
       return typeof all === 'string' ? newest : all;
     });
-    setFault(refused);
+    setError(refused);
   }
 
-  return { fault, take: addFiles };
+  return { error, addFiles };
 }
 
 /** `over` is true while files are dragged over the box. */
-function useFileDrop(take: (files: readonly File[]) => Promise<void>) {
+function useFileDrop(addFiles: (files: readonly File[]) => Promise<void>) {
   const [over, setOver] = useState(false);
   const onFiles = (react: (event: DragEvent) => void) => (event: DragEvent) => {
     if (!hasFiles(event.dataTransfer)) return;
@@ -91,7 +91,7 @@ function useFileDrop(take: (files: readonly File[]) => Promise<void>) {
     onDragLeave: () => setOver(false),
     onDrop: onFiles(({ dataTransfer }) => {
       setOver(false);
-      void take([...dataTransfer.files]);
+      void addFiles([...dataTransfer.files]);
     }),
   };
   return { over, handlers };
@@ -123,14 +123,14 @@ function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[])
 export function MessageBox(props: MessageBoxProps) {
   const { label, placeholder, text, images, onText, onImages, onSend, rows, box, children } = props;
   const { home } = useTexts();
-  const { fault, take } = useAddImages(onImages);
-  const { over, handlers } = useFileDrop(take);
+  const { error, addFiles } = useAddImages(onImages);
+  const { over, handlers } = useFileDrop(addFiles);
 
   function onPaste(event: ClipboardEvent) {
     const files = pastedFiles(event.clipboardData);
     if (files.length === 0) return;
     event.preventDefault();
-    void take(files);
+    void addFiles(files);
   }
 
   function onKeyDown(event: KeyboardEvent) {
@@ -152,13 +152,13 @@ export function MessageBox(props: MessageBoxProps) {
         onKeyDown={onKeyDown}
       />
       <Previews images={images} onImages={onImages} />
-      {fault === undefined ? null : (
-        <p className="fault" role="alert">
-          {home[fault]}
+      {error === undefined ? null : (
+        <p className="field-error" role="alert">
+          {home[error]}
         </p>
       )}
       <div className="row">
-        <ImagePicker onPicked={take} />
+        <ImagePicker onPicked={addFiles} />
         {children}
       </div>
     </div>

@@ -2,7 +2,7 @@
 import { useId, useRef, useState } from 'react';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useTexts } from '../texts/texts.tsx';
-import { Fault, Field, type FieldProps } from './fields.tsx';
+import { Field, FieldError, type FieldProps } from './fields.tsx';
 import { useFocusAfterSwap } from './focus.ts';
 import { PasswordInput } from './PasswordInput.tsx';
 
@@ -73,14 +73,14 @@ function TypedSecret({ isSet, value, onChange, onKeep, onRemove, ...common }: Se
 
 function StoredSecret({
   label,
-  fault,
+  error,
   removed,
   ...actions
 }: FieldProps & SecretActions & { removed: boolean }) {
   const { settings } = useTexts();
   const id = useId();
   // Buttons have no aria-invalid; the form finds the field by data-invalid.
-  const invalid = fault === undefined ? {} : { 'aria-describedby': `${id}-fault`, 'data-invalid': true };
+  const invalid = error === undefined ? {} : { 'aria-describedby': `${id}-error`, 'data-invalid': true };
   const button = (text: string, onClick: () => void) => (
     <button type="button" className="button" aria-label={`${text}: ${label}`} {...invalid} onClick={onClick}>
       {text}
@@ -100,7 +100,7 @@ function StoredSecret({
           </>
         )}
       </div>
-      <Fault id={`${id}-fault`}>{fault}</Fault>
+      <FieldError id={`${id}-error`}>{error}</FieldError>
     </div>
   );
 }

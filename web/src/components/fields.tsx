@@ -5,7 +5,7 @@ export interface FieldProps {
   readonly label: string;
   readonly hint?: string | undefined;
   /** The error message of the service or of the form. */
-  readonly fault?: string | undefined;
+  readonly error?: string | undefined;
 }
 
 interface InputProps {
@@ -14,11 +14,11 @@ interface InputProps {
   readonly 'aria-describedby': string | undefined;
 }
 
-function inputProps(id: string, hint: string | undefined, fault: string | undefined): InputProps {
-  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+function inputProps(id: string, hint: string | undefined, error: string | undefined): InputProps {
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return {
     id,
-    'aria-invalid': fault !== undefined,
+    'aria-invalid': error !== undefined,
     'aria-describedby': described === '' ? undefined : described,
   };
 }
@@ -27,28 +27,28 @@ function inputProps(id: string, hint: string | undefined, fault: string | undefi
 export function Field({
   label,
   hint,
-  fault,
+  error,
   children,
 }: FieldProps & { readonly children: (input: InputProps) => ReactNode }) {
   const id = useId();
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      {children(inputProps(id, hint, fault))}
+      {children(inputProps(id, hint, error))}
       {hint === undefined ? null : (
         <p id={`${id}-hint`} className="hint">
           {hint}
         </p>
       )}
-      <Fault id={`${id}-fault`}>{fault}</Fault>
+      <FieldError id={`${id}-error`}>{error}</FieldError>
     </div>
   );
 }
 
-export function Fault({ id, children }: { readonly id: string; readonly children: string | undefined }) {
+export function FieldError({ id, children }: { readonly id: string; readonly children: string | undefined }) {
   if (children === undefined) return null;
   return (
-    <p id={id} className="fault" role="alert">
+    <p id={id} className="field-error" role="alert">
       {children}
     </p>
   );
@@ -150,13 +150,13 @@ interface ToggleProps extends FieldProps {
   readonly onChange: (checked: boolean) => void;
 }
 
-export function ToggleField({ label, hint, fault, checked, onChange }: ToggleProps) {
+export function ToggleField({ label, hint, error, checked, onChange }: ToggleProps) {
   const id = useId();
   return (
     <div className="field">
       <div className="toggle">
         <input
-          {...inputProps(id, hint, fault)}
+          {...inputProps(id, hint, error)}
           type="checkbox"
           checked={checked}
           onChange={(event) => onChange(event.target.checked)}
@@ -172,7 +172,7 @@ export function ToggleField({ label, hint, fault, checked, onChange }: TogglePro
           )}
         </div>
       </div>
-      <Fault id={`${id}-fault`}>{fault}</Fault>
+      <FieldError id={`${id}-error`}>{error}</FieldError>
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { ConversationInfo } from '../../../src/client/parley.ts';
 import { visibleLine } from '../components/visibleText.ts';
-import { useWords } from '../texts/texts.tsx';
+import { useLocale } from '../texts/texts.tsx';
 import { countText, dollarText, fullText } from '../texts/time.ts';
 import { Changes } from './Changes.tsx';
 import type { LogState } from './items.ts';
@@ -18,7 +18,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
 }
 
 function Usage({ info, state }: { readonly info: ConversationInfo; readonly state: LogState }) {
-  const { texts, language } = useWords();
+  const { texts, language } = useLocale();
   const { details } = texts;
   const { usage } = info;
   const count = (value: number) => countText(value, language);
@@ -51,7 +51,7 @@ interface DetailsProps {
 }
 
 export function Details({ id, info, state }: DetailsProps) {
-  const { texts, language } = useWords();
+  const { texts, language } = useLocale();
   const { details } = texts;
   return (
     <aside className="details" id="details" aria-label={details.title}>

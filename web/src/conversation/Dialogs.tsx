@@ -10,7 +10,7 @@ import { TextField } from '../components/fields.tsx';
 import { visibleLine } from '../components/visibleText.ts';
 import { infoKey, listKey } from '../live/conversationLists.ts';
 import { useParley, useSession } from '../session/session.tsx';
-import { faultsAt } from '../texts/errors.ts';
+import { fieldErrorAt } from '../texts/errors.ts';
 import { useTexts } from '../texts/texts.tsx';
 
 interface DialogProps {
@@ -32,7 +32,7 @@ export function RenameDialog({ info, onClose }: DialogProps) {
       onClose();
     },
   });
-  const fault = faultsAt(rename.error, 'title');
+  const fieldError = fieldErrorAt(rename.error, 'title');
   const form = useRef<HTMLFormElement>(null);
   // Runs after the dialog has opened, which focuses its first button.
   useEffect(() => {
@@ -69,8 +69,8 @@ export function RenameDialog({ info, onClose }: DialogProps) {
           if (!rename.isPending) rename.mutate();
         }}
       >
-        <TextField label={conversation.name} value={title} onChange={setTitle} fault={fault} />
-        {fault === undefined ? <ErrorCallout error={rename.error} /> : null}
+        <TextField label={conversation.name} value={title} onChange={setTitle} error={fieldError} />
+        {fieldError === undefined ? <ErrorCallout error={rename.error} /> : null}
       </form>
     </Dialog>
   );

@@ -1,6 +1,6 @@
 // The time since something began, updated every second.
 import { useEffect, useState } from 'react';
-import { lengthText } from '../texts/time.ts';
+import { durationText } from '../texts/time.ts';
 
 const secondMs = 1_000;
 
@@ -11,6 +11,6 @@ export function ElapsedTime({ since }: { readonly since: string | undefined }) {
     const timer = setInterval(() => setNow(Date.now()), secondMs);
     return () => clearInterval(timer);
   }, []);
-  const text = lengthText(since, now);
+  const text = durationText(since, now);
   return text === '' ? null : <span className="elapsed">{text}</span>;
 }

@@ -4,7 +4,7 @@ import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
 import { Icon } from '../components/Icon.tsx';
 import { visibleText } from '../components/visibleText.ts';
 import { ZoomableImage } from '../components/ZoomableImage.tsx';
-import { useTexts, useWords } from '../texts/texts.tsx';
+import { useLocale, useTexts } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
 import type { Item } from './items.ts';
@@ -17,7 +17,7 @@ import { useUnfolded } from './unfolded.ts';
 type Message = Extract<Item, { kind: 'message' }>;
 
 function Time({ at }: { readonly at: string | undefined }) {
-  const { language } = useWords();
+  const { language } = useLocale();
   return (
     <time dateTime={at} title={fullText(at, language)}>
       {clockText(at, language)}

@@ -22,11 +22,11 @@ import {
   type Draft,
   emptyDraft,
   errorOutsideFields,
-  type Faults,
-  faultsOf,
-  faultsOfUneditedFields,
-  hasHiddenFault,
+  errorsOfUneditedFields,
+  type FieldErrors,
   hasHiddenField,
+  hasHiddenFieldError,
+  serviceFieldErrors,
   storableDraft,
   toRequest,
 } from './newConversation.ts';
@@ -65,10 +65,10 @@ function useCreation({ onCreated, onRefused }: CreationOptions) {
 interface FieldsProps {
   readonly draft: Draft;
   readonly edit: (part: Partial<Draft>) => void;
-  readonly faults: Faults;
+  readonly fieldErrors: FieldErrors;
 }
 
-function MoreOptions({ draft, edit, faults }: FieldsProps) {
+function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
   const { home } = useTexts();
   const settings = useSettings().data;
   const agents = useAgentChoices();
@@ -80,14 +80,14 @@ function MoreOptions({ draft, edit, faults }: FieldsProps) {
         value={draft.agent ?? agentValue(settings?.agent ?? null)}
         options={agents}
         onChange={(agent) => edit({ agent })}
-        fault={faults.agent}
+        error={fieldErrors.agent}
       />
       <TextArea
         label={home.instructions}
         hint={home.instructionsHint}
         value={draft.instructions}
         onChange={(instructions) => edit({ instructions })}
-        fault={faults.instructions}
+        error={fieldErrors.instructions}
       />
       <TextArea
         label={home.mcp}
@@ -96,13 +96,18 @@ function MoreOptions({ draft, edit, faults }: FieldsProps) {
         value={draft.mcp}
         placeholder={'{"shttp_servers": [{"url": "https://…"}]}'}
         onChange={(mcp) => edit({ mcp })}
-        fault={faults.mcp}
+        error={fieldErrors.mcp}
       />
     </div>
   );
 }
 
-function RepositoryFields({ draft, edit, faults, onMore }: FieldsProps & { readonly onMore: () => void }) {
+function RepositoryFields({
+  draft,
+  edit,
+  fieldErrors,
+  onMore,
+}: FieldsProps & { readonly onMore: () => void }) {
   const { home } = useTexts();
   return (
     <div className="where">
@@ -111,14 +116,14 @@ function RepositoryFields({ draft, edit, faults, onMore }: FieldsProps & { reado
         placeholder={home.repositoryHint}
         value={draft.repository}
         onChange={(repository) => edit({ repository })}
-        fault={faults.repository}
+        error={fieldErrors.repository}
       />
       <TextField
         label={home.branch}
         placeholder={home.branchHint}
         value={draft.branch}
         onChange={(branch) => edit({ branch })}
-        fault={faults.branch}
+        error={fieldErrors.branch}
       />
       <button type="button" className="button plain" aria-expanded={draft.open} onClick={onMore}>
         <Icon name="chevron" />
@@ -135,21 +140,21 @@ function useComposer() {
     large: ['images'],
     storable: storableDraft,
   });
-  const [checked, setChecked] = useState<{ readonly draft: Draft; readonly faults: Faults }>();
+  const [checked, setChecked] = useState<{ readonly draft: Draft; readonly fieldErrors: FieldErrors }>();
   const creation = useCreation({
     onCreated: (sent) => newest().idempotencyKey === sent.idempotencyKey && clear(),
-    onRefused: (error) => hasHiddenFault(error) && change({ open: true }),
+    onRefused: (error) => hasHiddenFieldError(error) && change({ open: true }),
   });
   useClearNetworkErrors(creation);
   const ready = draft.message.trim() !== '' || draft.images.length > 0;
-  const own = checked === undefined ? {} : faultsOfUneditedFields(checked.faults, checked.draft, draft);
-  const faults = { ...faultsOf(creation.error, creation.variables?.draft, draft), ...own };
+  const own = checked === undefined ? {} : errorsOfUneditedFields(checked.fieldErrors, checked.draft, draft);
+  const fieldErrors = { ...serviceFieldErrors(creation.error, creation.variables?.draft, draft), ...own };
 
   function send() {
     if (!ready || creation.isPending) return;
-    const { mcp, faults: found } = checkDraft(draft, home);
+    const { mcp, fieldErrors: found } = checkDraft(draft, home);
     const isWrong = Object.keys(found).length > 0;
-    setChecked(isWrong ? { draft, faults: found } : undefined);
+    setChecked(isWrong ? { draft, fieldErrors: found } : undefined);
     if (hasHiddenField(found)) change({ open: true });
     if (isWrong) return;
     // React Query calls this only while the screen is mounted.
@@ -167,14 +172,14 @@ function useComposer() {
     send,
     ready,
     starting: creation.isPending,
-    faults,
+    fieldErrors,
     error: errorOutsideFields(creation.error),
     refusal: checked ?? creation.error,
   };
 }
 
 /** Focuses the first invalid field. */
-function useFocusOnFault(refusal: unknown) {
+function useFocusOnError(refusal: unknown) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (refusal) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
@@ -194,9 +199,9 @@ function useInitialFocus(box: RefObject<HTMLElement | null>): void {
 
 export function Composer() {
   const { home } = useTexts();
-  const { draft, change, edit, send, ready, starting, faults, error, refusal } = useComposer();
+  const { draft, change, edit, send, ready, starting, fieldErrors, error, refusal } = useComposer();
   const box = useRef<HTMLTextAreaElement>(null);
-  const form = useFocusOnFault(refusal);
+  const form = useFocusOnError(refusal);
   useInitialFocus(box);
   useShortcuts(
     useMemo(() => ({ create: () => box.current?.focus(), write: () => box.current?.focus() }), []),
@@ -227,10 +232,10 @@ export function Composer() {
       <RepositoryFields
         draft={draft}
         edit={edit}
-        faults={faults}
+        fieldErrors={fieldErrors}
         onMore={() => change({ open: !draft.open })}
       />
-      {draft.open ? <MoreOptions draft={draft} edit={edit} faults={faults} /> : null}
+      {draft.open ? <MoreOptions draft={draft} edit={edit} fieldErrors={fieldErrors} /> : null}
       <ErrorCallout error={error} kept />
     </form>
   );

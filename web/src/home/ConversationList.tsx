@@ -11,7 +11,7 @@ import { visibleLine } from '../components/visibleText.ts';
 import { useShortcuts } from '../layout/shortcuts.ts';
 import { filterKey, type ListFilter } from '../live/conversationLists.ts';
 import { useParley } from '../session/session.tsx';
-import { useTexts, useWords } from '../texts/texts.tsx';
+import { useLocale, useTexts } from '../texts/texts.tsx';
 import { agoText, dollarText } from '../texts/time.ts';
 import { useDebounced, useListFilter, useRenderEveryMinute } from './listFilter.ts';
 
@@ -39,7 +39,7 @@ function useConversations({ q, status }: ListFilter) {
 }
 
 function Row({ info }: { readonly info: ConversationInfo }) {
-  const { texts, language } = useWords();
+  const { texts, language } = useLocale();
   const where = [info.selected_repository, info.selected_branch].filter(Boolean).join(' · ');
   return (
     <li>

@@ -7,9 +7,9 @@ import {
   type Draft,
   emptyDraft,
   errorOutsideFields,
-  faultsOf,
-  faultsOfUneditedFields,
-  hasHiddenFault,
+  errorsOfUneditedFields,
+  hasHiddenFieldError,
+  serviceFieldErrors,
   storableDraft,
   toRequest,
 } from './newConversation.ts';
@@ -35,11 +35,11 @@ describe('a new conversation', () => {
 
   it('is checked before it is sent, and each error stays until its field is edited', () => {
     const check = (part: Partial<Draft>) => checkDraft({ ...emptyDraft, ...part }, en.home);
-    assert.deepEqual(check({}), { mcp: null, faults: {} });
+    assert.deepEqual(check({}), { mcp: null, fieldErrors: {} });
     const wrong = { ...emptyDraft, repository: 'not a repo!!', mcp: '{' };
-    const { faults } = check(wrong);
-    assert.deepEqual(faults, { repository: en.home.repositoryFault, mcp: en.home.mcpFault });
-    assert.deepEqual(faultsOfUneditedFields(faults, wrong, { ...wrong, repository: 'a/b' }), {
+    const { fieldErrors } = check(wrong);
+    assert.deepEqual(fieldErrors, { repository: en.home.repositoryFault, mcp: en.home.mcpFault });
+    assert.deepEqual(errorsOfUneditedFields(fieldErrors, wrong, { ...wrong, repository: 'a/b' }), {
       mcp: en.home.mcpFault,
     });
   });
@@ -49,7 +49,7 @@ describe('a new conversation', () => {
     const { mcp: read } = checkDraft({ ...emptyDraft, mcp }, en.home);
     assert.deepEqual(read?.shttp_servers, [{ url: 'https://a' }]);
     const foreign = checkDraft({ ...emptyDraft, mcp: '{"mcpServers": {"a": {"cwd": "/"}}}' }, en.home);
-    assert.equal(foreign.faults.mcp, en.home.mcpForeign('mcpServers.a.cwd'));
+    assert.equal(foreign.fieldErrors.mcp, en.home.mcpForeign('mcpServers.a.cwd'));
   });
 
   it('stores MCP servers unless they may contain a key', () => {
@@ -63,11 +63,11 @@ describe('a new conversation', () => {
 
   it('shows errors of the service at their fields until those are edited', () => {
     const error = refusalOf('selected_branch', 'mcp_config.sse_servers[0].url');
-    const faults = { branch: 'is wrong', mcp: 'sse_servers[0].url is wrong' };
-    assert.partialDeepStrictEqual(faultsOf(error, draft, draft), faults);
-    const edited = faultsOf(error, draft, { ...draft, branch: 'main' });
-    assert.deepEqual([edited.branch, edited.mcp], [undefined, faults.mcp]);
-    assert.equal(faultsOf(error, undefined, draft).mcp, undefined);
+    const fieldErrors = { branch: 'is wrong', mcp: 'sse_servers[0].url is wrong' };
+    assert.partialDeepStrictEqual(serviceFieldErrors(error, draft, draft), fieldErrors);
+    const edited = serviceFieldErrors(error, draft, { ...draft, branch: 'main' });
+    assert.deepEqual([edited.branch, edited.mcp], [undefined, fieldErrors.mcp]);
+    assert.equal(serviceFieldErrors(error, undefined, draft).mcp, undefined);
   });
 
   it('shows an error once: at its field, or below the form if it has none', () => {
@@ -75,7 +75,7 @@ describe('a new conversation', () => {
     const folded = refusalOf('conversation_instructions');
     const elsewhere = refusalOf('repository', 'initial_user_msg');
     assert.deepEqual([shown, folded, elsewhere].map(errorOutsideFields), [undefined, undefined, elsewhere]);
-    assert.deepEqual([shown, folded, elsewhere].map(hasHiddenFault), [false, true, false]);
+    assert.deepEqual([shown, folded, elsewhere].map(hasHiddenFieldError), [false, true, false]);
     const lost = new ParleyError('network', 'Gone.');
     assert.equal(errorOutsideFields(lost), lost);
   });

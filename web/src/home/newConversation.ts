@@ -5,7 +5,7 @@ import type { PickedImage } from '../components/images.ts';
 import { fromMcpServersJson, UnsupportedField } from '../settings/mcpServers/mcpServersJson.ts';
 import { hasUnstoredSecrets } from '../settings/mcpServers/servers.ts';
 import type { Texts } from '../texts/en.ts';
-import { faultsAt, isOnlyAt } from '../texts/errors.ts';
+import { fieldErrorAt, isOnlyAt } from '../texts/errors.ts';
 
 export interface Draft {
   readonly message: string;
@@ -63,52 +63,52 @@ const fields = Object.keys(paths) as Field[];
 /** These are collapsed at first. */
 const hiddenFields: readonly Field[] = ['agent', 'instructions', 'mcp'];
 
-export type Faults = { readonly [Name in Field]?: string | undefined };
+export type FieldErrors = { readonly [Name in Field]?: string | undefined };
 
 interface CheckedDraft {
   readonly mcp: McpConfig | null;
-  readonly faults: Faults;
+  readonly fieldErrors: FieldErrors;
 }
 
 /** Parses the MCP servers and finds the errors that need no request. */
 export function checkDraft({ repository, mcp }: Draft, texts: Texts['home']): CheckedDraft {
   const isFine = repository.trim() === '' || mayBeRepository(repository);
-  const faults: Faults = isFine ? {} : { repository: texts.repositoryFault };
-  if (mcp.trim() === '') return { mcp: null, faults };
+  const fieldErrors: FieldErrors = isFine ? {} : { repository: texts.repositoryFault };
+  if (mcp.trim() === '') return { mcp: null, fieldErrors };
   try {
     const parsed: unknown = JSON.parse(mcp);
-    return { mcp: fromMcpServersJson(parsed)?.config ?? (parsed as McpConfig), faults };
+    return { mcp: fromMcpServersJson(parsed)?.config ?? (parsed as McpConfig), fieldErrors };
   } catch (error) {
-    const fault = error instanceof UnsupportedField ? texts.mcpForeign(error.message) : texts.mcpFault;
-    return { mcp: null, faults: { ...faults, mcp: fault } };
+    const fieldError = error instanceof UnsupportedField ? texts.mcpForeign(error.message) : texts.mcpFault;
+    return { mcp: null, fieldErrors: { ...fieldErrors, mcp: fieldError } };
   }
 }
 
-export function faultsOfUneditedFields(faults: Faults, before: Draft, draft: Draft): Faults {
+export function errorsOfUneditedFields(fieldErrors: FieldErrors, before: Draft, draft: Draft): FieldErrors {
   return Object.fromEntries(
     fields
-      .filter((field) => faults[field] !== undefined && draft[field] === before[field])
-      .map((field) => [field, faults[field]]),
+      .filter((field) => fieldErrors[field] !== undefined && draft[field] === before[field])
+      .map((field) => [field, fieldErrors[field]]),
   );
 }
 
 /** The service's errors of fields that have not been edited since they were sent. */
-export function faultsOf(error: unknown, sent: Draft | undefined, draft: Draft): Faults {
+export function serviceFieldErrors(error: unknown, sent: Draft | undefined, draft: Draft): FieldErrors {
   const found = fields.map((field) => [
     field,
-    sent !== undefined && draft[field] === sent[field] ? faultsAt(error, paths[field]) : undefined,
+    sent !== undefined && draft[field] === sent[field] ? fieldErrorAt(error, paths[field]) : undefined,
   ]);
-  return Object.fromEntries(found) as Faults;
+  return Object.fromEntries(found) as FieldErrors;
 }
 
 /** Whether the service reports an error of a collapsed field. */
-export function hasHiddenFault(error: unknown): boolean {
-  return hiddenFields.some((field) => faultsAt(error, paths[field]) !== undefined);
+export function hasHiddenFieldError(error: unknown): boolean {
+  return hiddenFields.some((field) => fieldErrorAt(error, paths[field]) !== undefined);
 }
 
 /** The same for errors that were found before the request. */
-export function hasHiddenField(faults: Faults): boolean {
-  return hiddenFields.some((field) => faults[field] !== undefined);
+export function hasHiddenField(fieldErrors: FieldErrors): boolean {
+  return hiddenFields.some((field) => fieldErrors[field] !== undefined);
 }
 
 /** Returns the error unless fields show all of it. */

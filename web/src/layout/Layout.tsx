@@ -12,7 +12,7 @@ import { playSound } from '../live/sound.ts';
 import { anyDraft } from '../session/drafts.ts';
 import { useSession } from '../session/session.tsx';
 import { useMe, useSettings } from '../session/settings.ts';
-import { useTexts, useWords } from '../texts/texts.tsx';
+import { useLocale, useTexts } from '../texts/texts.tsx';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
 import { getPreferences, setPreferences, type Theme, themes, usePreferences } from './preferences.ts';
 import { ShortcutsDialog } from './ShortcutsDialog.tsx';
@@ -28,11 +28,11 @@ function nextTheme(): void {
 
 /** Applies the language of the settings. */
 function useLanguage(): void {
-  const { speak } = useWords();
+  const { setLanguage } = useLocale();
   const language = useSettings().data?.language;
   useEffect(() => {
-    if (language !== undefined) speak(language);
-  }, [language, speak]);
+    if (language !== undefined) setLanguage(language);
+  }, [language, setLanguage]);
 }
 
 /** Plays a sound when a conversation needs attention, if the settings want it. */

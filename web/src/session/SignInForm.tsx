@@ -27,13 +27,13 @@ export function SignInForm() {
   const { signedOutReason, signIn } = useSignIn();
   const [key, setKey] = useState('');
   const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState<unknown>(signedOutReason === 'refused' ? 'refused' : undefined);
+  const [error, setError] = useState<unknown>(signedOutReason === 'refused' ? 'refused' : undefined);
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
 
   function refuse(reason: unknown) {
-    setFault(reason);
+    setError(reason);
     setBusy(false);
     field.current?.focus();
   }
@@ -67,7 +67,7 @@ export function SignInForm() {
             autoComplete="off"
             spellCheck={false}
             value={key}
-            aria-invalid={fault !== undefined}
+            aria-invalid={error !== undefined}
             aria-describedby={`${id}-hint`}
             onChange={(event) => setKey(event.target.value)}
           />
@@ -75,10 +75,10 @@ export function SignInForm() {
             {texts.hint}
           </p>
         </div>
-        {fault === 'refused' || fault === 'empty' ? (
-          <Callout kind="error">{texts[fault]}</Callout>
+        {error === 'refused' || error === 'empty' ? (
+          <Callout kind="error">{texts[error]}</Callout>
         ) : (
-          <ErrorCallout error={fault} />
+          <ErrorCallout error={error} />
         )}
         <button type="submit" className="button primary" disabled={busy}>
           {texts.submit}

@@ -7,7 +7,7 @@ import { useParley, useSession } from '../session/session.tsx';
 import { useMe } from '../session/settings.ts';
 import type { SettingsTexts } from '../texts/settings/en.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { useWords } from '../texts/texts.tsx';
+import { useLocale } from '../texts/texts.tsx';
 import { fullText } from '../texts/time.ts';
 import { Card } from './form/Section.tsx';
 
@@ -26,7 +26,7 @@ function limitsText({ memory, processes }: ServerInfo['limits'], about: Settings
 /** `fetchedAt` is when the service reported its uptime. */
 function Facts({ info, fetchedAt }: { readonly info: ServerInfo; readonly fetchedAt: number }) {
   const { about } = useSettingsTexts();
-  const { language } = useWords();
+  const { language } = useLocale();
   const since = new Date(fetchedAt - info.uptime * 1_000).toISOString();
   const facts: readonly [string, string][] = [
     [about.version, info.version],
@@ -49,7 +49,7 @@ function Facts({ info, fetchedAt }: { readonly info: ServerInfo; readonly fetche
 
 export function AboutSection() {
   const { about } = useSettingsTexts();
-  const { texts } = useWords();
+  const { texts } = useLocale();
   const parley = useParley();
   const { signOut } = useSession();
   const { data: me } = useMe();

@@ -31,16 +31,16 @@ function send(parley: Parley, { entry, fields, secrets }: EntryInput<SecretField
 function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
   const { secrets: texts, change, of } = useSettingsTexts();
   const isNew = form.entry === '';
-  const faults = {
-    name: form.fault('name'),
-    value: form.fault('value'),
-    description: form.fault('description'),
+  const fieldErrors = {
+    name: form.fieldError('name'),
+    value: form.fieldError('value'),
+    description: form.fieldError('description'),
   };
   return (
     <EntryForm
       title={isNew ? texts.add : of(change, form.entry ?? '')}
       form={form}
-      atFields={form.hasFaultAt(Object.keys(faults))}
+      atFields={form.hasFieldError(Object.keys(fieldErrors))}
       submit={texts.save}
     >
       <TextField
@@ -49,7 +49,7 @@ function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
         mono
         value={form.fields.name}
         onChange={(name) => form.set({ name })}
-        fault={faults.name}
+        error={fieldErrors.name}
       />
       <SecretInput
         label={texts.value}
@@ -57,14 +57,14 @@ function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
         multiline
         value={form.secrets['value'] ?? ''}
         onChange={(value) => form.setSecret('value', value || undefined)}
-        fault={faults.value}
+        error={fieldErrors.value}
       />
       <TextField
         label={texts.description}
         hint={texts.descriptionHint}
         value={form.fields.description}
         onChange={(description) => form.set({ description })}
-        fault={faults.description}
+        error={fieldErrors.description}
       />
     </EntryForm>
   );

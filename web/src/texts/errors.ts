@@ -1,10 +1,10 @@
-// What went wrong, in a sentence for people: the service says it itself, but for when it cannot be reached.
+// Turns errors into texts: the message of the service, or our own if it could not be reached.
 import { ParleyError } from '../../../src/client/parley.ts';
 import type { Texts } from './en.ts';
 
 type Detail = ParleyError['details'][number];
 
-/** Where nobody knows what it was, the id finds it in the log of the service. */
+/** Adds the request id to internal errors, so that operators can find them in the log. */
 export function errorText(error: unknown, { errors, shell }: Texts): string {
   if (!(error instanceof ParleyError)) return shell.broken;
   const own = (errors as unknown as Record<string, string | undefined>)[error.code];
@@ -14,24 +14,24 @@ export function errorText(error: unknown, { errors, shell }: Texts): string {
     : text;
 }
 
-function isAt({ path }: Detail, place: string): boolean {
-  return path === place || path.startsWith(`${place}.`);
+function isAt({ path }: Detail, parent: string): boolean {
+  return path === parent || path.startsWith(`${parent}.`);
 }
 
-/** The faults of one place in what was sent, such as `llm_base_url` or `mcp_config.stdio_servers`. */
-export function faultsAt(error: unknown, path: string): string | undefined {
+/** The errors at or below a path of the request, such as `llm_base_url` or `mcp_config.stdio_servers`. */
+export function fieldErrorAt(error: unknown, path: string): string | undefined {
   if (!(error instanceof ParleyError)) return undefined;
   const found = error.details.filter((detail) => isAt(detail, path));
-  return found.length === 0 ? undefined : found.map((detail) => placed(detail, path)).join('; ');
+  return found.length === 0 ? undefined : found.map((detail) => messageBelow(detail, path)).join('; ');
 }
 
-/** Whether it says nothing but what is wrong at these places. */
-export function isOnlyAt(error: unknown, places: readonly string[]): boolean {
+/** Whether all details of the error are at these paths. */
+export function isOnlyAt(error: unknown, paths: readonly string[]): boolean {
   if (!(error instanceof ParleyError) || error.details.length === 0) return false;
-  return error.details.every((detail) => places.some((place) => isAt(detail, place)));
+  return error.details.every((detail) => paths.some((path) => isAt(detail, path)));
 }
 
-function placed({ path, message }: Detail, place: string): string {
-  const rest = path.slice(place.length + 1);
+function messageBelow({ path, message }: Detail, parent: string): string {
+  const rest = path.slice(parent.length + 1);
   return rest === '' ? message : `${rest} ${message}`;
 }

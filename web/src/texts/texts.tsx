@@ -1,31 +1,31 @@
-// The words of the page, in the language of the settings.
+// Provides the texts in the language of the settings.
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
 
-/** Of the languages that settings may name, those that the page speaks. English stands for the others. */
+/** The languages of the web UI. The settings allow more, which fall back to English. */
 const catalogues: Readonly<Record<string, Texts>> = { en, de };
-const stored = 'parley.language';
+const storageKey = 'parley.language';
 
-interface Words {
+interface Locale {
   readonly texts: Texts;
-  /** For dates and numbers. */
+  /** Also for dates and numbers. */
   readonly language: string;
-  /** Of the settings; null and unknown ones are English. */
-  readonly speak: (language: string | null) => void;
+  /** Takes the language of the settings; null and unknown ones become English. */
+  readonly setLanguage: (language: string | null) => void;
 }
 
-const WordsContext = createContext<Words | undefined>(undefined);
+const LocaleContext = createContext<Locale | undefined>(undefined);
 
-function known(language: string | null | undefined): string | undefined {
+function supported(language: string | null | undefined): string | undefined {
   const name = (language ?? '').toLowerCase().split(/[-_]/, 1)[0] ?? '';
   return Object.hasOwn(catalogues, name) ? name : undefined;
 }
 
-/** Before anybody is signed in: that of the last visit, or of the browser. */
+/** The language before sign-in: that of the last visit, or of the browser. */
 function firstLanguage(): string {
   try {
-    return known(localStorage.getItem(stored)) ?? known(navigator.language) ?? 'en';
+    return supported(localStorage.getItem(storageKey)) ?? supported(navigator.language) ?? 'en';
   } catch {
     return 'en';
   }
@@ -36,29 +36,29 @@ export function TextsProvider({ children }: { readonly children: ReactNode }) {
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);
-  const words = useMemo<Words>(
+  const locale = useMemo<Locale>(
     () => ({
       texts: catalogues[language] ?? en,
       language,
-      speak: (wanted) => {
-        const chosen = known(wanted) ?? 'en';
+      setLanguage: (wanted) => {
+        const chosen = supported(wanted) ?? 'en';
         setLanguage(chosen);
         try {
-          localStorage.setItem(stored, chosen);
+          localStorage.setItem(storageKey, chosen);
         } catch {
-          // Only remembered for the next visit.
+          // Without storage the next visit starts in the language of the browser.
         }
       },
     }),
     [language],
   );
-  return <WordsContext value={words}>{children}</WordsContext>;
+  return <LocaleContext value={locale}>{children}</LocaleContext>;
 }
 
-export function useWords(): Words {
-  const words = useContext(WordsContext);
-  if (words === undefined) throw new Error('used outside of TextsProvider');
-  return words;
+export function useLocale(): Locale {
+  const locale = useContext(LocaleContext);
+  if (locale === undefined) throw new Error('used outside of TextsProvider');
+  return locale;
 }
 
-export const useTexts = () => useWords().texts;
+export const useTexts = () => useLocale().texts;

@@ -1,4 +1,4 @@
-// Times as people say them, in their language.
+// Formats times, amounts and counts in the language of the user.
 
 const steps = [
   { unit: 'minute', ms: 60_000, upTo: 3_600_000 },
@@ -6,7 +6,7 @@ const steps = [
   { unit: 'day', ms: 86_400_000, upTo: 7 * 86_400_000 },
 ] as const;
 
-/** Such as "5 minutes ago"; the date where that is longer than a week. `now` is the word for the last minute. */
+/** Such as "5 minutes ago", or the date after a week. `now` is the text for the last minute. */
 export function agoText(iso: string, language: string, now: string): string {
   const at = Date.parse(iso);
   const passedMs = Date.now() - at;
@@ -56,8 +56,8 @@ export function countText(count: number, language: string): string {
   );
 }
 
-/** Such as "1:05". Clocks differ: what begins in the future has just begun. */
-export function lengthText(since: string | undefined, now: number): string {
+/** Such as "1:05". A start in the future counts as now, because clocks differ. */
+export function durationText(since: string | undefined, now: number): string {
   const at = Date.parse(since ?? '');
   if (Number.isNaN(at)) return '';
   const seconds = Math.max(0, Math.floor((now - at) / 1_000));

@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { useDraft } from '../../session/drafts.ts';
-import { faultsAt } from '../../texts/errors.ts';
+import { fieldErrorAt } from '../../texts/errors.ts';
 import { useUnsavedChanges } from '../form/unsavedChanges.tsx';
 import { useRestoreFocus } from './restoreFocus.ts';
 
@@ -35,9 +35,9 @@ export interface EntryFormState<Fields> {
   set(part: Partial<Fields>): void;
   setSecret(name: string, value: string | undefined): void;
   /** The error of the service at that path, until one of `fields` is edited: by default the last name of the path. */
-  fault(path: string, fields?: readonly string[]): string | undefined;
+  fieldError(path: string, fields?: readonly string[]): string | undefined;
   /** Whether the error is at one of these paths. */
-  hasFaultAt(paths: readonly string[]): boolean;
+  hasFieldError(paths: readonly string[]): boolean;
   submit(): void;
   close(): void;
 }
@@ -53,7 +53,7 @@ interface EntryOptions<Fields, Out> {
 type Input = Omit<EntryInput<object>, 'entry'>;
 
 /** The errors of fields that have not been edited since they were sent. */
-function fieldErrors(error: unknown, input: Input, sent: Input = input) {
+function errorLookup(error: unknown, input: Input, sent: Input = input) {
   const valuesOf = ({ fields, secrets }: Input, field: string) => [
     (fields as Readonly<Record<string, unknown>>)[field],
     secrets[field],
@@ -63,9 +63,10 @@ function fieldErrors(error: unknown, input: Input, sent: Input = input) {
     return valuesOf(input, field).some((value, index) => value !== before[index]);
   };
   return {
-    fault: (path: string, fields: readonly string[] = [path.slice(path.lastIndexOf('.') + 1)]) =>
-      fields.some(isEdited) ? undefined : faultsAt(error, path),
-    hasFaultAt: (paths: readonly string[]) => paths.some((path) => faultsAt(error, path) !== undefined),
+    fieldError: (path: string, fields: readonly string[] = [path.slice(path.lastIndexOf('.') + 1)]) =>
+      fields.some(isEdited) ? undefined : fieldErrorAt(error, path),
+    hasFieldError: (paths: readonly string[]) =>
+      paths.some((path) => fieldErrorAt(error, path) !== undefined),
   };
 }
 
@@ -110,7 +111,7 @@ export function useEntryForm<Fields extends object, Out = void>(
   const changed = JSON.stringify(fields) !== JSON.stringify(initial) || Object.keys(secrets).length > 0;
   useUnsavedChanges(entry !== null && changed, close);
   return {
-    ...fieldErrors(error, { fields, secrets }, sent),
+    ...errorLookup(error, { fields, secrets }, sent),
     entry,
     fields,
     secrets,

@@ -1,13 +1,13 @@
 // A group of checkboxes for choosing several of a few options.
 import { useId } from 'react';
-import { Fault } from '../../components/fields.tsx';
+import { FieldError } from '../../components/fields.tsx';
 
 interface CheckboxGroupProps<Value extends string> {
   readonly label: string;
   readonly options: readonly { readonly value: Value; readonly label: string; readonly note?: string }[];
   readonly chosen: readonly Value[];
   readonly onChange: (chosen: Value[]) => void;
-  readonly fault?: string | undefined;
+  readonly error?: string | undefined;
 }
 
 export function CheckboxGroup<Value extends string>({
@@ -15,18 +15,18 @@ export function CheckboxGroup<Value extends string>({
   options,
   chosen,
   onChange,
-  fault,
+  error,
 }: CheckboxGroupProps<Value>) {
   const id = useId();
   return (
-    <fieldset className="checks" aria-describedby={fault === undefined ? undefined : `${id}-fault`}>
+    <fieldset className="checks" aria-describedby={error === undefined ? undefined : `${id}-error`}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value}>
           <input
             type="checkbox"
             checked={chosen.includes(option.value)}
-            aria-invalid={fault !== undefined}
+            aria-invalid={error !== undefined}
             onChange={({ target }) =>
               onChange(
                 options
@@ -39,7 +39,7 @@ export function CheckboxGroup<Value extends string>({
           {option.note === undefined ? null : <code className="quiet">{option.note}</code>}
         </label>
       ))}
-      <Fault id={`${id}-fault`}>{fault}</Fault>
+      <FieldError id={`${id}-error`}>{error}</FieldError>
     </fieldset>
   );
 }

@@ -43,7 +43,7 @@ export function Group({ title, lead, children }: CardProps) {
 }
 
 /** Focuses the first invalid field after each failure. */
-function useFocusOnFault(failure: unknown) {
+function useFocusOnError(failure: unknown) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (failure !== undefined && failure !== null)
@@ -62,7 +62,7 @@ interface FormProps {
 
 /** The service validates the input, not the browser. */
 export function Form({ className, error, onSubmit, children }: FormProps) {
-  const form = useFocusOnFault(error);
+  const form = useFocusOnError(error);
   return (
     <form
       ref={form}

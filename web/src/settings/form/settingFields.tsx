@@ -3,13 +3,13 @@ import type { ReactNode } from 'react';
 import type { Settings } from '../../../../src/client/parley.ts';
 import { Field, SelectField, TextField, ToggleField } from '../../components/fields.tsx';
 import { SecretField } from '../../components/SecretField.tsx';
-import type { FieldMember } from '../../texts/settings/membersEn.ts';
+import type { SettingName } from '../../texts/settings/fieldsEn.ts';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import type { NumberSetting } from './formChanges.ts';
 import type { PlainSetting, SecretSetting, SettingsForm } from './useSettingsForm.ts';
 
-interface SettingFieldProps<Name extends FieldMember> {
+interface SettingFieldProps<Name extends SettingName> {
   readonly form: SettingsForm;
   readonly name: Name;
 }
@@ -23,13 +23,13 @@ export function SettingField({ name, children }: { readonly name: string; readon
   return <div data-setting={name}>{children}</div>;
 }
 
-function useFieldProps(form: SettingsForm, name: FieldMember) {
+function useFieldProps(form: SettingsForm, name: SettingName) {
   const texts = useSettingsTexts();
-  const { label, hint, usual } = texts.members[name];
+  const { label, hint, default: defaultValue } = texts.fields[name];
   return {
     label,
-    hint: usual === undefined ? hint : `${hint} ${texts.usual(usual)}`,
-    fault: form.fault(name),
+    hint: defaultValue === undefined ? hint : `${hint} ${texts.defaultIs(defaultValue)}`,
+    error: form.fieldError(name),
   };
 }
 
@@ -142,7 +142,7 @@ interface SecretSettingFieldProps extends SettingFieldProps<SecretSetting> {
 export function SecretSettingField({ form, name, isSet }: SecretSettingFieldProps) {
   const { settings } = useTexts();
   const { blindSecret } = useSettingsTexts();
-  const { label, hint, fault } = useFieldProps(form, name);
+  const { label, hint, error } = useFieldProps(form, name);
   const known = isSet ? settings.secretSet : settings.secretUnset;
   return (
     <SettingField name={name}>
@@ -150,7 +150,7 @@ export function SecretSettingField({ form, name, isSet }: SecretSettingFieldProp
         key={form.resetCount}
         label={label}
         hint={`${hint} ${isSet === undefined ? blindSecret : known}`}
-        fault={fault}
+        error={error}
         isSet={isSet}
         value={form.secret(name)}
         onChange={(value) => form.setSecret(name, value)}

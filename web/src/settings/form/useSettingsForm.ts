@@ -3,7 +3,7 @@ import { useRef, useState } from 'react';
 import type { Settings, SettingsChange } from '../../../../src/client/parley.ts';
 import { useDraft } from '../../session/drafts.ts';
 import { useSettingsUpdate } from '../../session/settings.ts';
-import { faultsAt } from '../../texts/errors.ts';
+import { fieldErrorAt } from '../../texts/errors.ts';
 import { changedSince, changesOf, isSameValue } from './formChanges.ts';
 import { useUnsavedChanges } from './unsavedChanges.tsx';
 
@@ -22,7 +22,7 @@ export interface SettingsForm {
   secret(name: SecretSetting): string | undefined;
   setSecret(name: SecretSetting, value: string | undefined): void;
   /** The error of the service, until the value is changed. */
-  fault(name: keyof SettingsChange): string | undefined;
+  fieldError(name: keyof SettingsChange): string | undefined;
   readonly changed: boolean;
   readonly saving: boolean;
   readonly saved: boolean;
@@ -78,7 +78,7 @@ export function useSettingsForm(section: string, settings: Settings): SettingsFo
   const changes = changesToSave(input, settings);
   const changed = Object.keys(changes).length > 0;
   const { error, variables: sent = {} } = update;
-  const atFields = Object.keys(sent).some((name) => faultsAt(error, name) !== undefined);
+  const atFields = Object.keys(sent).some((name) => fieldErrorAt(error, name) !== undefined);
 
   function discard() {
     remove(input);
@@ -104,7 +104,7 @@ export function useSettingsForm(section: string, settings: Settings): SettingsFo
       setSecret(name, now);
       if (update.isSuccess) update.reset();
     },
-    fault: (name) => (isSameValue(changes[name], sent[name]) ? faultsAt(error, name) : undefined),
+    fieldError: (name) => (isSameValue(changes[name], sent[name]) ? fieldErrorAt(error, name) : undefined),
     changed,
     saving: update.isPending,
     saved: update.isSuccess,

@@ -50,7 +50,7 @@ function TokenForm({ form, title, isSet }: TokenFormProps) {
     <EntryForm
       title={title}
       form={form}
-      atFields={isMissing || form.hasFaultAt([`${path}.token`, `${path}.host`])}
+      atFields={isMissing || form.hasFieldError([`${path}.token`, `${path}.host`])}
       submit={git.save}
     >
       <SecretInput
@@ -58,7 +58,7 @@ function TokenForm({ form, title, isSet }: TokenFormProps) {
         hint={isSet ? `${git.tokenHint} ${git.tokenKept}` : git.tokenHint}
         value={token}
         onChange={(value) => form.setSecret('token', value || undefined)}
-        fault={isMissing && token.trim() === '' ? git.tokenMissing : form.fault(`${path}.token`)}
+        error={isMissing && token.trim() === '' ? git.tokenMissing : form.fieldError(`${path}.token`)}
       />
       <TextField
         label={git.host}
@@ -66,7 +66,7 @@ function TokenForm({ form, title, isSet }: TokenFormProps) {
         mono
         value={form.fields.host}
         onChange={(host) => form.set({ host })}
-        fault={form.fault(`${path}.host`)}
+        error={form.fieldError(`${path}.host`)}
       />
     </EntryForm>
   );

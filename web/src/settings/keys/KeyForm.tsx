@@ -23,7 +23,7 @@ interface KeyFormProps {
   readonly grantable: readonly Scope[];
 }
 
-function ExpiryFields({ form, fault }: { form: EntryFormState<KeyFields>; fault: string | undefined }) {
+function ExpiryFields({ form, error }: { form: EntryFormState<KeyFields>; error: string | undefined }) {
   const { keys: texts } = useSettingsTexts();
   const { expiry, day } = form.fields;
   const missing = form.error instanceof DayMissing && day === '' ? texts.dateMissing : undefined;
@@ -35,10 +35,10 @@ function ExpiryFields({ form, fault }: { form: EntryFormState<KeyFields>; fault:
         value={expiry}
         onChange={(chosen) => form.set({ expiry: chosen as ExpiryChoice })}
         options={expiryChoices.map((value) => ({ value, label: texts.expiries[value] }))}
-        fault={expiry === 'date' ? undefined : fault}
+        error={expiry === 'date' ? undefined : error}
       />
       {expiry === 'date' ? (
-        <Field label={texts.date} fault={missing ?? fault}>
+        <Field label={texts.date} error={missing ?? error}>
           {(joined) => (
             <input
               {...joined}
@@ -57,12 +57,12 @@ function ExpiryFields({ form, fault }: { form: EntryFormState<KeyFields>; fault:
 export function KeyForm({ form, grantable }: KeyFormProps) {
   const { keys: texts } = useSettingsTexts();
   const { name, kind, scopes } = form.fields;
-  const faults = {
-    name: form.fault('name'),
-    scopes: form.fault('scopes'),
-    expires_at: form.fault('expires_at', ['expiry', 'day']),
+  const fieldErrors = {
+    name: form.fieldError('name'),
+    scopes: form.fieldError('scopes'),
+    expires_at: form.fieldError('expires_at', ['expiry', 'day']),
   };
-  const atFields = form.error instanceof DayMissing || form.hasFaultAt(Object.keys(faults));
+  const atFields = form.error instanceof DayMissing || form.hasFieldError(Object.keys(fieldErrors));
   return (
     <EntryForm title={texts.add} form={form} atFields={atFields} submit={texts.create}>
       <TextField
@@ -70,7 +70,7 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
         hint={texts.nameHint}
         value={name}
         onChange={(typed) => form.set({ name: typed })}
-        fault={faults.name}
+        error={fieldErrors.name}
       />
       <SelectField
         label={texts.kind}
@@ -85,10 +85,10 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
           options={grantable.map((value) => ({ value, label: texts.scopeTexts[value], note: value }))}
           chosen={scopes}
           onChange={(chosen) => form.set({ scopes: chosen })}
-          fault={faults.scopes}
+          error={fieldErrors.scopes}
         />
       ) : null}
-      <ExpiryFields form={form} fault={faults.expires_at} />
+      <ExpiryFields form={form} error={fieldErrors.expires_at} />
     </EntryForm>
   );
 }

@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { readKey } from '../../session/apiKey.ts';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
-import { useWords } from '../../texts/texts.tsx';
+import { useLocale } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
 import { Entry, EntryButton, EntryList } from '../entries/EntryList.tsx';
 import { OneTimeSecret } from '../entries/OneTimeSecret.tsx';
@@ -28,7 +28,7 @@ function isInactive({ revoked_at, expires_at }: KeyRecord): boolean {
 
 function useExpiryText({ revoked_at, expires_at }: KeyRecord): string | null {
   const { keys } = useSettingsTexts();
-  const { language } = useWords();
+  const { language } = useLocale();
   if (revoked_at !== null) return keys.revokedAt(fullText(revoked_at, language));
   if (expires_at === null) return null;
   const when = fullText(expires_at, language);
@@ -37,7 +37,7 @@ function useExpiryText({ revoked_at, expires_at }: KeyRecord): string | null {
 
 function KeyEntry({ record, onRevoke }: { readonly record: KeyRecord; readonly onRevoke?: () => void }) {
   const { keys } = useSettingsTexts();
-  const { language, texts } = useWords();
+  const { language, texts } = useLocale();
   const { name, kind, scopes, created_at, last_used_at } = record;
   const ago = (iso: string) => agoText(iso, language, texts.shell.now);
   const facts = [
@@ -123,7 +123,7 @@ function RevokeDialog({ record, onClose }: { readonly record: KeyRecord; readonl
 
 export function KeysSection() {
   const { keys: texts } = useSettingsTexts();
-  const { texts: words } = useWords();
+  const { texts: words } = useLocale();
   const parley = useParley();
   const queries = useQueryClient();
   const [created, setCreated] = useState<CreatedKey>();

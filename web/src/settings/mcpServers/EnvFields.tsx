@@ -1,7 +1,7 @@
 // The environment variables of a stdio MCP server. Names are shown, values are not.
 import { useEffect, useId, useRef } from 'react';
 import { randomText } from '../../../../src/client/conversations.ts';
-import { Fault } from '../../components/fields.tsx';
+import { FieldError } from '../../components/fields.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { PasswordInput } from '../../components/PasswordInput.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
@@ -10,7 +10,7 @@ import { type EnvField, envSecret, type ServerFields } from './servers.ts';
 
 interface EnvFieldsProps {
   readonly form: EntryFormState<ServerFields>;
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
 }
 
 /** After a row is added or removed, focuses the row of that number, or the button that adds one. */
@@ -31,7 +31,7 @@ function useRowFocus() {
   };
 }
 
-export function EnvFields({ form, fault }: EnvFieldsProps) {
+export function EnvFields({ form, error }: EnvFieldsProps) {
   const { tools: texts } = useSettingsTexts();
   const id = useId();
   const { rows, goTo } = useRowFocus();
@@ -54,7 +54,7 @@ export function EnvFields({ form, fault }: EnvFieldsProps) {
     <fieldset
       ref={rows}
       className="env"
-      aria-describedby={fault === undefined ? `${id}-hint` : `${id}-hint ${id}-fault`}
+      aria-describedby={error === undefined ? `${id}-hint` : `${id}-hint ${id}-error`}
     >
       <legend>{texts.env}</legend>
       {env.map((variable, index) => (
@@ -62,7 +62,7 @@ export function EnvFields({ form, fault }: EnvFieldsProps) {
           key={variable.id}
           variable={variable}
           number={index + 1}
-          isInvalid={fault !== undefined}
+          isInvalid={error !== undefined}
           value={form.secrets[envSecret(variable.id)] ?? ''}
           onRename={(name) =>
             form.set({ env: env.map((other) => (other === variable ? { ...other, name } : other)) })
@@ -80,7 +80,7 @@ export function EnvFields({ form, fault }: EnvFieldsProps) {
       <p id={`${id}-hint`} className="hint">
         {texts.envHint} {env.some(({ stored }) => stored) ? texts.envAgain : null}
       </p>
-      <Fault id={`${id}-fault`}>{fault}</Fault>
+      <FieldError id={`${id}-error`}>{error}</FieldError>
     </fieldset>
   );
 }

@@ -6,7 +6,7 @@ import { Callout, ErrorCallout } from '../../components/Callout.tsx';
 import { TextArea } from '../../components/fields.tsx';
 import { useDraft } from '../../session/drafts.ts';
 import { useSettingsUpdate } from '../../session/settings.ts';
-import { faultsAt } from '../../texts/errors.ts';
+import { fieldErrorAt } from '../../texts/errors.ts';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import { Form } from '../form/Section.tsx';
@@ -35,10 +35,10 @@ function useEditedText() {
   };
 }
 
-/** An attempt to save. `fault` is set if the text was not sent. */
+/** An attempt to save. `fieldError` is set if the text was not sent. */
 interface Attempt {
   readonly text: string;
-  readonly fault?: string;
+  readonly fieldError?: string;
   /** The servers that were written in the mcpServers format. */
   readonly converted?: readonly string[] | undefined;
 }
@@ -75,8 +75,9 @@ function useJsonForm(config: Settings['mcp_config']) {
       send(read);
     } catch (error) {
       const { message } = error as Error;
-      const fault = error instanceof UnsupportedField ? texts.jsonForeign(message) : texts.jsonFault(message);
-      setAttempt({ text, fault });
+      const fieldError =
+        error instanceof UnsupportedField ? texts.jsonForeign(message) : texts.jsonFault(message);
+      setAttempt({ text, fieldError });
       update.reset();
     }
   }
@@ -87,7 +88,7 @@ function useJsonForm(config: Settings['mcp_config']) {
   }
 
   useUnsavedChanges(changed, discard);
-  const serviceFault = faultsAt(update.error, 'mcp_config');
+  const serviceError = fieldErrorAt(update.error, 'mcp_config');
   return {
     text: text ?? stored,
     type: (next: string) => put({ text: next, from: from ?? stored }),
@@ -97,10 +98,10 @@ function useJsonForm(config: Settings['mcp_config']) {
     saving: update.isPending,
     saved: update.isSuccess,
     converted: attempt?.converted ?? [],
-    fault: attempt?.text === text ? (attempt?.fault ?? serviceFault) : undefined,
-    failure: attempt?.fault === undefined ? update.error : attempt,
+    fieldError: attempt?.text === text ? (attempt?.fieldError ?? serviceError) : undefined,
+    failure: attempt?.fieldError === undefined ? update.error : attempt,
     /** The error unless the field shows it. */
-    error: serviceFault === undefined ? update.error : null,
+    error: serviceError === undefined ? update.error : null,
     save,
     discard,
   };
@@ -119,7 +120,7 @@ export function JsonEditor({ config }: { readonly config: Settings['mcp_config']
         rows={12}
         value={form.text}
         onChange={form.type}
-        fault={form.fault}
+        error={form.fieldError}
       />
       {form.isOld ? <Callout kind="warning">{texts.jsonOld}</Callout> : null}
       <ErrorCallout error={form.error} kept />

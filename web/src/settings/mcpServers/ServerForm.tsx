@@ -7,7 +7,7 @@ import { SelectField, TextArea, TextField } from '../../components/fields.tsx';
 import { SecretField } from '../../components/SecretField.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsUpdate } from '../../session/settings.ts';
-import { faultsAt } from '../../texts/errors.ts';
+import { fieldErrorAt } from '../../texts/errors.ts';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
 import { EntryForm } from '../entries/EntryForm.tsx';
 import { type EntryFormState, type EntryInput, useEntryForm } from '../entries/useEntryForm.ts';
@@ -45,9 +45,15 @@ export function useServerForm(config: Config) {
   });
 }
 
-type FaultAt = (field: string) => string | undefined;
+type FieldErrorAt = (field: string) => string | undefined;
 
-function RemoteFields({ form, at }: { readonly form: EntryFormState<ServerFields>; readonly at: FaultAt }) {
+function RemoteFields({
+  form,
+  at,
+}: {
+  readonly form: EntryFormState<ServerFields>;
+  readonly at: FieldErrorAt;
+}) {
   const { tools: texts } = useSettingsTexts();
   const { url, timeout, kind, hasKey } = form.fields;
   return (
@@ -59,7 +65,7 @@ function RemoteFields({ form, at }: { readonly form: EntryFormState<ServerFields
         mono
         value={url}
         onChange={(typed) => form.set({ url: typed })}
-        fault={at('url')}
+        error={at('url')}
       />
       <SecretField
         label={texts.api_key}
@@ -67,7 +73,7 @@ function RemoteFields({ form, at }: { readonly form: EntryFormState<ServerFields
         isSet={hasKey}
         value={form.secrets['api_key']}
         onChange={(value) => form.setSecret('api_key', value)}
-        fault={at('api_key')}
+        error={at('api_key')}
       />
       {kind === 'shttp_servers' ? (
         <TextField
@@ -75,14 +81,20 @@ function RemoteFields({ form, at }: { readonly form: EntryFormState<ServerFields
           hint={texts.timeoutHint}
           value={timeout}
           onChange={(typed) => form.set({ timeout: typed })}
-          fault={at('timeout')}
+          error={at('timeout')}
         />
       ) : null}
     </>
   );
 }
 
-function StdioFields({ form, at }: { readonly form: EntryFormState<ServerFields>; readonly at: FaultAt }) {
+function StdioFields({
+  form,
+  at,
+}: {
+  readonly form: EntryFormState<ServerFields>;
+  readonly at: FieldErrorAt;
+}) {
   const { tools: texts } = useSettingsTexts();
   const { name, command, args } = form.fields;
   return (
@@ -93,7 +105,7 @@ function StdioFields({ form, at }: { readonly form: EntryFormState<ServerFields>
         mono
         value={name}
         onChange={(typed) => form.set({ name: typed })}
-        fault={at('name')}
+        error={at('name')}
       />
       <TextField
         label={texts.command}
@@ -101,7 +113,7 @@ function StdioFields({ form, at }: { readonly form: EntryFormState<ServerFields>
         mono
         value={command}
         onChange={(typed) => form.set({ command: typed })}
-        fault={at('command')}
+        error={at('command')}
       />
       <TextArea
         label={texts.args}
@@ -109,9 +121,9 @@ function StdioFields({ form, at }: { readonly form: EntryFormState<ServerFields>
         mono
         value={args}
         onChange={(typed) => form.set({ args: typed })}
-        fault={at('args')}
+        error={at('args')}
       />
-      <EnvFields form={form} fault={at('env')} />
+      <EnvFields form={form} error={at('env')} />
     </>
   );
 }
@@ -157,11 +169,11 @@ export function ServerForm({ form, config }: ServerFormProps) {
   const saved = `mcp_config.${positionPath(positionOf(config, form.entry, kind))}`;
   // A check sends this server alone, as the first of its list.
   const checked = `mcp_config.${positionPath({ kind, index: 0 })}`;
-  const at: FaultAt = (field) =>
-    form.fault(`${saved}.${field}`, relatedFields(field, form.fields)) ??
-    faultsAt(error, `${checked}.${field}`);
+  const at: FieldErrorAt = (field) =>
+    form.fieldError(`${saved}.${field}`, relatedFields(field, form.fields)) ??
+    fieldErrorAt(error, `${checked}.${field}`);
   const atFields =
-    form.hasFaultAt(fieldNames.map((field) => `${saved}.${field}`)) ||
+    form.hasFieldError(fieldNames.map((field) => `${saved}.${field}`)) ||
     fieldNames.some((field) => at(field) !== undefined);
   return (
     <EntryForm

@@ -8,7 +8,7 @@ import { ErrorCallout, Loading } from '../../components/Callout.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
-import { useWords } from '../../texts/texts.tsx';
+import { useLocale } from '../../texts/texts.tsx';
 import { agoText, fullText } from '../../texts/time.ts';
 import { EntryButton } from '../entries/EntryList.tsx';
 
@@ -43,7 +43,7 @@ interface DeliveryProps {
 
 function Delivery({ record, busy, onRedeliver }: DeliveryProps) {
   const { webhooks: texts } = useSettingsTexts();
-  const { language, texts: words } = useWords();
+  const { language, texts: words } = useLocale();
   const { type, state, attempts, next_attempt_at, last_error, last_status, conversation_id } = record;
   const facts = [
     agoText(record.created_at, language, words.shell.now),
@@ -79,7 +79,7 @@ function Delivery({ record, busy, onRedeliver }: DeliveryProps) {
 
 export function Deliveries({ webhook, failed }: { readonly webhook: string; readonly failed: number }) {
   const { webhooks: texts } = useSettingsTexts();
-  const { texts: words } = useWords();
+  const { texts: words } = useLocale();
   const parley = useParley();
   const queries = useQueryClient();
   const [filter, setFilter] = useState<StateFilter>('all');

@@ -30,17 +30,17 @@ export function useWebhookForm(onCreated: (webhook: CreatedWebhook) => void) {
 export function WebhookForm({ form }: { readonly form: EntryFormState<WebhookFields> }) {
   const { webhooks: texts } = useSettingsTexts();
   const { url, events, description } = form.fields;
-  const faults = {
-    url: form.fault('url'),
-    events: form.fault('events'),
-    description: form.fault('description'),
+  const fieldErrors = {
+    url: form.fieldError('url'),
+    events: form.fieldError('events'),
+    description: form.fieldError('description'),
   };
   const all = Object.keys(texts.eventTexts) as WebhookEvent[];
   return (
     <EntryForm
       title={texts.add}
       form={form}
-      atFields={form.hasFaultAt(Object.keys(faults))}
+      atFields={form.hasFieldError(Object.keys(fieldErrors))}
       submit={texts.create}
     >
       <TextField
@@ -50,21 +50,21 @@ export function WebhookForm({ form }: { readonly form: EntryFormState<WebhookFie
         mono
         value={url}
         onChange={(typed) => form.set({ url: typed })}
-        fault={faults.url}
+        error={fieldErrors.url}
       />
       <CheckboxGroup
         label={texts.events}
         options={all.map((value) => ({ value, label: texts.eventTexts[value], note: value }))}
         chosen={events}
         onChange={(chosen) => form.set({ events: chosen })}
-        fault={faults.events}
+        error={fieldErrors.events}
       />
       <TextField
         label={texts.description}
         hint={texts.descriptionHint}
         value={description}
         onChange={(typed) => form.set({ description: typed })}
-        fault={faults.description}
+        error={fieldErrors.description}
       />
     </EntryForm>
   );

@@ -6,7 +6,7 @@ import { ErrorCallout, Loading } from '../../components/Callout.tsx';
 import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
 import { useParley } from '../../session/session.tsx';
 import { useSettingsTexts } from '../../texts/settings/texts.ts';
-import { useWords } from '../../texts/texts.tsx';
+import { useLocale } from '../../texts/texts.tsx';
 import { Entry, EntryButton, EntryList } from '../entries/EntryList.tsx';
 import { OneTimeSecret } from '../entries/OneTimeSecret.tsx';
 import { Card } from '../form/Section.tsx';
@@ -55,7 +55,7 @@ function WebhookEntry({
 
 export function WebhooksSection() {
   const { webhooks: texts, remove } = useSettingsTexts();
-  const { texts: words } = useWords();
+  const { texts: words } = useLocale();
   const parley = useParley();
   const queries = useQueryClient();
   const [created, setCreated] = useState<CreatedWebhook>();

@@ -1,9 +1,9 @@
 // The texts of the settings in German.
 import type { SettingsTexts } from './en.ts';
-import { membersDe } from './membersDe.ts';
+import { fieldsDe } from './fieldsDe.ts';
 
 export const de: SettingsTexts = {
-  usual: (value) => `Standard: ${value}.`,
+  defaultIs: (value) => `Standard: ${value}.`,
   add: 'Hinzufügen',
   change: 'Bearbeiten',
   remove: 'Entfernen',
@@ -22,7 +22,7 @@ export const de: SettingsTexts = {
   },
   blindSecret: 'Möglicherweise ist bereits ein Wert gespeichert.',
   blindRemove: 'Gespeicherten Wert entfernen',
-  members: membersDe,
+  fields: fieldsDe,
   choices: {
     noAnalyzer: 'Jede Aktion',
     tool_kind: 'Nur riskante Aktionen, zum Beispiel Befehle',

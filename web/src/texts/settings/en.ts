@@ -1,8 +1,8 @@
 // The texts of the settings in English, in a file of their own because they are many.
-import { membersEn } from './membersEn.ts';
+import { fieldsEn } from './fieldsEn.ts';
 
 export const en = {
-  usual: (value: string) => `Default: ${value}.`,
+  defaultIs: (value: string) => `Default: ${value}.`,
   add: 'Add',
   change: 'Edit',
   remove: 'Remove',
@@ -21,7 +21,7 @@ export const en = {
   },
   blindSecret: 'A value may already be stored.',
   blindRemove: 'Remove the stored value',
-  members: membersEn,
+  fields: fieldsEn,
   choices: {
     noAnalyzer: 'Every action',
     tool_kind: 'Only high-risk actions, such as commands',

@@ -1,99 +1,99 @@
 // The settings as form fields, in German.
-import type { AllMemberTexts } from './membersEn.ts';
+import type { AllFieldTexts } from './fieldsEn.ts';
 
-export const membersDe: AllMemberTexts = {
+export const fieldsDe: AllFieldTexts = {
   llm_model: {
     label: 'Modell',
     hint: 'Anbieter und Modell, zum Beispiel anthropic/claude-sonnet-4-5. Du kannst auch Modelle eingeben, die nicht in der Liste stehen.',
-    usual: 'keines. Ohne Modell können Agenten nicht arbeiten',
+    default: 'keines. Ohne Modell können Agenten nicht arbeiten',
   },
   llm_api_key: { label: 'API-Schlüssel', hint: 'Er gelangt nie in die Sandbox eines Agenten.' },
   llm_base_url: {
     label: 'Basis-URL',
     hint: 'Nur für einen eigenen Server mit einer OpenAI-kompatiblen Chat-Completions-API.',
-    usual: 'die URL des Anbieters',
+    default: 'die URL des Anbieters',
   },
   max_iterations: {
     label: 'Maximale Iterationen',
     hint: 'Der Agent stoppt nach so vielen Modellanfragen pro Nachricht. 1 bis 100.000.',
-    usual: 'kein Limit',
+    default: 'kein Limit',
   },
   max_budget_per_task: {
     label: 'Maximale Kosten pro Gespräch (USD)',
     hint: 'Das Gespräch stoppt, sobald seine Modellanfragen so viel gekostet haben.',
-    usual: 'kein Limit',
+    default: 'kein Limit',
   },
   enable_default_condenser: {
     label: 'Lange Gespräche zusammenfassen',
     hint: 'Ersetzt die ältesten Nachrichten durch eine Zusammenfassung, wenn das Gespräch zu lang für das Modell ist.',
-    usual: 'an',
+    default: 'an',
   },
   agent: {
     label: 'Agent',
     hint: 'Andere Agenten als der integrierte müssen dort installiert sein, wo Parley läuft.',
-    usual: 'der integrierte Agent',
+    default: 'der integrierte Agent',
   },
   confirmation_mode: {
     label: 'Genehmigung verlangen',
     hint: 'Befehle, Änderungen an Dateien und Tool-Aufrufe warten auf deine Genehmigung.',
-    usual: 'aus',
+    default: 'aus',
   },
   security_analyzer: {
     label: 'Genehmigungspflichtige Aktionen',
     hint: 'Gilt nur, wenn eine Genehmigung verlangt wird.',
-    usual: 'jede Aktion',
+    default: 'jede Aktion',
   },
   sandbox_runtime_container_image: {
     label: 'Container-Image',
     hint: 'Nur für Docker-Sandboxen. Der Betreiber muss das Image erlauben.',
-    usual: 'das Image, das der Betreiber festgelegt hat',
+    default: 'das Image, das der Betreiber festgelegt hat',
   },
   remote_runtime_resource_factor: {
     label: 'Ressourcenfaktor',
     hint: 'Multipliziert die Limits eines Agenten für Arbeitsspeicher und Prozesse. 1 bis 16.',
-    usual: '1',
+    default: '1',
   },
   language: {
     label: 'Sprache',
     hint: 'Die Sprache, in der Agenten antworten, und die Sprache dieser Weboberfläche (Englisch oder Deutsch).',
-    usual: 'Englisch',
+    default: 'Englisch',
   },
   enable_sound_notifications: {
     label: 'Benachrichtigungstöne',
     hint: 'Spielt einen Ton ab, wenn ein Agent fertig ist oder auf eine Eingabe wartet.',
-    usual: 'aus',
+    default: 'aus',
   },
-  email: { label: 'E-Mail', hint: 'Deine E-Mail-Adresse.', usual: 'keine' },
+  email: { label: 'E-Mail', hint: 'Deine E-Mail-Adresse.', default: 'keine' },
   enable_proactive_conversation_starters: {
     label: 'Gespräche vorschlagen',
     hint: 'Clients dürfen Aufgaben vorschlagen, die sie gefunden haben.',
-    usual: 'an',
+    default: 'an',
   },
   enable_solvability_analysis: {
     label: 'Lösbarkeitsanalyse',
     hint: 'Clients dürfen analysieren, ob ein Issue lösbar ist.',
-    usual: 'an',
+    default: 'an',
   },
   user_consents_to_analytics: {
     label: 'Einwilligung in Nutzungsanalysen',
     hint: 'Parley selbst erhebt keine Nutzungsdaten.',
-    usual: 'nicht beantwortet',
+    default: 'nicht beantwortet',
   },
   sandbox_base_container_image: {
     label: 'Basis-Image',
     hint: 'Das Image, aus dem andere Clients eine Sandbox bauen.',
-    usual: 'keines',
+    default: 'keines',
   },
   sandbox_api_key: { label: 'API-Schlüssel der Sandbox', hint: 'Für gehostete Sandboxen.' },
   git_user_name: {
     label: 'Git-Benutzername',
     hint: 'Der Autor von Commits, die Agenten erstellen.',
-    usual: 'parley',
+    default: 'parley',
   },
   git_user_email: {
     label: 'Git-E-Mail-Adresse',
     hint: 'Die E-Mail-Adresse des Commit-Autors.',
-    usual: 'parley@localhost',
+    default: 'parley@localhost',
   },
   search_api_key: { label: 'Tavily-API-Schlüssel', hint: 'Damit können Agenten im Web suchen.' },
 };
