@@ -1,4 +1,4 @@
-// Builds the page into a folder: its files, and each of them compressed, so that nothing is compressed while serving.
+// Builds the web UI, and compresses its files in advance, so that the service need not.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,15 +20,15 @@ async function importVite() {
 async function compress(file: string): Promise<void> {
   const bytes = readFileSync(file);
   const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-  const [small, usual] = await Promise.all([
+  const [brotli, gzipped] = await Promise.all([
     promisify(brotliCompress)(bytes, { params }),
     promisify(gzip)(bytes, { level: 9 }),
   ]);
-  writeFileSync(`${file}.br`, small);
-  writeFileSync(`${file}.gz`, usual);
+  writeFileSync(`${file}.br`, brotli);
+  writeFileSync(`${file}.gz`, gzipped);
 }
 
-/** Writes the page to `outDir`, which is emptied first. False where what builds it is not installed. */
+/** Writes the web UI to `outDir`, which is emptied first. Returns false if Vite is not installed. */
 export async function buildPage(outDir: string): Promise<boolean> {
   const vite = await importVite();
   if (vite === undefined) return false;

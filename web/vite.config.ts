@@ -1,11 +1,11 @@
-// How the page is built, and served while somebody works on it: `npm run dev:web` beside a running service.
+// Builds the web UI, and serves it during development (`npm run dev:web` beside a running service).
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The host stays that of the page, so that the service takes it for its own. */
+/** The proxy keeps the Host header, so that the service accepts the requests as same-origin. */
 const service = { target: process.env['PARLEY_URL'] ?? 'http://127.0.0.1:3000' };
 
-/** All of it is one file; test/web/size.test.ts bounds what goes over the wire. */
+/** Everything is in one file; test/web/size.test.ts limits its compressed size. */
 const chunkKb = 1_000;
 
 export default defineConfig({
@@ -21,7 +21,7 @@ export default defineConfig({
   },
   build: {
     target: 'es2023',
-    // Under the policy of the page nothing may stand inline.
+    // The content security policy forbids inline assets.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

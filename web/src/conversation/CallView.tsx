@@ -3,12 +3,12 @@ import { memo, type ReactNode } from 'react';
 import { Icon, type IconName } from '../components/Icon.tsx';
 import type { Texts } from '../texts/en.ts';
 import { useTexts } from '../texts/texts.tsx';
-import { CopyButton } from './CopyButton.tsx';
-import { DiffView } from './DiffView.tsx';
+import { CopyButton } from './content/CopyButton.tsx';
+import { DiffView } from './content/DiffView.tsx';
+import { Output } from './content/Output.tsx';
 import { countChanges, readDiff } from './diff.ts';
 import { ElapsedTime } from './ElapsedTime.tsx';
 import type { Call } from './items.ts';
-import { Output } from './Output.tsx';
 import { QuestionView } from './QuestionView.tsx';
 import { useUnfolded } from './unfolded.ts';
 

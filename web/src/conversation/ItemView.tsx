@@ -7,11 +7,11 @@ import { ZoomableImage } from '../components/ZoomableImage.tsx';
 import { useLocale, useTexts } from '../texts/texts.tsx';
 import { clockText, fullText } from '../texts/time.ts';
 import { CallView } from './CallView.tsx';
+import { ExternalLink, Markdown } from './content/Markdown.tsx';
+import { Output } from './content/Output.tsx';
+import { PlanView } from './content/PlanView.tsx';
+import { isInlineImage } from './content/safeUrl.ts';
 import type { Item } from './items.ts';
-import { ExternalLink, Markdown } from './Markdown.tsx';
-import { Output } from './Output.tsx';
-import { PlanView } from './PlanView.tsx';
-import { isInlineImage } from './safeUrl.ts';
 import { useUnfolded } from './unfolded.ts';
 
 type Message = Extract<Item, { kind: 'message' }>;

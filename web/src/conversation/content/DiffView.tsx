@@ -1,7 +1,7 @@
-// Changes of a file, in colours, and with signs for those who do not see them.
+// The diff of a file, in colours, and with signs for users who cannot see them.
 import { useState } from 'react';
-import { useTexts } from '../texts/texts.tsx';
-import type { DiffLine } from './diff.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import type { DiffLine } from '../diff.ts';
 import { Scrollable } from './Scrollable.tsx';
 
 const signs: Readonly<Record<DiffLine['kind'], string>> = {
@@ -16,7 +16,7 @@ const linesShown = 40;
 interface DiffViewProps {
   readonly lines: readonly DiffLine[];
   readonly label: string;
-  /** Nobody has to ask for the rest of it. */
+  /** Always shows all lines. */
   readonly whole?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function DiffView({ lines, label, whole = false }: DiffViewProps) {
     <div className="output">
       <Scrollable className="diff" label={label}>
         {shown.map(({ kind, text }, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have nothing else, and never move
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no id, and never move
           <span key={i} className={kind}>
             {signs[kind]}
             {text}

@@ -1,7 +1,7 @@
 // A button that copies text to the clipboard, and shows whether it worked.
 import { useState } from 'react';
-import { IconButton } from '../components/IconButton.tsx';
-import { useTexts } from '../texts/texts.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
+import { useTexts } from '../../texts/texts.tsx';
 
 const shownMs = 1_500;
 const icons = { copy: 'copy', copied: 'check', notCopied: 'alert' } as const;

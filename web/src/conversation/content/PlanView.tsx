@@ -1,8 +1,8 @@
 // The plan of an agent, as a checklist.
-import { Icon } from '../components/Icon.tsx';
-import { visibleText } from '../components/visibleText.ts';
-import { useTexts } from '../texts/texts.tsx';
-import type { Task } from './items.ts';
+import { Icon } from '../../components/Icon.tsx';
+import { visibleText } from '../../components/visibleText.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import type { Task } from '../items.ts';
 
 export function PlanView({ tasks }: { readonly tasks: readonly Task[] }) {
   const { items } = useTexts();

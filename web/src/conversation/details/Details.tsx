@@ -1,12 +1,12 @@
 // The panel beside the timeline: plan, changed files, usage and repository.
 import type { ReactNode } from 'react';
-import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { visibleLine } from '../components/visibleText.ts';
-import { useLocale } from '../texts/texts.tsx';
-import { countText, dollarText, fullText } from '../texts/time.ts';
+import type { ConversationInfo } from '../../../../src/client/parley.ts';
+import { visibleLine } from '../../components/visibleText.ts';
+import { useLocale } from '../../texts/texts.tsx';
+import { countText, dollarText, fullText } from '../../texts/time.ts';
+import { PlanView } from '../content/PlanView.tsx';
+import type { LogState } from '../items.ts';
 import { Changes } from './Changes.tsx';
-import type { LogState } from './items.ts';
-import { PlanView } from './PlanView.tsx';
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (

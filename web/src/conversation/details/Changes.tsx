@@ -1,14 +1,14 @@
 // The changed files of the workspace, and the diff of each.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import { type GitChange, ParleyError } from '../../../src/client/parley.ts';
-import { ErrorCallout, Loading } from '../components/Callout.tsx';
-import { Dialog } from '../components/Dialog.tsx';
-import { visibleLine } from '../components/visibleText.ts';
-import { useParley } from '../session/session.tsx';
-import { useTexts } from '../texts/texts.tsx';
-import { DiffView } from './DiffView.tsx';
-import { compare } from './diff.ts';
+import { type GitChange, ParleyError } from '../../../../src/client/parley.ts';
+import { ErrorCallout, Loading } from '../../components/Callout.tsx';
+import { Dialog } from '../../components/Dialog.tsx';
+import { visibleLine } from '../../components/visibleText.ts';
+import { useParley } from '../../session/session.tsx';
+import { useTexts } from '../../texts/texts.tsx';
+import { DiffView } from '../content/DiffView.tsx';
+import { compare } from '../diff.ts';
 
 /** These errors only mean that there are no changes. */
 const noChangesCodes: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);

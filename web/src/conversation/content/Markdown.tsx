@@ -2,9 +2,9 @@
 import { type ComponentProps, memo } from 'react';
 import ReactMarkdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
-import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
-import { visibleText } from '../components/visibleText.ts';
-import { useTexts } from '../texts/texts.tsx';
+import { ErrorBoundary } from '../../components/ErrorBoundary.tsx';
+import { visibleText } from '../../components/visibleText.ts';
+import { useTexts } from '../../texts/texts.tsx';
 import { CopyButton } from './CopyButton.tsx';
 import { exceedsMarkdownLimits } from './markdownLimits.ts';
 import { Scrollable } from './Scrollable.tsx';

@@ -1,9 +1,9 @@
 // The output of a program, shortened until the user wants all of it.
 import { useMemo } from 'react';
-import { visibleOutput } from '../components/visibleText.ts';
-import { useTexts } from '../texts/texts.tsx';
+import { visibleOutput } from '../../components/visibleText.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import { useUnfolded } from '../unfolded.ts';
 import { Scrollable } from './Scrollable.tsx';
-import { useUnfolded } from './unfolded.ts';
 
 const linesShown = 12;
 const charsShown = 2_000;
