@@ -1,5 +1,4 @@
-// One conversation: its timeline as it grows, what can be said and done, and its details.
-
+// The screen of one conversation: header, timeline, message form and details.
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { type ConversationInfo, ParleyError, type ParleyEvent } from '../../../src/client/parley.ts';
@@ -24,14 +23,14 @@ import { ConversationId } from './QuestionView.tsx';
 import { TimelineView } from './TimelineView.tsx';
 import { Unfolded } from './unfolded.ts';
 
-/** States of the agent in which somebody is waited for. */
-const waiting: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
+/** In these states the agent waits for the user. */
+const waitingStates: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
 const wideEnough = '(width >= 70rem)';
-/** As in the style: the details lie over the timeline. */
+/** As in conversation.css: the details overlay the timeline. */
 const overlaid = '(width < 56rem)';
 
-/** Sounds where the settings want it. It stays the same function. */
-function useSound(): () => void {
+/** Returns a stable function that plays a sound if the settings want it. */
+function useNotificationSound(): () => void {
   const { data: settings } = useSettings();
   const wanted = useRef(false);
   wanted.current = settings?.enable_sound_notifications ?? false;
@@ -40,53 +39,53 @@ function useSound(): () => void {
   }, []);
 }
 
-/** Follows the log; each new state is a reason to ask how the conversation stands, and perhaps to sound. */
-function useFollowedLog(id: string, sound: () => void) {
+/** Streams the log. Each new state of the agent refreshes the conversation, and may play a sound. */
+function useConversationLog(id: string, sound: () => void) {
   const parley = useParley();
   const { connection } = useSession();
-  const again = useRefreshInfo(id);
+  const refresh = useRefreshInfo(id);
   const restartCount = useRestartCount(connection);
   const onLive = useCallback(
     (event: ParleyEvent) => {
       if (event.type !== 'observation.agent_state_changed') return;
-      again();
-      if (waiting.has(event.extras.agent_state)) sound();
+      refresh();
+      if (waitingStates.has(event.extras.agent_state)) sound();
     },
-    [again, sound],
+    [refresh, sound],
   );
   useEffect(() => () => connection.streamClosed(), [connection]);
   return useLog({ parley, id, onStream: connection.report, onLive }, restartCount);
 }
 
-/** An end that somebody sees coming, because they asked for it, needs no sound. */
-function useSoundAtEnd(info: ConversationInfo | undefined, sound: () => void): void {
+/** Plays a sound when the conversation stops without a request of the user. */
+function useStopSound(info: ConversationInfo | undefined, sound: () => void): void {
   const before = useRef<ConversationInfo['status']>(undefined);
   useEffect(() => {
     if (info === undefined) return;
-    const lived = before.current !== undefined && before.current !== 'STOPPED';
+    const wasActive = before.current !== undefined && before.current !== 'STOPPED';
     before.current = info.status;
-    if (lived && stoppedByItself(info)) sound();
+    if (wasActive && stoppedByItself(info)) sound();
   }, [info, sound]);
 }
 
-/** With a sign where somebody is waited for, to be seen among other tabs. */
-function useTitle(info: ConversationInfo | undefined, activity: Activity | undefined): void {
+/** Marks the tab title with a dot while the agent waits for the user. */
+function useTabTitle(info: ConversationInfo | undefined, activity: Activity | undefined): void {
   const title = info && visibleLine(info.title);
-  const waits = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'asking');
+  const isWaiting = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'asking');
   useEffect(() => {
-    if (title !== undefined) document.title = `${waits ? '● ' : ''}${title} · Parley`;
+    if (title !== undefined) document.title = `${isWaiting ? '● ' : ''}${title} · Parley`;
     return () => {
       document.title = 'Parley';
     };
-  }, [title, waits]);
+  }, [title, isWaiting]);
 }
 
-function Refused({ error }: Pick<LogView, 'error'>) {
+function LogError({ error }: Pick<LogView, 'error'>) {
   const { conversation, shell } = useTexts();
   const { keyRejected, connection } = useSession();
   useEffect(() => {
     if (isUnauthorized(error)) keyRejected();
-    // There was an answer: nothing is lost.
+    // The service has answered, so that the connection is not lost.
     connection.expectEnd();
   }, [error, keyRejected, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
@@ -101,35 +100,35 @@ function Refused({ error }: Pick<LogView, 'error'>) {
 
 export function Conversation({ id }: { readonly id: string }) {
   const { conversation: texts } = useTexts();
-  const sound = useSound();
-  const log = useFollowedLog(id, sound);
+  const sound = useNotificationSound();
+  const log = useConversationLog(id, sound);
   const { data: info, error: infoError, refetch } = useInfo(id);
-  const again = useRefreshInfo(id);
+  const refresh = useRefreshInfo(id);
   const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
-  const [detailed, setDetailed] = useState(() => matchMedia(wideEnough).matches);
+  const [showDetails, setShowDetails] = useState(() => matchMedia(wideEnough).matches);
   const [unfolded] = useState(() => new Map<string, boolean>());
-  useShortcuts(useMemo(() => ({ details: () => setDetailed((shown) => !shown) }), []));
-  useSoundAtEnd(info, sound);
+  useShortcuts(useMemo(() => ({ details: () => setShowDetails((shown) => !shown) }), []));
+  useStopSound(info, sound);
   const activity = activityOf(log.state.agentState);
-  useTitle(info, activity);
+  useTabTitle(info, activity);
   const [sent, setSent] = useState(0);
   const asked = log.state.question?.event;
-  // Where they lie over the timeline, they would hide what the agent asks.
+  // On a narrow screen the details would cover the approval request.
   useEffect(() => {
-    if (asked !== undefined && matchMedia(overlaid).matches) setDetailed(false);
+    if (asked !== undefined && matchMedia(overlaid).matches) setShowDetails(false);
   }, [asked]);
 
   function onSent() {
-    again();
+    refresh();
     setSent((before) => before + 1);
-    if (matchMedia(overlaid).matches) setDetailed(false);
+    if (matchMedia(overlaid).matches) setShowDetails(false);
   }
 
-  if (log.phase === 'refused') return <Refused error={log.error} />;
+  if (log.phase === 'refused') return <LogError error={log.error} />;
   return (
     <ConversationId value={id}>
-      <div className={detailed ? 'conversation detailed' : 'conversation'}>
+      <div className={showDetails ? 'conversation detailed' : 'conversation'}>
         <Header
           info={info}
           activity={activity}
@@ -141,13 +140,13 @@ export function Conversation({ id }: { readonly id: string }) {
               icon="panel"
               label={texts.details}
               className=""
-              aria-expanded={detailed}
+              aria-expanded={showDetails}
               aria-controls="details"
-              onClick={() => setDetailed(!detailed)}
+              onClick={() => setShowDetails(!showDetails)}
             />
           }
         />
-        <div className="faults">
+        <div className="errors">
           <ErrorCallout error={log.error} onRetry={log.retry} />
           {info === undefined ? <ErrorCallout error={infoError} onRetry={() => void refetch()} /> : null}
           <ErrorCallout error={actions.error} onClose={actions.clearError} />
@@ -163,7 +162,7 @@ export function Conversation({ id }: { readonly id: string }) {
           <Progress info={info} state={log.state} items={log.items} />
           <MessageForm id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
         </div>
-        {detailed ? <Details id={id} info={info} state={log.state} /> : null}
+        {showDetails ? <Details id={id} info={info} state={log.state} /> : null}
       </div>
       {info !== undefined && dialog === 'rename' ? (
         <RenameDialog info={info} onClose={() => setDialog(undefined)} />

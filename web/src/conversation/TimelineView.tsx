@@ -1,4 +1,4 @@
-// The timeline: only what can be seen is on the page, and it follows its end unless somebody has scrolled up.
+// The timeline: a virtual list that stays at its end unless the user has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
 import { Icon } from '../components/Icon.tsx';
@@ -9,7 +9,7 @@ import { ItemView } from './ItemView.tsx';
 import type { Item } from './items.ts';
 import { ItemId } from './unfolded.ts';
 
-/** Of things that were not on the page yet. */
+/** Estimates for items that have not been rendered yet. */
 const heights: Readonly<Record<Item['kind'], number>> = {
   message: 90,
   thought: 40,
@@ -20,10 +20,10 @@ const heights: Readonly<Record<Item['kind'], number>> = {
   stopped: 48,
 };
 const gapPx = 10;
-/** Of what is seen, how far a page goes. */
+/** How much of the visible height Page Up and Page Down scroll. */
 const pagePart = 0.9;
 
-/** At once: what is measured on the way would end the slow ways of a browser. */
+/** Scrolls without animation, which measuring new items would interrupt. */
 function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void {
   const element = event.currentTarget;
   if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -72,7 +72,7 @@ export function TimelineView({ items, sent }: TimelineProps) {
       <div
         ref={scroller}
         className="scroller"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be focusable
         tabIndex={0}
         role="log"
         aria-label={conversation.timeline}

@@ -1,4 +1,4 @@
-// Differences of texts as lines to draw: of a diff in the log, or between two versions of a file.
+// Parses unified diffs into lines, and compares two versions of a file.
 import { diffLines, hunksText } from '../../../src/text/lineDiff.ts';
 import { visibleText } from '../components/visibleText.ts';
 import { shortPath } from './paths.ts';
@@ -17,14 +17,14 @@ function toLine(line: string): DiffLine {
   return { kind, text: visibleText(kind === 'hunk' ? line : line.slice(1)) };
 }
 
-/** Undefined where the two lines do not name a file. */
+/** Returns undefined unless the two lines are the header of a file. */
 function fileOf(before: string, after = ''): DiffLine | undefined {
   if (!before.startsWith('--- ') || !after.startsWith('+++ ')) return undefined;
   const names = [before, after].map((line) => line.slice(4)).filter((name) => name !== noFile);
   return { kind: 'file', text: visibleText([...new Set(names.map(shortPath))].join(' → ')) };
 }
 
-/** Every line of a unified diff. What is a line of a file and what is not, the counts of each piece say. */
+/** The counts of each hunk tell which lines belong to a file, even if they look like headers. */
 function readLines(diff: string): DiffLine[] {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -46,7 +46,7 @@ function readLines(diff: string): DiffLine[] {
   return found;
 }
 
-/** The lines of a unified diff, with the names of its files unless there is one, which is the one that is shown. */
+/** Omits the file name if there is only one, and it is already shown. */
 export function readDiff(diff: string, shown?: string): DiffLine[] {
   const lines = readLines(diff);
   const names = lines.filter(({ kind }) => kind === 'file');
@@ -54,7 +54,7 @@ export function readDiff(diff: string, shown?: string): DiffLine[] {
   return isTold ? lines.filter(({ kind }) => kind !== 'file') : lines;
 }
 
-/** What changed, with a few lines around it; nothing where the texts are the same. */
+/** Returns no lines if the texts are equal. */
 export function compare(original: string, modified: string): DiffLine[] {
   return readDiff(hunksText(diffLines(original, modified)));
 }

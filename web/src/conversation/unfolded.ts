@@ -1,11 +1,11 @@
-// What somebody has unfolded in a timeline. It is kept above the list, for what is out of sight is not on the page.
+// Remembers what the user has expanded in a timeline, because items out of view are unmounted.
 import { createContext, useContext, useState } from 'react';
 
 export const Unfolded = createContext<Map<string, boolean>>(new Map());
-/** Which thing of the timeline something is in. */
+/** The id of the surrounding item. */
 export const ItemId = createContext(0);
 
-/** As `useState`, by the name of the part within its thing. */
+/** Like `useState`, for a named part of the surrounding item. */
 export function useUnfolded(part: string): [boolean, (open: boolean) => void] {
   const kept = useContext(Unfolded);
   const name = `${useContext(ItemId)} ${part}`;
