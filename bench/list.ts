@@ -1,7 +1,7 @@
 // Whether lists and single conversations stay as fast with a million as with a thousand, and what a search costs
 // that finds nothing.
 import type { DatabaseSync } from 'node:sqlite';
-import { type ListPlace, listConversations } from '../src/conversations/list/store.ts';
+import { type ListPosition, listConversations } from '../src/conversations/list/store.ts';
 import {
   type Both,
   type Filled,
@@ -22,7 +22,7 @@ import { median } from './statistics.ts';
 
 const limit = 20;
 
-interface Middle extends ListPlace {
+interface Middle extends ListPosition {
   readonly id: string;
 }
 
@@ -46,12 +46,12 @@ function middleOf(filled: Filled): Middle {
 }
 
 /** As the service makes it. */
-function pageId({ at, key }: ListPlace): string {
+function pageId({ at, key }: ListPosition): string {
   return Buffer.from(`${at}.${key}`).toString('base64url');
 }
 
 /** Microseconds a page at the store. */
-function pageProbe(pages: number, placeOf: (opened: Opened) => ListPlace | null) {
+function pageProbe(pages: number, placeOf: (opened: Opened) => ListPosition | null) {
   return async (opened: Opened): Promise<number> => {
     const look = {
       userId: opened.makers.random().userId,

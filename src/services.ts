@@ -33,7 +33,7 @@ import { createSettings } from './settings/service.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { createWebhooks } from './webhooks/service.ts';
-import { lookReadable } from './workspaces/read/program.ts';
+import { inspectionReadable } from './workspaces/read/program.ts';
 import { createWorkspaces } from './workspaces/read/service.ts';
 
 const allBusy = 'All workers are busy: it starts as soon as one is free.';
@@ -162,7 +162,7 @@ export function createServices({ config, logger, database, vault, owner, closers
   const confirmations = createConfirmations({ database });
   const workspaces = createWorkspaces({
     database,
-    openWorkspace: (key, name) => runtime.openWorkspace(key, name, lookReadable),
+    openWorkspace: (key, name) => runtime.openWorkspace(key, name, inspectionReadable),
   });
   closers.push(workspaces.close);
   return {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mib } from '../validation/schema.ts';
 
-const usualHeldBytesMax = 64 * mib;
+const bufferedBytesMaxDefault = 64 * mib;
 const bodyMs = 60_000;
 
 /** Why a body was not taken, with the status that says so. */
@@ -16,7 +16,7 @@ export interface Bodies {
   read(request: IncomingMessage, response: ServerResponse, bytesMax: number): Promise<Buffer | BodyRefusal>;
 }
 
-export function createBodies(heldBytesMax = usualHeldBytesMax): Bodies {
+export function createBodies(heldBytesMax = bufferedBytesMaxDefault): Bodies {
   let held = 0;
 
   async function read(

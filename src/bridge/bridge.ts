@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { isShown } from './token.ts';
+import { hasToken } from './token.ts';
 
 /** Answers what comes under one first segment of the path. `rest` is what follows it, with the query. */
 export type BridgeHandler = (
@@ -46,7 +46,7 @@ export interface Bridge {
 const tokenBytes = 32;
 /** Of a run, over all of its listeners. More are closed at once. */
 const connectionsMax = 256;
-const headersMsUsual = 30_000;
+const headersMsDefault = 30_000;
 /** A model may think for minutes before it says a word. */
 const silenceMsMax = 15 * 60_000;
 
@@ -81,7 +81,7 @@ function keepSockets(headersMs: number) {
 }
 
 export function createBridge(options: BridgeOptions): Bridge {
-  const { handlers, egress, headersMs = headersMsUsual, onError = () => {} } = options;
+  const { handlers, egress, headersMs = headersMsDefault, onError = () => {} } = options;
   const token = `pr_${randomBytes(tokenBytes).toString('base64url')}`;
   const listeners = new Set<Server>();
   const sockets = keepSockets(headersMs);
@@ -89,7 +89,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     sockets.heard(request.socket);
-    if (!isShown(request, token)) return refuse(response, 401, 'The token of this run is missing.');
+    if (!hasToken(request, token)) return refuse(response, 401, 'The token of this run is missing.');
     const url = request.url ?? '';
     if (!url.startsWith('/')) {
       if (egress === undefined) return refuse(response, 403, 'This run has no way to other servers.');
@@ -116,7 +116,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   server.on('clientError', (_, socket) => socket.destroy());
   server.on('connect', (request, socket, head) => {
     sockets.heard(socket);
-    if (!isShown(request, token)) {
+    if (!hasToken(request, token)) {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n');
       return;
     }

@@ -28,9 +28,9 @@ interface Target {
   readonly port: number;
 }
 
-const connectionsMaxUsual = 128;
-const connectMsUsual = 15_000;
-const idleMsUsual = 10 * 60_000;
+const connectionsMaxDefault = 128;
+const connectMsDefault = 15_000;
+const idleMsDefault = 10 * 60_000;
 /** Mail between servers: nothing that an agent does needs it, and what sends spam does. */
 const refusedPorts = new Set([25]);
 
@@ -115,7 +115,11 @@ function join(inner: Duplex, outer: Socket, idleMs: number): void {
 /** The egress of one run. */
 export function createEgress(options: EgressOptions): Egress {
   const { allowPrivate, lookup = lookUp, isOffLimits = isThisMachine } = options;
-  const { connectionsMax = connectionsMaxUsual, connectMs = connectMsUsual, idleMs = idleMsUsual } = options;
+  const {
+    connectionsMax = connectionsMaxDefault,
+    connectMs = connectMsDefault,
+    idleMs = idleMsDefault,
+  } = options;
   let open = 0;
 
   /** Takes a place among the connections of the run, until the inner end is closed. */

@@ -5,14 +5,14 @@ import { OutgoingError } from '../outgoing/errors.ts';
 
 export type GitFault = readonly [status: number, sentence: string];
 
-interface Asked {
+interface GitRequest {
   readonly remote: GitRemote;
   readonly hasToken: boolean;
   readonly toPush: boolean;
 }
 
 /** Of an answer with another status than 200. Nothing of the answer itself is repeated. */
-export function statusFault(status: number, { remote, hasToken, toPush }: Asked): GitFault {
+export function statusFault(status: number, { remote, hasToken, toPush }: GitRequest): GitFault {
   const { host } = new URL(remote.origin);
   const { path, provider } = remote;
   const noToken = `and no ${provider} token is set in your settings`;

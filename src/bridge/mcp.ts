@@ -18,7 +18,7 @@ const requestBytesMax = 8 * mib;
 const answerBytesMax = 1024 * mib;
 const answerMsMax = 24 * 60 * 60 * 1_000;
 /** Until an answer begins, where its server has no time of its own. */
-const usualTimeoutMs = 60_000;
+const defaultTimeoutMs = 60_000;
 /** URLs for messages that one server has named. The least recently used is forgotten. */
 const endpointsMax = 64;
 
@@ -87,7 +87,7 @@ async function forward(
   if (body !== undefined && 'status' in body) return refuse(response, body.status, body.sentence);
   const stop = new AbortController();
   response.once('close', () => stop.abort());
-  const timeoutMs = remote.server.timeout === undefined ? usualTimeoutMs : remote.server.timeout * 1_000;
+  const timeoutMs = remote.server.timeout === undefined ? defaultTimeoutMs : remote.server.timeout * 1_000;
   const timer = setTimeout(() => stop.abort(timedOut(timeoutMs)), timeoutMs);
   try {
     const answer = await fetch(url, {

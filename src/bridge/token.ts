@@ -9,7 +9,7 @@ function passwordOf(basic: string): string {
   return text.slice(text.indexOf(':') + 1);
 }
 
-function shown(headers: IncomingHttpHeaders): string[] {
+function presentedToken(headers: IncomingHttpHeaders): string[] {
   const keys = [headers['x-api-key'], headers['x-goog-api-key']].filter((value) => typeof value === 'string');
   for (const value of [headers.authorization, headers['proxy-authorization']]) {
     const [, scheme = '', credential = ''] = /^(\w+) +(.+)$/.exec(value ?? '') ?? [];
@@ -19,7 +19,7 @@ function shown(headers: IncomingHttpHeaders): string[] {
   return keys;
 }
 
-export function isShown({ headers }: IncomingMessage, token: string): boolean {
+export function hasToken({ headers }: IncomingMessage, token: string): boolean {
   const expected = digest(token);
-  return shown(headers).some((key) => timingSafeEqual(digest(key), expected));
+  return presentedToken(headers).some((key) => timingSafeEqual(digest(key), expected));
 }

@@ -75,7 +75,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
   let minute = { since: now(), calls: 0 };
 
   /** Why no further call is taken now. */
-  function crowd(): string | undefined {
+  function findOverload(): string | undefined {
     if (underWay >= callsAtOnceMax) return 'Too many calls are under way; try again.';
     if (now() - minute.since >= minuteMs) minute = { since: now(), calls: 0 };
     return minute.calls >= callsPerMinuteMax
@@ -87,7 +87,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
     const { name: wanted, arguments: given = {} } = membersOf(params);
     const tool = tools.find((one) => one.name === wanted);
     if (tool === undefined) return fault(codes.params, 'There is no tool of this name.');
-    const refusal = crowd();
+    const refusal = findOverload();
     if (refusal !== undefined) return fault(codes.internal, refusal);
     underWay += 1;
     minute.calls += 1;

@@ -5,24 +5,24 @@ import { type DecodedEvent, decodeEvent } from '../events/decoded.ts';
 import { eventText, interrupted, interruptedId } from '../events/shapes.ts';
 import { type EventText, pieceOfLog } from '../events/store.ts';
 import { type ToolAction, unfinishedObservation } from '../events/unfinished.ts';
-import { type Held, heldColumns, tellEvents } from './row.ts';
+import { appendEvents, type LockedConversation, lockedColumns } from './row.ts';
 
 /** A turn has at most a few thousand events of limited size; older ones are not read. */
 const piecesMax = 16;
 const pieceEventsMax = 1_000;
 const pieceBytesMax = 4_194_304;
 
-export interface Released extends Held {
+export interface ReleasedConversation extends LockedConversation {
   readonly turn_from: number | null;
 }
 
-export const releasedColumns = [...heldColumns, 'turn_from'] as const;
+export const releasedColumns = [...lockedColumns, 'turn_from'] as const;
 
 interface Scan {
   /** Actions without an observation, oldest first. */
   readonly actions: readonly ToolAction[];
   /** The log already reports an interruption, and the agent has done nothing since. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 /** Only events that match are parsed, because the others are irrelevant here and can be large. */
@@ -39,7 +39,7 @@ function isRunning(event: DecodedEvent): boolean {
 /** Reads the relevant events of the open turn, back to the last interruption. */
 function* newestFirst(
   q: Queries,
-  { key, turn_from: from, next_event: end }: Released,
+  { key, turn_from: from, next_event: end }: ReleasedConversation,
 ): Steps<DecodedEvent[]> {
   const found: DecodedEvent[] = [];
   let below = end;
@@ -75,15 +75,19 @@ function scan(events: readonly DecodedEvent[]): Scan {
     else if (event.type !== 'unknown' && !ended.has(call) && !open.has(call)) open.set(call, event);
   }
   const isTold = !events.some(isRunning) && events.some(isInterruption);
-  return { actions: [...open.values()].reverse(), isTold };
+  return { actions: [...open.values()].reverse(), isReported: isTold };
 }
 
 /** Must be called in the transaction that releases the run. Returns whether it added events. */
-export function* settleLog(q: Queries, released: Released, at: string): Steps<boolean> {
+export function* closeInterruptedTurn(
+  q: Queries,
+  released: ReleasedConversation,
+  at: string,
+): Steps<boolean> {
   if (released.turn_from === null) return false;
-  const { actions, isTold } = scan(yield* newestFirst(q, released));
+  const { actions, isReported: isTold } = scan(yield* newestFirst(q, released));
   const told = released.turn_open === 1 && !isTold ? [interrupted] : [];
   const events: EventText[] = [...actions.map(unfinishedObservation), ...told].map((e) => eventText(e, at));
-  yield* tellEvents(q, released, events);
+  yield* appendEvents(q, released, events);
   return events.length > 0;
 }

@@ -15,7 +15,7 @@ export interface Moment {
   readonly at: string;
 }
 
-export interface Held {
+export interface LockedConversation {
   readonly key: number;
   readonly user_id: number;
   readonly id: string;
@@ -31,7 +31,7 @@ export interface Held {
   readonly stop_sentence: string | null;
 }
 
-export const heldColumns = [
+export const lockedColumns = [
   'key',
   'user_id',
   'id',
@@ -58,16 +58,16 @@ export const noRun = {
 };
 
 /** Takes the row until the transaction ends. */
-const takeRow = prepared((q: Queries, { userId, id }: ConversationName) =>
+const lockRow = prepared((q: Queries, { userId, id }: ConversationName) =>
   q.build
     .updateTable('conversations')
     .set((e) => ({ next_event: e.ref('next_event') }))
     .where('user_id', '=', userId)
     .where('id', '=', id)
-    .returning([...heldColumns]),
+    .returning([...lockedColumns]),
 );
 
-const takeIds = prepared((q: Queries, { key, count }: { key: number; count: number }) =>
+const takeEventIds = prepared((q: Queries, { key, count }: { key: number; count: number }) =>
   q.build
     .updateTable('conversations')
     .set((e) => ({ next_event: e('next_event', '+', count), updated_at: q.now }))
@@ -75,8 +75,8 @@ const takeIds = prepared((q: Queries, { key, count }: { key: number; count: numb
     .returning('next_event'),
 );
 
-export function* hold(q: Queries, name: ConversationName): Steps<Held | undefined> {
-  return (yield* one(takeRow(q, name))) as Held | undefined;
+export function* lockConversation(q: Queries, name: ConversationName): Steps<LockedConversation | undefined> {
+  return (yield* one(lockRow(q, name))) as LockedConversation | undefined;
 }
 
 interface EventIds {
@@ -84,32 +84,45 @@ interface EventIds {
   readonly count: number;
 }
 
-/** Adds to the log of a held conversation. Returns the ids that the events got. */
-function* append(q: Queries, held: Held, events: readonly EventText[]): Steps<EventIds | undefined> {
+/** Adds to the log of a locked conversation. Returns the ids that the events got. */
+function* insertIntoLog(
+  q: Queries,
+  locked: LockedConversation,
+  events: readonly EventText[],
+): Steps<EventIds | undefined> {
   const count = events.length;
   if (count === 0) return undefined;
-  const moved = yield* one(takeIds(q, { key: held.key, count }));
-  if (moved === undefined) throw new Error('a conversation went away while it was held');
+  const moved = yield* one(takeEventIds(q, { key: locked.key, count }));
+  if (moved === undefined) throw new Error('a conversation went away while it was locked');
   const first = moved.next_event - count;
-  yield* insertEvents(q, held.key, first, events);
+  yield* insertEvents(q, locked.key, first, events);
   return { first, count };
 }
 
-/** Adds to the log of a held conversation, and tells the webhooks. */
-export function* tellEvents(q: Queries, held: Held, events: readonly EventText[]): Steps<void> {
-  const added = yield* append(q, held, events);
-  if (added !== undefined) yield* recordDeliveries(q, { ...happeningTo(held), events: added });
+/** Adds to the log of a locked conversation, and tells the webhooks. */
+export function* appendEvents(
+  q: Queries,
+  locked: LockedConversation,
+  events: readonly EventText[],
+): Steps<void> {
+  const added = yield* insertIntoLog(q, locked, events);
+  if (added !== undefined) yield* recordDeliveries(q, { ...deliverySourceOf(locked), events: added });
 }
 
-interface Move extends Moment {
+interface StatusChange extends Moment {
   readonly to: ConversationStatus;
   readonly reason: StopReason | null;
   readonly events: readonly EventText[];
 }
 
-/** Moves a held conversation to another state. */
-export function* moveTo(q: Queries, held: Held, { to, reason, events, at }: Move): Steps<void> {
-  if (!mayFollow(held.status, to)) throw new Error(`a conversation cannot go from ${held.status} to ${to}`);
+/** Moves a locked conversation to another state. */
+export function* setStatus(
+  q: Queries,
+  locked: LockedConversation,
+  { to, reason, events, at }: StatusChange,
+): Steps<void> {
+  if (!mayFollow(locked.status, to))
+    throw new Error(`a conversation cannot go from ${locked.status} to ${to}`);
   yield* rows(
     q.build
       .updateTable('conversations')
@@ -122,40 +135,47 @@ export function* moveTo(q: Queries, held: Held, { to, reason, events, at }: Move
         ...(to === 'STOPPED' ? { turn_open: 0, question: null, crashes: 0 } : {}),
         claims: 0,
         // A run that still lives is told to end; it gives the conversation free when it has.
-        wanted: to === 'STOPPED' && held.run_id !== null ? 'stop' : sql.ref('wanted'),
+        wanted: to === 'STOPPED' && locked.run_id !== null ? 'stop' : sql.ref('wanted'),
       })
-      .where('key', '=', held.key),
+      .where('key', '=', locked.key),
   );
-  const added = yield* append(q, held, events);
-  const status = changeOf(held, to, reason, at);
-  yield* recordChange(q, held.user_id, status);
-  yield* recordDeliveries(q, { ...happeningTo(held), status, events: added });
+  const added = yield* insertIntoLog(q, locked, events);
+  const status = changeOf(locked, to, reason, at);
+  yield* recordChange(q, locked.user_id, status);
+  yield* recordDeliveries(q, { ...deliverySourceOf(locked), status, events: added });
 }
 
 export function changeOf(
-  held: Held,
+  locked: LockedConversation,
   status: Change['status'],
   stop_reason: StopReason | null,
   at: string,
 ): string {
-  const agent_state = agentStateOf({ ...held, status });
-  return changeText({ conversation_id: held.id, status, agent_state, title: held.title, stop_reason, at });
+  const agent_state = agentStateOf({ ...locked, status });
+  return changeText({
+    conversation_id: locked.id,
+    status,
+    agent_state,
+    title: locked.title,
+    stop_reason,
+    at,
+  });
 }
 
-/** Tells that the agent of a held conversation does something else than before. */
-export function* tellAgentState(q: Queries, held: Held, at: string): Steps<void> {
-  yield* recordChange(q, held.user_id, changeOf(held, held.status, reasonOf(held), at));
+/** Tells that the agent of a locked conversation does something else than before. */
+export function* recordAgentState(q: Queries, locked: LockedConversation, at: string): Steps<void> {
+  yield* recordChange(q, locked.user_id, changeOf(locked, locked.status, reasonOf(locked), at));
 }
 
-export function happeningTo(held: Held) {
-  return { userId: held.user_id, conversationKey: held.key, conversationId: held.id };
+export function deliverySourceOf(locked: LockedConversation) {
+  return { userId: locked.user_id, conversationKey: locked.key, conversationId: locked.id };
 }
 
-/** Gives a held conversation another title. */
-export function* retitle(q: Queries, held: Held, title: string, at: string): Steps<void> {
-  if (title === held.title) return;
+/** Gives a locked conversation another title. */
+export function* retitle(q: Queries, locked: LockedConversation, title: string, at: string): Steps<void> {
+  if (title === locked.title) return;
   yield* rows(
-    q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', held.key),
+    q.build.updateTable('conversations').set({ title, updated_at: q.now }).where('key', '=', locked.key),
   );
-  yield* recordChange(q, held.user_id, changeOf({ ...held, title }, held.status, reasonOf(held), at));
+  yield* recordChange(q, locked.user_id, changeOf({ ...locked, title }, locked.status, reasonOf(locked), at));
 }

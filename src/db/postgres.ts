@@ -2,10 +2,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { AppError } from '../errors.ts';
-import { openPostgresBell } from './postgresBell.ts';
 import { endWithin, GuardedClient } from './postgresClient.ts';
 import { ConnectFailed, DeadlinePassed, describeFault, type Fault, faultOf } from './postgresFaults.ts';
 import { migratePostgres } from './postgresMigration.ts';
+import { openPostgresNotifications } from './postgresNotifications.ts';
 import { type Attempt, beforeDeadline, drive, driveWrite } from './postgresTransaction.ts';
 import { createPostgresQueries } from './queries.ts';
 import type { AnyTransaction, Database, RunOptions, Transaction } from './transaction.ts';
@@ -166,22 +166,22 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   }
 
   const listeners: (() => void)[] = [];
-  const ringListeners: ((topics: readonly string[]) => void)[] = [];
-  const tellForeign = () => {
+  const notificationListeners: ((topics: readonly string[]) => void)[] = [];
+  const reportForeignChange = () => {
     for (const listener of listeners) listener();
   };
-  const tellRung = (topics: readonly string[]) => {
-    for (const listener of ringListeners) listener(topics);
+  const reportNotification = (topics: readonly string[]) => {
+    for (const listener of notificationListeners) listener(topics);
   };
-  const poll = setInterval(tellForeign, foreignChangeMs);
-  const bell = openPostgresBell({
+  const poll = setInterval(reportForeignChange, foreignChangeMs);
+  const bell = openPostgresNotifications({
     createClient: () => new GuardedClient({ ...connection, application_name: 'parley bell' }),
     query: (text, values) =>
       withClient({ deadline: performance.now() + notifyMs, committing: false }, (client) =>
         client.query(text, values),
       ),
-    onRung: tellRung,
-    onMissed: tellForeign,
+    onNotification: reportNotification,
+    onMissed: reportForeignChange,
   });
 
   async function close(): Promise<void> {
@@ -196,12 +196,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     onForeignChange: (listener) => {
       listeners.push(listener);
     },
-    ring: (topics) => {
-      tellRung(topics);
-      bell.ring(topics);
+    notify: (topics) => {
+      reportNotification(topics);
+      bell.notify(topics);
     },
-    onRing: (listener) => {
-      ringListeners.push(listener);
+    onNotification: (listener) => {
+      notificationListeners.push(listener);
     },
     close: () => {
       closing ??= close();

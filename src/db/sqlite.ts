@@ -61,7 +61,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     resourceLimits: { maxYoungGenerationSizeMb: threadYoungGenerationMb },
   });
   const listeners: (() => void)[] = [];
-  const ringListeners: ((topics: readonly string[]) => void)[] = [];
+  const notificationListeners: ((topics: readonly string[]) => void)[] = [];
   const started = Promise.withResolvers<Ready>();
   /** Those whose group the thread has, oldest first: it answers in this order. */
   const inFlight: Caller[][] = [];
@@ -198,11 +198,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     onForeignChange: (listener) => {
       listeners.push(listener);
     },
-    ring: (topics) => {
-      for (const listener of ringListeners) listener(topics);
+    notify: (topics) => {
+      for (const listener of notificationListeners) listener(topics);
     },
-    onRing: (listener) => {
-      ringListeners.push(listener);
+    onNotification: (listener) => {
+      notificationListeners.push(listener);
     },
     close,
   };

@@ -58,7 +58,7 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
     let step = steps.next();
     while (!step.done) {
       const { sql, parameters } = step.value.compile();
-      step = steps.next(ask(sql, parameters as SQLInputValue[], step.value.wantsDone));
+      step = steps.next(ask(sql, parameters as SQLInputValue[], step.value.wantsChanges));
     }
     return step.value;
   }

@@ -5,11 +5,11 @@ import type { Tables } from './tables.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 export type Query<Row> = Compilable<Row>;
-export type Steps<Out> = Generator<Asked, Out, unknown[]>;
+export type Steps<Out> = Generator<YieldedQuery, Out, unknown[]>;
 
-interface Asked extends Query<unknown> {
+interface YieldedQuery extends Query<unknown> {
   /** On SQLite: gives no rows, and is answered with what was done. */
-  readonly wantsDone?: true;
+  readonly wantsChanges?: true;
 }
 
 /** What a transaction builds its queries with. `now` is the database's clock in milliseconds. */
@@ -49,9 +49,9 @@ export interface Database {
   /** Calls back whenever another process may have changed the data: at most a second late. */
   onForeignChange(listener: () => void): void;
   /** Says that what these topics stand for has changed and is committed: here at once, soon in other processes. */
-  ring(topics: readonly string[]): void;
+  notify(topics: readonly string[]): void;
   /** Calls back for rings. One that is lost shows as a foreign change. */
-  onRing(listener: (topics: readonly string[]) => void): void;
+  onNotification(listener: (topics: readonly string[]) => void): void;
   close(): Promise<void>;
 }
 
@@ -80,18 +80,18 @@ export function* one<Row>(query: Query<Row>): Steps<Row | undefined> {
   return (yield query)[0] as Row | undefined;
 }
 
-interface SqliteDone {
+interface SqliteChanges {
   readonly changes: number;
   /** The key of the row that was inserted; of some earlier one where `changes` is 0. */
   readonly lastInsertRowid: number;
 }
 
 /** What SQLite tells of a statement that gives no rows. PostgreSQL tells nothing: ask it for `returning`. */
-export function* doneOnSqlite(query: Query<unknown>): Steps<SqliteDone> {
-  return (yield { compile: () => query.compile(), wantsDone: true })[0] as SqliteDone;
+export function* sqliteChanges(query: Query<unknown>): Steps<SqliteChanges> {
+  return (yield { compile: () => query.compile(), wantsChanges: true })[0] as SqliteChanges;
 }
 
-class Hole {
+class Placeholder {
   readonly key: string;
   constructor(key: string) {
     this.key = key;
@@ -106,15 +106,15 @@ export function prepared<In extends object, Row>(
   build: (q: Queries, input: In) => Query<Row>,
 ): (q: Queries, input: In) => Query<Row> {
   const compiled = new WeakMap<Queries, { readonly sql: string; readonly parameters: readonly unknown[] }>();
-  const holes = new Proxy({}, { get: (_, key) => new Hole(String(key)) }) as In;
+  const placeholders = new Proxy({}, { get: (_, key) => new Placeholder(String(key)) }) as In;
   return (q, input) => {
     let query = compiled.get(q);
     if (query === undefined) {
-      query = build(q, holes).compile();
+      query = build(q, placeholders).compile();
       compiled.set(q, query);
     }
     const { sql } = query;
-    const parameters = query.parameters.map((p) => (p instanceof Hole ? input[p.key as keyof In] : p));
+    const parameters = query.parameters.map((p) => (p instanceof Placeholder ? input[p.key as keyof In] : p));
     // The engines look at these two alone.
     return { compile: () => ({ sql, parameters }) } as unknown as Query<Row>;
   };

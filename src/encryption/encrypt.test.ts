@@ -2,52 +2,52 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createSealer } from './encrypt.ts';
+import { createCipher } from './encrypt.ts';
 
-const sealer = createSealer(randomBytes(32));
+const cipher = createCipher(randomBytes(32));
 const owner = ['conversation', '1', 'abc'];
 
-describe('a sealed text', () => {
+describe('a encrypted text', () => {
   it('opens to the same value for the same owner', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (value, whose) => {
         const wellFormed = value.toWellFormed();
-        assert.equal(sealer.open(sealer.seal(wellFormed, whose), whose), wellFormed);
+        assert.equal(cipher.open(cipher.seal(wellFormed, whose), whose), wellFormed);
       }),
     );
   });
 
   it('is another one each time, and names its key', () => {
-    const [a, b] = [sealer.seal('x', owner), sealer.seal('x', owner)];
+    const [a, b] = [cipher.seal('x', owner), cipher.seal('x', owner)];
     assert.notEqual(a, b);
-    assert.equal(a.split('.')[1], sealer.keyId);
+    assert.equal(a.split('.')[1], cipher.keyId);
   });
 
   it('does not open for another owner, nor for parts of it joined otherwise', () => {
-    const sealed = sealer.seal('x', owner);
+    const sealed = cipher.seal('x', owner);
     for (const other of [
       ['conversation', '2', 'abc'],
       ['conversation', '1a', 'bc'],
       ['conversation', '1'],
       [],
     ])
-      assert.throws(() => sealer.open(sealed, other), /belongs elsewhere/);
+      assert.throws(() => cipher.open(sealed, other), /belongs elsewhere/);
   });
 
   it('does not open under another key', () => {
-    assert.throws(() => createSealer(randomBytes(32)).open(sealer.seal('x', owner), owner), /another key/);
+    assert.throws(() => createCipher(randomBytes(32)).open(cipher.seal('x', owner), owner), /another key/);
   });
 
   it('does not open when any of its bytes is changed, or it is cut short', () => {
-    const sealed = sealer.seal('some value', owner);
+    const sealed = cipher.seal('some value', owner);
     const [version, keyId, body = ''] = sealed.split('.');
     const bytes = Buffer.from(body, 'base64url');
     for (let i = 0; i < bytes.length; i++) {
       const changed = Buffer.from(bytes);
       changed[i] = (changed[i] ?? 0) ^ 1;
-      assert.throws(() => sealer.open(`${version}.${keyId}.${changed.toString('base64url')}`, owner));
+      assert.throws(() => cipher.open(`${version}.${keyId}.${changed.toString('base64url')}`, owner));
     }
     for (let length = 0; length < sealed.length; length++)
-      assert.throws(() => sealer.open(sealed.slice(0, length), owner), `${length}`);
+      assert.throws(() => cipher.open(sealed.slice(0, length), owner), `${length}`);
   });
 });

@@ -1,4 +1,4 @@
-// The file of sealing keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
+// The file of encryption keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
 // under way.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ export interface KeyFile {
   remove(): void;
 }
 
-export function createSealingKey(): Buffer {
+export function createEncryptionKey(): Buffer {
   return randomBytes(keyBytes);
 }
 

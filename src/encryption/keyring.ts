@@ -1,5 +1,5 @@
-// Several sealing keys as one: any of them opens, one of them seals.
-import { createSealer, SealError, type Sealer, sealedKeyId } from './encrypt.ts';
+// Several encryption keys as one: any of them opens, one of them encrypts.
+import { type Cipher, createCipher, DecryptionError, encryptedKeyId } from './encrypt.ts';
 
 export interface Keyring {
   has(keyId: string): boolean;
@@ -9,17 +9,17 @@ export interface Keyring {
 }
 
 export function createKeyring(keys: readonly Buffer[]): Keyring {
-  const sealers = new Map(keys.map(createSealer).map((sealer) => [sealer.keyId, sealer]));
+  const sealers = new Map(keys.map(createCipher).map((cipher) => [cipher.keyId, cipher]));
 
-  function get(keyId: string): Sealer {
-    const sealer = sealers.get(keyId);
-    if (sealer === undefined) throw new SealError('it was sealed with another key');
-    return sealer;
+  function get(keyId: string): Cipher {
+    const cipher = sealers.get(keyId);
+    if (cipher === undefined) throw new DecryptionError('it was sealed with another key');
+    return cipher;
   }
 
   return {
     has: (keyId) => sealers.has(keyId),
     seal: (keyId, value, owner) => get(keyId).seal(value, owner),
-    open: (sealed, owner) => get(sealedKeyId(sealed)).open(sealed, owner),
+    open: (sealed, owner) => get(encryptedKeyId(sealed)).open(sealed, owner),
   };
 }

@@ -8,7 +8,7 @@ import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';
-import { sealedKeyId } from './encrypt.ts';
+import { encryptedKeyId } from './encrypt.ts';
 import { rotate } from './rotation.ts';
 import { openVault } from './vault.ts';
 
@@ -43,9 +43,9 @@ async function sealedTexts(place: Place): Promise<string[]> {
   return rows.map((row) => String(row['sealed']));
 }
 
-/** Keys that anything is sealed with. */
+/** Keys that anything is encrypted with. */
 async function keysInUse(place: Place): Promise<Set<string>> {
-  return new Set((await sealedTexts(place)).map(sealedKeyId));
+  return new Set((await sealedTexts(place)).map(encryptedKeyId));
 }
 
 /** Opens what fill() stored, with whatever keys the folder holds now. */
@@ -55,7 +55,7 @@ async function openAll(place: Place): Promise<(string | undefined)[]> {
     const vault = await openVault({ database, dataDir: place.dataDir, secretKeys: [] });
     const open = async (table: string, where: string, owner: string[]) => {
       const [row] = await inspect(place, `select sealed from ${table} where ${where}`);
-      return vault.open(String(row?.['sealed']), owner);
+      return vault.decrypt(String(row?.['sealed']), owner);
     };
     return [
       await open('secrets', "kind = 'llm_api_key'", ['secret', '1', 'llm_api_key', '']),
@@ -80,7 +80,7 @@ function keyFile(place: Place): string[] {
 }
 
 for (const kind of databaseKinds) {
-  describe(`rotation of the sealing key on ${kind}`, () => {
+  describe(`rotation of the encryption key on ${kind}`, () => {
     async function prepared(t: { after(fn: () => Promise<void>): void }) {
       const place = await createPlace(kind);
       const service = await startService({ place });
@@ -102,7 +102,7 @@ for (const kind of databaseKinds) {
       }
     }
 
-    it('seals everything anew while the service runs, which then uses the new key', async (t) => {
+    it('encrypts everything anew while the service runs, which then uses the new key', async (t) => {
       const { place, service } = await prepared(t);
       const [oldKey] = await keysInUse(place);
       assert.equal(await rotateBeside(place), 116);
@@ -167,18 +167,18 @@ for (const kind of databaseKinds) {
       for (const [i, name] of written.entries()) {
         const [row] = await inspect(place, `select sealed from secrets where name = '${name}'`);
         assert.equal(
-          await vault.open(String(row?.['sealed']), ['secret', '1', 'custom', name]),
+          await vault.decrypt(String(row?.['sealed']), ['secret', '1', 'custom', name]),
           `value-${i}`,
         );
       }
     });
 
-    it('seals all others anew where a conversation in their midst is damaged, and keeps both keys', async (t) => {
+    it('encrypts all others anew where a conversation in their midst is damaged, and keeps both keys', async (t) => {
       const { place } = await prepared(t);
       const [oldKey = ''] = await keysInUse(place);
       await inspect(place, `update conversations set sealed = 'v1.${oldKey}.AAAA' where id = 'c50'`);
       await assert.rejects(rotateBeside(place), /^RefusalError: 1 sealed texts .*conversation 1 c50/);
-      const stale = (await sealedTexts(place)).filter((text) => sealedKeyId(text) === oldKey);
+      const stale = (await sealedTexts(place)).filter((text) => encryptedKeyId(text) === oldKey);
       assert.deepEqual([stale.length, keyFile(place).length], [1, 2]);
       assert.deepEqual(await openAll(place), expected);
     });
@@ -213,7 +213,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-describe('a sealing key of the environment', () => {
+describe('a encryption key of the environment', () => {
   it('is rotated with NEW,OLD, after which NEW alone is enough and OLD alone is refused', async (t) => {
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
@@ -258,7 +258,7 @@ describe('a sealing key of the environment', () => {
   });
 });
 
-describe('a tampered or moved sealed text', () => {
+describe('a tampered or moved encrypted text', () => {
   it('is never opened: the operation fails, is logged, and shows nothing of it', async (t) => {
     const service = await startService({}, t);
     await service.ask('/api/secrets', { json: { name: 'ONE', value: 'value-one' } });

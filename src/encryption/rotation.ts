@@ -1,20 +1,20 @@
-// Changes the sealing key while the service runs. It can be interrupted at any point and run again; the old key
-// is given up only when nothing is sealed with it.
+// Changes the encryption key while the service runs. It can be interrupted at any point and run again; the old key
+// is given up only when nothing is encrypted with it.
 import { lockRotation } from '../db/folderLocks.ts';
 import { RefusalError } from '../errors.ts';
-import { SealError, sealingKeyId } from './encrypt.ts';
-import { createSealingKey, openKeyFile } from './keyFile.ts';
+import { DecryptionError, encryptionKeyId } from './encrypt.ts';
+import { createEncryptionKey, openKeyFile } from './keyFile.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
 import {
   activateKey,
+  type EncryptedLocation,
   findFact,
   fingerprintFact,
   fingerprintOwner,
   listStale,
   ownerOf,
-  type Reseal,
-  resealAll,
-  type SealedPlace,
+  type Reencryption,
+  reencryptAll,
 } from './store.ts';
 import type { VaultOptions } from './vault.ts';
 
@@ -36,7 +36,7 @@ async function provenKeys({ database, dataDir, secretKeys }: VaultOptions): Prom
   try {
     createKeyring(keys).open(proof, fingerprintOwner);
   } catch (error) {
-    if (!(error instanceof SealError)) throw error;
+    if (!(error instanceof DecryptionError)) throw error;
     throw new RefusalError(
       'The keys at hand do not open this database; nothing was changed. Run this with the PARLEY_SECRET_KEY or the data folder that the service uses.',
     );
@@ -51,22 +51,22 @@ function chooseKeys(keys: readonly Buffer[], { dataDir, secretKeys }: VaultOptio
     throw new RefusalError(
       'The key comes from PARLEY_SECRET_KEY. Set it to NEW,OLD for every process (openssl rand -hex 32 makes a new one), restart them, and run this again with the same value.',
     );
-  const both = [createSealingKey(), ...keys];
+  const both = [createEncryptionKey(), ...keys];
   openKeyFile(dataDir).write(both);
   return both;
 }
 
-function reseal(ring: Keyring, keyId: string, place: SealedPlace): Reseal[] {
+function reencrypt(ring: Keyring, keyId: string, place: EncryptedLocation): Reencryption[] {
   const owner = ownerOf(place);
   try {
     return [{ ...place, resealed: ring.seal(keyId, ring.open(place.sealed, owner), owner) }];
   } catch (error) {
-    if (error instanceof SealError) return [];
+    if (error instanceof DecryptionError) return [];
     throw error;
   }
 }
 
-function damaged(places: readonly SealedPlace[]): RefusalError {
+function damaged(places: readonly EncryptedLocation[]): RefusalError {
   const shown = places.slice(0, damagedShown).map((place) => ownerOf(place).join(' '));
   return new RefusalError(
     `${places.length} sealed texts can be opened with neither key (${shown.join('; ')}). Store or delete them anew, then run this again; both keys are kept.`,
@@ -93,17 +93,17 @@ async function rotateLocked(
   const { database, dataDir, secretKeys } = options;
   const keys = chooseKeys(await provenKeys(options), options);
   const [target = Buffer.alloc(0)] = keys;
-  const keyId = sealingKeyId(target);
+  const keyId = encryptionKeyId(target);
   const ring = createKeyring(keys);
   await database.run(activateKey, { keyId, by: 'command-line' });
   let resealed = 0;
   for (let after = 0; ; ) {
     const stale = await database.run(listStale, { keyId, max: batchMax, after });
-    const opened = stale.flatMap((place) => reseal(ring, keyId, place));
+    const opened = stale.flatMap((place) => reencrypt(ring, keyId, place));
     const reached = Math.max(after, ...stale.map(({ key }) => key));
     if (opened.length === 0 && reached === after) break;
     after = reached;
-    await database.run(resealAll, opened);
+    await database.run(reencryptAll, opened);
     resealed += opened.length;
     progress(resealed);
   }

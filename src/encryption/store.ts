@@ -1,9 +1,9 @@
-// Facts about the sealing keys, and every place that holds a sealed text, so that a rotation finds them all.
+// Facts about the encryption keys, and every place that holds a encrypted text, so that a rotation finds them all.
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 import { ownerName } from '../users/owner.ts';
 import { ensureUserSteps } from '../users/store.ts';
-import { sealedKeyId } from './encrypt.ts';
+import { encryptedKeyId } from './encrypt.ts';
 
 export const fingerprintFact = 'fingerprint-key';
 export const fingerprintOwner: readonly string[] = ['fact', fingerprintFact];
@@ -35,7 +35,7 @@ export interface Activation {
   readonly by: string;
 }
 
-/** From here on nothing can be stored that another key has sealed. */
+/** From here on nothing can be stored that another key has encrypted. */
 export const activateKey = repeatableWrite(
   'secrets.activateKey',
   function* (q, input: Activation): Steps<void> {
@@ -55,17 +55,17 @@ export const activateKey = repeatableWrite(
 );
 
 /**
- * Whether these texts were sealed with the active key. It is asked in the transaction that stores them, and
+ * Whether these texts were encrypted with the active key. It is asked in the transaction that stores them, and
  * holds until its commit: a rotation cannot come in between.
  */
-export function* sealedWithActiveKey(q: Queries, sealed: readonly string[]): Steps<boolean> {
+export function* encryptedWithActiveKey(q: Queries, sealed: readonly string[]): Steps<boolean> {
   const query = q.build.selectFrom('facts').select('value').where('name', '=', activeKeyFact);
   const active = yield* one(q.kind === 'postgres' ? query.forShare() : query);
-  return sealed.every((text) => sealedKeyId(text) === active?.value);
+  return sealed.every((text) => encryptedKeyId(text) === active?.value);
 }
 
-/** A sealed text, where it is and whom it belongs to. */
-export interface SealedPlace {
+/** A encrypted text, where it is and whom it belongs to. */
+export interface EncryptedLocation {
   readonly table: 'secrets' | 'conversations' | 'webhooks' | 'facts';
   readonly userId: number;
   /** Kind and name of a secret, id of a conversation or webhook, name of a fact. */
@@ -77,12 +77,12 @@ export interface SealedPlace {
 
 const ownerWords = { secrets: 'secret', conversations: 'conversation', webhooks: 'webhook' } as const;
 
-/** Whom a sealed text is bound to. */
+/** Whom a encrypted text is bound to. */
 export function ownerOf({
   table,
   userId,
   name,
-}: Pick<SealedPlace, 'table' | 'userId' | 'name'>): readonly string[] {
+}: Pick<EncryptedLocation, 'table' | 'userId' | 'name'>): readonly string[] {
   if (table === 'facts') return ['fact', ...name];
   return [ownerWords[table], String(userId), ...name];
 }
@@ -94,9 +94,9 @@ interface StaleInput {
   readonly after: number;
 }
 
-/** Some of the texts that another key has sealed; from the start, none when a rotation is done. */
+/** Some of the texts that another key has encrypted; from the start, none when a rotation is done. */
 export const listStale = read('secrets.listStale', function* (q, { keyId, max, after }: StaleInput): Steps<
-  SealedPlace[]
+  EncryptedLocation[]
 > {
   const current = `v1.${keyId}.%`;
   const facts = yield* rows(
@@ -156,13 +156,13 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
   ];
 });
 
-export interface Reseal extends SealedPlace {
+export interface Reencryption extends EncryptedLocation {
   readonly resealed: string;
 }
 
-function resealQuery(
+function reencryptionQuery(
   q: Queries,
-  { table, userId, name: [first = '', second = ''], sealed, resealed }: Reseal,
+  { table, userId, name: [first = '', second = ''], sealed, resealed }: Reencryption,
 ) {
   switch (table) {
     case 'facts':
@@ -196,11 +196,11 @@ function resealQuery(
 }
 
 /** Replaces each text unless it has changed meanwhile. */
-export const resealAll = repeatableWrite(
+export const reencryptAll = repeatableWrite(
   'secrets.reseal',
-  function* (q, places: readonly Reseal[]): Steps<void> {
-    for (const place of places) yield* rows(resealQuery(q, place));
+  function* (q, places: readonly Reencryption[]): Steps<void> {
+    for (const place of places) yield* rows(reencryptionQuery(q, place));
   },
 );
 
-export const secretTransactions = [findFact, keepFact, activateKey, listStale, resealAll];
+export const secretTransactions = [findFact, keepFact, activateKey, listStale, reencryptAll];

@@ -1,4 +1,4 @@
-// Storing what is sealed: sealed anew, and stored again, where the key was rotated in between.
+// Storing what is encrypted: encrypted anew, and stored again, where the key was rotated in between.
 import { AppError } from '../errors.ts';
 import type { Vault } from './vault.ts';
 
@@ -9,7 +9,7 @@ interface Outcome {
 }
 
 /** Seals and stores with `attempt` until the seal is not stale. Throws where the key changes again and again. */
-export async function storeSealed<Out extends Outcome>(
+export async function storeEncrypted<Out extends Outcome>(
   vault: Pick<Vault, 'refresh'>,
   attempt: () => Promise<Out>,
 ): Promise<Exclude<Out, { outcome: 'stale_seal' }>> {

@@ -1,10 +1,10 @@
-// The sealing keys, proven to fit this database before anything is served. The proof is also the key of the
-// fingerprints: a random value, sealed, so that a rotation changes neither.
+// The encryption keys, proven to fit this database before anything is served. The proof is also the key of the
+// fingerprints: a random value, encrypted, so that a rotation changes neither.
 import { hash, randomBytes } from 'node:crypto';
 import type { Database } from '../db/transaction.ts';
 import { AppError, RefusalError } from '../errors.ts';
-import { SealError, sealedKeyId, sealingKeyId } from './encrypt.ts';
-import { createSealingKey, openKeyFile } from './keyFile.ts';
+import { DecryptionError, encryptedKeyId, encryptionKeyId } from './encrypt.ts';
+import { createEncryptionKey, openKeyFile } from './keyFile.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
 import { activeKeyFact, findFact, fingerprintFact, fingerprintOwner, keepFact } from './store.ts';
 
@@ -12,8 +12,8 @@ const fingerprintKeyBytes = 32;
 
 export interface Vault {
   /** Seals with the key that is active as far as this process knows; a store tells when that has changed. */
-  seal(value: string, owner: readonly string[]): string;
-  open(sealed: string, owner: readonly string[]): Promise<string>;
+  encrypt(value: string, owner: readonly string[]): string;
+  decrypt(sealed: string, owner: readonly string[]): Promise<string>;
   /** Learns of a rotation: reads keys and the active one again. */
   refresh(): Promise<void>;
   /** A keyed digest: equal for equal text, and worthless to who has only the database. */
@@ -35,7 +35,7 @@ function keyMissing(): AppError {
   );
 }
 
-function wayOut(file: string): string {
+function remedy(file: string): string {
   return `Set PARLEY_SECRET_KEY to the key that this database was made with, or restore ${file}; without it the stored secrets cannot be opened.`;
 }
 
@@ -47,23 +47,23 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   let made = false;
   const proof = await database.run(findFact, fingerprintFact);
   if (keys.length === 0) {
-    if (proof !== undefined) throw new RefusalError(`The sealing key is missing. ${wayOut(file.path)}`);
-    keys = [createSealingKey()];
+    if (proof !== undefined) throw new RefusalError(`The sealing key is missing. ${remedy(file.path)}`);
+    keys = [createEncryptionKey()];
     made = file.create(keys);
     if (!made) keys = file.read();
   }
   try {
     return await prove();
   } catch (error) {
-    if (!(error instanceof SealError)) throw error;
-    // Another process was first to start on this database: the key that we made seals nothing.
+    if (!(error instanceof DecryptionError)) throw error;
+    // Another process was first to start on this database: the key that we made encrypts nothing.
     if (made) file.remove();
-    throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${wayOut(file.path)}`);
+    throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${remedy(file.path)}`);
   }
 
   async function prove(): Promise<Vault> {
     const [first = Buffer.alloc(0)] = keys;
-    const firstId = sealingKeyId(first);
+    const firstId = encryptionKeyId(first);
     const fresh = createKeyring(keys).seal(
       firstId,
       randomBytes(fingerprintKeyBytes).toString('hex'),
@@ -79,7 +79,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
     let ring = provenRing;
     let activeId = provenId;
     const prefix = fingerprintKey.toString('hex');
-    if (!ring.has(activeId)) throw new SealError('it was sealed with another key');
+    if (!ring.has(activeId)) throw new DecryptionError('it was sealed with another key');
 
     async function refresh(): Promise<void> {
       ring = createKeyring(readKeys());
@@ -95,16 +95,16 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       try {
         return ring.open(sealed, owner);
       } catch (error) {
-        if (!(error instanceof SealError)) throw error;
+        if (!(error instanceof DecryptionError)) throw error;
         await refresh();
-        if (!ring.has(sealedKeyId(sealed))) throw keyMissing();
+        if (!ring.has(encryptedKeyId(sealed))) throw keyMissing();
         return ring.open(sealed, owner);
       }
     }
 
     return {
-      seal,
-      open,
+      encrypt: seal,
+      decrypt: open,
       refresh,
       // The key in front does here what HMAC does in a quarter of its time: digests are compared among
       // themselves alone, so that making one of a longer text, which HMAC prevents, gains nothing.

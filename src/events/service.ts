@@ -145,7 +145,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
 
   const revocations = repeat(endRevoked, keysCheckEveryMs, onBackgroundError);
   const looks = repeatable(() => lookForOthers(database, hub), onBackgroundError);
-  database.onRing(hub.ring);
+  database.onNotification(hub.ring);
   database.onForeignChange(looks.run);
 
   return {

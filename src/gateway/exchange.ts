@@ -8,7 +8,7 @@ import { classifyAddress } from '../outgoing/addresses.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { type AddressRule, portOf } from '../outgoing/resolve.ts';
 import { mib } from '../validation/schema.ts';
-import { crowdFault } from '../validation/tooManyValues.ts';
+import { findTooManyValues } from '../validation/tooManyValues.ts';
 import { sendWithRetries } from './attempts.ts';
 import type { GatewayBounds } from './bounds.ts';
 import type { Connections, ModelRequest } from './connection.ts';
@@ -101,7 +101,7 @@ interface AdmittedRequest {
 export type Exchange = (agentRequest: AgentRequest) => Promise<void>;
 
 function parseBody(body: Buffer): Json {
-  const fault = crowdFault(body, requestValuesMax);
+  const fault = findTooManyValues(body, requestValuesMax);
   if (fault !== undefined) throw new Refusal(`The request ${fault}.`, { status: 400 });
   try {
     const parsed: unknown = JSON.parse(body.toString());

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { AppError, invalid } from '../errors.ts';
 import { bodyBytesMax, mib } from '../validation/schema.ts';
-import { crowdFault } from '../validation/tooManyValues.ts';
+import { findTooManyValues } from '../validation/tooManyValues.ts';
 
 /** All bodies whose answers are not out yet. */
 const allBodiesBytesMax = 128 * mib;
@@ -37,7 +37,7 @@ function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'metho
 /** Throws what callers are told. */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
-  const crowd = crowdFault(bytes, bodyValuesMax);
+  const crowd = findTooManyValues(bytes, bodyValuesMax);
   if (crowd !== undefined) throw invalid([{ path: 'body', message: crowd }]);
   try {
     return JSON.parse(bytes.toString('utf8'));

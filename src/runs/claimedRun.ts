@@ -13,9 +13,9 @@ export interface RunStep {
   readonly runtimeStatus?: string;
   readonly progress?: RunProgress;
   /** The place in `events` of a question that waits for the user's answer. */
-  readonly asks?: number;
+  readonly approvalRequestIndex?: number;
   /** The last events of a stopped agent. They are sent once and recorded although the conversation is STOPPED. */
-  readonly lastWords?: boolean;
+  readonly isFinal?: boolean;
 }
 
 /** What a run has to work with. */

@@ -29,6 +29,6 @@ export function sharedByRuns(database: Database): Database {
   return {
     ...database,
     run: (transaction, input, options) => asNoRun(() => database.run(transaction, input, options)),
-    ring: (topics) => asNoRun(() => database.ring(topics)),
+    notify: (topics) => asNoRun(() => database.notify(topics)),
   };
 }

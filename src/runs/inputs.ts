@@ -49,7 +49,7 @@ export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: In
     if (masked === undefined) return settings.openMcp(userId);
     if (sealed === null) return masked;
     const owner = ownerOf({ table: 'conversations', userId, name: [id] });
-    const secrets = JSON.parse(await vault.open(sealed, owner)) as McpSecrets;
+    const secrets = JSON.parse(await vault.decrypt(sealed, owner)) as McpSecrets;
     return restoreMasks(masked, { ...noMcp, masked, secrets }).config;
   }
 

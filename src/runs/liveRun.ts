@@ -53,7 +53,7 @@ interface LiveRunOptions {
 
 const databaseCodes: ReadonlySet<string> = new Set(['database_unavailable', 'overloaded', 'outcome_unknown']);
 
-function isOfDatabase(error: unknown): boolean {
+function isDatabaseError(error: unknown): boolean {
   return error instanceof AppError && databaseCodes.has(error.code);
 }
 
@@ -69,7 +69,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
   let crashing: Promise<void> | undefined;
 
   async function send(record: Parameters<typeof recordRun.steps>[1]): Promise<number | undefined> {
-    if (record.lastWords) return signal.reason === 'lost' ? undefined : database.run(recordRun, record);
+    if (record.isFinal) return signal.reason === 'lost' ? undefined : database.run(recordRun, record);
     while (!signal.aborted) {
       try {
         return await database.run(recordRun, record);
@@ -85,14 +85,14 @@ export function startRun(options: LiveRunOptions): LiveRun {
     const at = timestamp(clock);
     const first = await send({ ...run, ...more, events, step: ++step, at });
     if (first === undefined) return undefined;
-    inbox?.passOver(first, events.length);
-    database.ring([conversationTopic(key), userTopic(userId)]);
+    inbox?.skipOwn(first, events.length);
+    database.notify([conversationTopic(key), userTopic(userId)]);
     return first;
   }
 
   async function listen(onEvent: (event: UserEvent) => void): Promise<void> {
     inbox = createInbox({ database, key, from: conversation.heard, onEvent });
-    await inbox.look(conversation.next_event);
+    await inbox.readNew(conversation.next_event);
     options.onListen();
   }
 
@@ -103,7 +103,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
     const reason = stopReason('agent_error', crashedAgain);
     const stopped = endEvents(reason).map((event) => eventText(event, at));
     await database.run(crashRun, { ...run, crashesMax, goesOn, reason, stopped, at });
-    database.ring([conversationTopic(key), userTopic(userId)]);
+    database.notify([conversationTopic(key), userTopic(userId)]);
   }
 
   async function crash(): Promise<void> {
@@ -117,7 +117,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
   /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
   async function fail(error: Error): Promise<void> {
     onBackgroundError(error);
-    if (isOfDatabase(error)) return;
+    if (isDatabaseError(error)) return;
     const reason = stopReason('agent_error');
     const at = timestamp(clock);
     const events = endEvents(reason).map((event) => eventText(event, at));
@@ -135,7 +135,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
       await crashing;
       const at = timestamp(clock);
       await database.run(releaseRun, { ...run, crashed: crashing !== undefined, at });
-      database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+      database.notify([conversationTopic(key), userTopic(userId), workTopic]);
     }
   }
 

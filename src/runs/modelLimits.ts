@@ -21,17 +21,17 @@ export function createLimits(): RunLimits {
     // Whoever waits hears of it.
   });
   let met: RunEnd | undefined;
-  let tell = () => {};
+  let notify = () => {};
   return {
     meet: (limit) => {
       if (met !== undefined) return;
       const end = new RunEnd(limit);
       met = end;
       setTimeout(() => overdue.reject(end), endTurnMs).unref();
-      tell();
+      notify();
     },
     onMet: (listener) => {
-      tell = listener;
+      notify = listener;
     },
     check: () => {
       if (met !== undefined) throw met;

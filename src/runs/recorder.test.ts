@@ -104,11 +104,11 @@ describe('the recorder', () => {
 
   it('records all that a stopped run could not record, with what it got to at the end', async () => {
     const steps: RunStep[] = [];
-    const { add, lastWords } = createRecorder({
+    const { add, recordFinal: lastWords } = createRecorder({
       masking: createMasking([]),
       watch: createRunFaults().watch,
       record: async (step: RunStep) => {
-        if (!step.lastWords) return undefined;
+        if (!step.isFinal) return undefined;
         steps.push(step);
         return 0;
       },
@@ -150,7 +150,7 @@ describe('the recorder', () => {
       const recorder = createRecorder({
         masking: createMasking([]),
         watch: createRunFaults().watch,
-        record: async ({ events = [], lastWords = false }: RunStep) => {
+        record: async ({ events = [], isFinal: lastWords = false }: RunStep) => {
           if (!isOpen && !lastWords) return undefined;
           const first = 100 + log.length;
           for (const event of events) {
@@ -185,7 +185,7 @@ describe('the recorder', () => {
     });
 
     it('has it also where more is recorded than fits into a step, and after the run was stopped', async () => {
-      const { add, step, lastWords, causes, stop } = createLogged();
+      const { add, step, recordFinal: lastWords, causes, stop } = createLogged();
       await step({ events: [begins('a')] });
       stop();
       await add([begins('b'), ...Array.from({ length: 150 }, (_, i) => event(String(i))), ends('a')]);

@@ -28,7 +28,7 @@ export interface Recorder {
   /** Records what waits, then this. Undefined: the run no longer counts. */
   step(step: NewStep): Promise<number | undefined>;
   /** Records the events that were left when the run was stopped, then these events and this progress. */
-  lastWords(events: readonly NewEvent[], progress?: RunProgress): Promise<void>;
+  recordFinal(events: readonly NewEvent[], progress?: RunProgress): Promise<void>;
 }
 
 interface RecorderOptions {
@@ -129,13 +129,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
         }),
       );
     },
-    lastWords: async (events, progress = {}) => {
+    recordFinal: async (events, progress = {}) => {
       await drain();
       const pieces = inPieces([...unrecorded, ...toEntries(events)]);
       const end = pieces.pop() ?? [];
-      for (const piece of pieces) await enqueue(() => recordStep(piece, { lastWords: true }));
+      for (const piece of pieces) await enqueue(() => recordStep(piece, { isFinal: true }));
       if (end.length > 0 || Object.keys(progress).length > 0)
-        await enqueue(() => recordStep(end, { progress, lastWords: true }));
+        await enqueue(() => recordStep(end, { progress, isFinal: true }));
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, notice, questionExpired } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
-import { createConfirming } from './approvals/confirming.ts';
+import { createApprovals } from './approvals/approvals.ts';
 import { createPolicies } from './approvals/policies.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
@@ -26,7 +26,7 @@ import { openRunEnvironment, type RunEnvironment } from './runEnvironment.ts';
 import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import { createTitles } from './titles.ts';
-import { agentEnd, talk } from './turns.ts';
+import { agentEnd, runTurns } from './turns.ts';
 
 /** Runs that may take a conversation one after the other without getting on. */
 const claimsMax = 5;
@@ -111,10 +111,10 @@ async function converse(
   const guard = createActionGuard({
     policy: policies.now,
     always: alwaysAllowedOf(conversation),
-    onUnasked: (end) => agent.end(end),
+    onUnapproved: (end) => agent.end(end),
   });
   context.signal.addEventListener('abort', guard.close, { once: true });
-  const confirming = createConfirming({ policy: policies.now, recorder, mapper, guard });
+  const confirming = createApprovals({ policy: policies.now, recorder, mapper, guard });
   const mask = context.masking.text;
   const { onBackgroundError: onError } = dependencies;
   const titles = createTitles({ database, conversation, runId: context.runId, mask, onError });
@@ -126,7 +126,7 @@ async function converse(
     isNewHome: conversation.agent_session === null,
     initializeMs,
     onUpdate: async (update) => {
-      titles.take(update);
+      titles.addUpdate(update);
       await recorder.add(mapper.take(update));
       guardUpdate(guard, update);
     },
@@ -144,7 +144,7 @@ async function converse(
   const messages = createMessages();
   await listen((event) => {
     if (event.type !== 'action.message') return confirming.answer(event);
-    titles.hear(event);
+    titles.addMessage(event);
     messages.add(event);
   });
   // A turn counts as ended even if only the first part of its end was recorded.
@@ -165,7 +165,7 @@ async function converse(
     },
   });
   const hasLast = hasTurn(session.notedTurn, conversation);
-  const { toBlocks, goOn } = createPrompts({
+  const { toBlocks, continueTurn } = createPrompts({
     database,
     conversation,
     preamble: environment.agent.profile.instructions === undefined ? instructionsOf(inputs) : '',
@@ -174,17 +174,17 @@ async function converse(
     fetchImage,
     signal,
   });
-  const first = isOpen ? await goOn() : undefined;
+  const first = isOpen ? await continueTurn() : undefined;
   const { limits, beginTurn, endTurn } = environment;
   limits.onMet(() => watch(agent.cancel));
-  await talk({
+  await runTurns({
     agent,
     messages,
     recorder,
     mapper,
     signal,
     watch,
-    goOn: first,
+    continuation: first,
     heard: conversation.heard,
     turnFrom: (hasLast && !isOpen ? null : conversation.turn_from) ?? conversation.heard,
     toBlocks,

@@ -63,7 +63,7 @@ async function chooseSandbox({ sandboxes }: RunDependencies, { id, name }: Profi
 }
 
 /** Throws if the user has to approve actions and the agent is not known to ask for approval. */
-function refuseSilentAgent({ id, name, asks }: Profile, policy: Policy): void {
+function refuseUnaskingAgent({ id, name, asks }: Profile, policy: Policy): void {
   const needed = (['medium', 'high'] as const).filter((risk) => decide(policy, risk) === 'ask');
   if (needed.length === 0 || asks === 'all' || (asks === 'commands' && !needed.includes('medium'))) return;
   const why = {
@@ -142,7 +142,7 @@ async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void>
 }
 
 /** Rejects once, with the reason, when the folders have become too large or the disk too full. */
-function watchRoom({ disk }: RunDependencies, folders: readonly string[], { pids }: OpenSandbox) {
+function watchDiskSpace({ disk }: RunDependencies, folders: readonly string[], { pids }: OpenSandbox) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
     // Whoever waits hears of it.
@@ -176,7 +176,7 @@ export async function openRunEnvironment(
   const { runId, conversation, inputs, faults, signal, isHeld } = context;
   const agent = await chooseRunAgent(dependencies, context);
   const { engine, confirmAlways } = await chooseSandbox(dependencies, agent.profile);
-  refuseSilentAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
+  refuseUnaskingAgent(agent.profile, policyOf(inputs.settings, confirmAlways));
   const image = chooseImage(dependencies, inputs);
   const remote = findRunRemote(dependencies, context);
   const { key, user_id: userId, id } = conversation;
@@ -206,7 +206,7 @@ export async function openRunEnvironment(
     await closeBridge();
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
-  const room = watchRoom(dependencies, [workspace, home], sandbox);
+  const room = watchDiskSpace(dependencies, [workspace, home], sandbox);
   // What lost its lease may have a successor already.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {

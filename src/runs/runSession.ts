@@ -40,7 +40,9 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
     await writeHomeFile(sandbox, profile.instructions, text);
   for (const [file, content] of homeFilesOf(found, mode))
     if (content !== '' || !isNewHome) await writeHomeFile(sandbox, file, content);
-  const program = await sandbox.start({ ...launch, env: { ...variables, ...launch.env } }).catch(toEnd);
+  const program = await sandbox
+    .start({ ...launch, env: { ...variables, ...launch.env } })
+    .catch(toStartError);
   const { auth } = found.program;
   return openAgent({
     ...rest,
@@ -51,7 +53,7 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
 }
 
 /** The system has a bound for all variables of a program together. */
-function toEnd(error: NodeJS.ErrnoException): never {
+function toStartError(error: NodeJS.ErrnoException): never {
   if (error.code !== 'E2BIG') throw error;
   throw new RunEnd(
     'agent_error',
@@ -59,7 +61,7 @@ function toEnd(error: NodeJS.ErrnoException): never {
   );
 }
 
-interface SessionWanted {
+interface SessionOptions {
   readonly environment: RunEnvironment;
   readonly inputs: RunInputs;
   readonly mode: AskMode;
@@ -74,7 +76,7 @@ export interface RunSession extends OpenedSession {
   readonly notices: readonly string[];
 }
 
-export async function openRunSession(agent: Agent, wanted: SessionWanted): Promise<RunSession> {
+export async function openRunSession(agent: Agent, wanted: SessionOptions): Promise<RunSession> {
   const { environment, inputs, mode, resume } = wanted;
   const { servers, refused } = toMcpServers({
     config: inputs.mcp,

@@ -43,7 +43,7 @@ export interface RuntimeTimes extends WorkerTimes {
   readonly retentionMs: number;
 }
 
-const usualTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
+const defaultTimes = { initializeMs: 60_000, retentionMs: 10 * 60_000 };
 
 interface RuntimeOptions {
   readonly config: Config;
@@ -71,7 +71,7 @@ export function createRuntime(options: RuntimeOptions) {
   const { config, database, settings, models, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
-  const { initializeMs, retentionMs, ...workerTimes } = { ...usualTimes, ...options.times };
+  const { initializeMs, retentionMs, ...workerTimes } = { ...defaultTimes, ...options.times };
   const { clock = systemClock } = options;
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);

@@ -31,10 +31,10 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
     begun += 1;
     return opened.run(...given).finally(() => (ended += 1));
   };
-  const database: Database = { ...opened, run, ring: (topics) => opened.ring(topics) };
+  const database: Database = { ...opened, run, notify: (topics) => opened.notify(topics) };
   const onError = (error: Error) => assert.fail(error);
   const titles = createTitles({ database, conversation, runId, mask: (text) => text, onError });
-  const find = (title: string) => titles.take({ sessionUpdate: 'session_info_update', title });
+  const find = (title: string) => titles.addUpdate({ sessionUpdate: 'session_info_update', title });
   const settled = () => until('all are given', () => begun > 0 && begun === ended);
   const stored = async () => String((await inspect(opened, 'select title from conversations'))[0]?.['title']);
   return { opened, name, find, settled, stored, count: () => begun, run: { key: conversation.key, runId } };

@@ -23,9 +23,9 @@ interface TitlesOptions {
 
 export interface Titles {
   /** The first message that the agent gets in this run is that of which a title was made when it came. */
-  hear(message: UserMessage): void;
+  addMessage(message: UserMessage): void;
   /** Takes what an agent tells of its session, and passes over all that is no title. */
-  take(update: SessionUpdate): void;
+  addUpdate(update: SessionUpdate): void;
 }
 
 function tidy(title: string): string {
@@ -51,16 +51,17 @@ export function createTitles(options: TitlesOptions): Titles {
     const instead = [...ours];
     ours.push(title);
     const at = new Date().toISOString();
-    if (await database.run(titleRun, { key, runId, title, instead, at })) database.ring([userTopic(userId)]);
+    if (await database.run(titleRun, { key, runId, title, instead, at }))
+      database.notify([userTopic(userId)]);
   }, onError);
 
   return {
-    hear: ({ args }) => {
+    addMessage: ({ args }) => {
       if (hasHeard) return;
       hasHeard = true;
       ours.push(titleOf(args.content, id));
     },
-    take: ({ sessionUpdate, title: told }) => {
+    addUpdate: ({ sessionUpdate, title: told }) => {
       const title =
         sessionUpdate === 'session_info_update' && typeof told === 'string' ? tidy(mask(told)) : '';
       if (title === '' || title === (found ?? ours.at(-1))) return;

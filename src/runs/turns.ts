@@ -24,7 +24,7 @@ const oddEnds: Readonly<Partial<Record<TurnEnd['stopReason'], NewEvent>>> = {
   refusal: errorEvent('REFUSAL', 'The agent refuses to go on with this.'),
 };
 
-interface TalkOptions {
+interface TurnsOptions {
   readonly agent: Agent;
   readonly messages: Messages;
   readonly recorder: Recorder;
@@ -33,7 +33,7 @@ interface TalkOptions {
   /** Handles errors of work that nobody awaits. */
   readonly watch: RunFaults['watch'];
   /** The prompt that continues a turn which an earlier run left unfinished. */
-  readonly goOn: readonly ContentBlock[] | undefined;
+  readonly continuation: readonly ContentBlock[] | undefined;
   /** The first event that the agent was not given yet. */
   readonly heard: number;
   /** The first event that the agent may lack; it is before `heard` if the last turn did not end. */
@@ -56,7 +56,7 @@ export function agentEnd(error: AgentError): RunEnd {
 }
 
 /** Returns when the signal is aborted; throws RunEnd where the agent is gone. */
-export async function talk(options: TalkOptions): Promise<void> {
+export async function runTurns(options: TurnsOptions): Promise<void> {
   const { agent, messages, recorder, mapper, signal, watch, toBlocks } = options;
   const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
   gone.catch(() => {
@@ -89,7 +89,7 @@ export async function talk(options: TalkOptions): Promise<void> {
    * Records the turn right before it gives the messages to the agent. If the run is lost before that, the agent does
    * not have them; after it that is unknown, and the next run marks them as a repetition.
    */
-  async function take(blocks: readonly ContentBlock[], heard: number): Promise<void> {
+  async function runTurn(blocks: readonly ContentBlock[], heard: number): Promise<void> {
     await options.beginTurn();
     const started = await recorder.step({
       events: [agentStateChanged('running')],
@@ -110,21 +110,21 @@ export async function talk(options: TalkOptions): Promise<void> {
     });
   }
 
-  async function takeAll(): Promise<void> {
-    if (options.goOn !== undefined) await take(options.goOn, options.heard);
+  async function runAll(): Promise<void> {
+    if (options.continuation !== undefined) await runTurn(options.continuation, options.heard);
     while (!signal.aborted) {
       const said = await Promise.race([messages.take(), gone, aborted]);
       if (said === undefined) return;
       const blocks = await Promise.race([toBlocks(said), gone, aborted]);
       if (blocks === undefined) return;
-      await take(blocks, (said.at(-1)?.id ?? 0) + 1);
+      await runTurn(blocks, (said.at(-1)?.id ?? 0) + 1);
     }
   }
 
   /** Completes the log for what was in progress when the run was stopped. */
-  async function tellRest(): Promise<void> {
-    if (signal.aborted) await recorder.lastWords(mapper.end(), unrecorded);
+  async function recordRest(): Promise<void> {
+    if (signal.aborted) await recorder.recordFinal(mapper.end(), unrecorded);
   }
 
-  await takeAll().finally(tellRest);
+  await runAll().finally(recordRest);
 }

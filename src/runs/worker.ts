@@ -1,7 +1,7 @@
 // The loop that takes conversations while it has slots, and tells their runs what happens to them.
 
 import { type ClaimedConversation, claimConversation } from '../conversations/run/claimStore.ts';
-import { lookAtRuns, type RunLook } from '../conversations/run/store.ts';
+import { type RunState, readRunStates } from '../conversations/run/store.ts';
 import { conversationOf, workTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
@@ -14,7 +14,7 @@ export interface WorkerTimes extends LeaseTimes {
   readonly pollMs: number;
 }
 
-const usualTimes: WorkerTimes = { leaseMs: 8_000, renewMs: 2_000, giveUpMs: 6_000, pollMs: 1_000 };
+const defaultTimes: WorkerTimes = { leaseMs: 8_000, renewMs: 2_000, giveUpMs: 6_000, pollMs: 1_000 };
 
 export interface WorkerOptions {
   readonly database: Database;
@@ -37,31 +37,31 @@ export type Worker = ReturnType<typeof createWorker>;
 export function createWorker(options: WorkerOptions) {
   const { database, runAgent, owner, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
   const { clock = systemClock } = options;
-  const times = { ...usualTimes, ...options.times };
+  const times = { ...defaultTimes, ...options.times };
   /** By run id: one that was lost may still be ending when its conversation comes back. */
   const runs = new Map<string, LiveRun>();
   let closed = false;
 
   const keysOf = () => [...runs.values()].map(({ key }) => key);
 
-  function tell(runId: string, run: LiveRun, look: RunLook | undefined): void {
+  function updateRun(runId: string, run: LiveRun, claimAll: RunState | undefined): void {
     const inbox = run.inbox();
-    if (look?.run_id !== runId) run.end('lost');
-    else if (look.wanted !== null) run.end('stop');
-    else if (inbox !== undefined && look.next_event > inbox.cursor())
-      inbox.look(look.next_event).catch(onBackgroundError);
+    if (claimAll?.run_id !== runId) run.end('lost');
+    else if (claimAll.wanted !== null) run.end('stop');
+    else if (inbox !== undefined && claimAll.next_event > inbox.cursor())
+      inbox.readNew(claimAll.next_event).catch(onBackgroundError);
   }
 
   /** One look for all runs: who is to end, who has something to read. */
-  async function watch(): Promise<void> {
+  async function checkRuns(): Promise<void> {
     if (runs.size === 0) return;
     // One that begins after the look is not in it, or as another run of the same conversation.
     const asked = [...runs];
-    const looks = await database.run(lookAtRuns, keysOf());
+    const looks = await database.run(readRunStates, keysOf());
     const seen = new Map(looks.map((look) => [look.key, look]));
-    for (const [runId, run] of asked) tell(runId, run, seen.get(run.key));
+    for (const [runId, run] of asked) updateRun(runId, run, seen.get(run.key));
   }
-  const watching = wakeable(watch, onBackgroundError);
+  const checking = wakeable(checkRuns, onBackgroundError);
 
   function begin(conversation: ClaimedConversation, runId: string, since: number): void {
     const { key } = conversation;
@@ -75,13 +75,13 @@ export function createWorker(options: WorkerOptions) {
       times,
       clock,
       after: Promise.all(before),
-      onListen: watching.wake,
+      onListen: checking.wake,
       onBackgroundError,
     });
     runs.set(runId, run);
     void run.done.then(() => {
       runs.delete(runId);
-      looking.wake();
+      claiming.wake();
     });
   }
 
@@ -96,20 +96,20 @@ export function createWorker(options: WorkerOptions) {
       begin(claimed, runId, since);
     }
   }
-  const looking = wakeable(look, onBackgroundError);
+  const claiming = wakeable(look, onBackgroundError);
 
-  database.onRing((topics) => {
-    if (topics.includes(workTopic)) looking.wake();
+  database.onNotification((topics) => {
+    if (topics.includes(workTopic)) claiming.wake();
     const keys = new Set(keysOf());
-    if (topics.some((topic) => keys.has(conversationOf(topic) ?? -1))) watching.wake();
+    if (topics.some((topic) => keys.has(conversationOf(topic) ?? -1))) checking.wake();
   });
-  database.onForeignChange(watching.wake);
+  database.onForeignChange(checking.wake);
   // Whatever was rung for and not heard.
   const poll = clock.every(times.pollMs, () => {
-    looking.wake();
-    watching.wake();
+    claiming.wake();
+    checking.wake();
   });
-  looking.wake();
+  claiming.wake();
 
   return {
     /** Runs that it has now. */
@@ -119,10 +119,10 @@ export function createWorker(options: WorkerOptions) {
     close: async () => {
       closed = true;
       poll.stop();
-      await looking.ended();
+      await claiming.ended();
       for (const run of runs.values()) run.end('shutdown');
       await Promise.all([...runs.values()].map(({ done }) => done));
-      await watching.ended();
+      await checking.ended();
     },
   };
 }

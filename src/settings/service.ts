@@ -115,11 +115,11 @@ export function createSettings({ database, vault }: { database: Database; vault:
   async function openSecret(userId: number, kind: string, name: string): Promise<string | undefined> {
     const sealed = await database.run(findSealed, { userId, kind, name });
     if (sealed === undefined) return undefined;
-    return vault.open(sealed, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
+    return vault.decrypt(sealed, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
   function sealSecret(userId: number, kind: string, name: string, value: string): string {
-    return vault.seal(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
+    return vault.encrypt(value, ownerOf({ table: 'secrets', userId, name: [kind, name] }));
   }
 
   /** Stores the result of `make` for the newest rows. It is computed again if another process wrote first. */
@@ -165,7 +165,10 @@ export function createSettings({ database, vault }: { database: Database; vault:
   async function openMcpRows(userId: number, { document, sealed }: McpRows): Promise<StoredMcp> {
     const masked = (JSON.parse(document) as Document)['mcp_config'] as StoredMcp['masked'] | undefined;
     if (masked === undefined || sealed === null) return { ...noMcp, masked: masked ?? noMcp.masked };
-    const opened = await vault.open(sealed, ownerOf({ table: 'secrets', userId, name: [mcpSecretKind, ''] }));
+    const opened = await vault.decrypt(
+      sealed,
+      ownerOf({ table: 'secrets', userId, name: [mcpSecretKind, ''] }),
+    );
     return { masked, secrets: JSON.parse(opened) as McpSecrets };
   }
 

@@ -1,7 +1,7 @@
 // One JSON document and a version per user, beside that user's sealed secrets. Every change moves the version.
 import { type AuditEntry, recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { sealedWithActiveKey } from '../encryption/store.ts';
+import { encryptedWithActiveKey } from '../encryption/store.ts';
 
 export interface SecretRow {
   readonly kind: string;
@@ -138,7 +138,7 @@ export const storeSettings = write(
   'settings.store',
   function* (q, change: SettingsWrite): Steps<SettingsOutcome> {
     const sealed = change.secrets.flatMap((secret) => secret.sealed ?? []);
-    if (sealed.length > 0 && !(yield* sealedWithActiveKey(q, sealed))) return 'stale_seal';
+    if (sealed.length > 0 && !(yield* encryptedWithActiveKey(q, sealed))) return 'stale_seal';
     if ((yield* one(moveVersion(q, change))) === undefined) return 'conflict';
     for (const secret of change.secrets) yield* rows(writeSecret(q, change.userId, secret));
     yield* recordAudit(q, change.audit);

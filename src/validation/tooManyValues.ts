@@ -22,7 +22,7 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 /** Why the text must not be parsed, or undefined. Text that is no JSON is left to the parser. */
-export function crowdFault(bytes: Buffer, valuesMax: number): string | undefined {
+export function findTooManyValues(bytes: Buffer, valuesMax: number): string | undefined {
   if (bytes.length <= smallBytes) return undefined;
   let depth = 0;
   let values = 1;

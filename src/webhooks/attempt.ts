@@ -1,6 +1,6 @@
 // One attempt to deliver a message: read what it tells, sign it, send it, and say how that went.
 import type { Database } from '../db/transaction.ts';
-import { SealError } from '../encryption/encrypt.ts';
+import { DecryptionError } from '../encryption/encrypt.ts';
 import { ownerOf } from '../encryption/store.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
@@ -69,7 +69,7 @@ export async function attemptDelivery(
   const body = `{"type":${JSON.stringify(type)},"timestamp":"${timestamp}","data":${data}}`;
   try {
     const owner = ownerOf({ table: 'webhooks', userId: delivery.user_id, name: [delivery.webhook_id] });
-    const secret = await vault.open(delivery.sealed, owner);
+    const secret = await vault.decrypt(delivery.sealed, owner);
     const response = await fetch(url, {
       method: 'POST',
       headers: {
@@ -86,7 +86,7 @@ export async function attemptDelivery(
   } catch (error) {
     if (signal.aborted) return failed('The service stopped before it answered.');
     if (error instanceof OutgoingError) return failed(error.message);
-    if (error instanceof SealError)
+    if (error instanceof DecryptionError)
       return failed('Its secret cannot be opened; make a new webhook in its place.', { final: true });
     if (error instanceof AppError && error.code === 'sealing_key_missing') return failed(error.message);
     throw error;

@@ -12,7 +12,7 @@ import {
   listDue,
   recordFailedAttempt,
 } from './outboxStore.ts';
-import { atOnceMax, sharePlaces } from './places.ts';
+import { atOnceMax, shareSlots } from './slots.ts';
 
 /** Of one attempt. */
 export const deliveryTimeoutMs = 15_000;
@@ -43,7 +43,7 @@ export interface DeliveryTimes {
   readonly closeGraceMs: number;
 }
 
-const usualTimes: DeliveryTimes = {
+const defaultTimes: DeliveryTimes = {
   pollMs: secondMs,
   gatherMs: 50,
   leaseMs: 60 * secondMs,
@@ -90,7 +90,7 @@ interface DeliveriesOptions extends Omit<AttemptOptions, 'now'> {
 
 export function createDeliveries({ times: given, now = Date.now, ...options }: DeliveriesOptions) {
   const { database, onBackgroundError } = options;
-  const times = { ...usualTimes, ...given };
+  const times = { ...defaultTimes, ...given };
   const inFlight = new Map<Promise<void>, ClaimedDelivery>();
   const aborted = new AbortController();
   let looking: Promise<void> | undefined;
@@ -101,7 +101,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   let mayBeLate = true;
   let gathering: NodeJS.Timeout | undefined;
 
-  database.onRing(wakeSoon);
+  database.onNotification(wakeSoon);
   const pollTimer = setInterval(wake, times.pollMs);
   const purges = repeat(purge, times.purgeEveryMs, onBackgroundError);
   pollTimer.unref();
@@ -121,7 +121,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     if (mayBeLate) await adjust();
     if (inFlight.size >= atOnceMax) return;
     const due = await database.run(listDue, dueListedMax);
-    const webhooks = sharePlaces(due, [...inFlight.values()]);
+    const webhooks = shareSlots(due, [...inFlight.values()]);
     if (webhooks.length > 0 && !closed) {
       const askedAt = performance.now();
       const claimed = await database.run(claimDeliveries, { webhooks, leaseMs: times.leaseMs });

@@ -20,7 +20,7 @@ function later(q: Queries, ms: number) {
   return sql<number>`${q.now} + ${Math.round(ms)}`;
 }
 
-interface Happening extends DeliverySource {
+interface Occurrence extends DeliverySource {
   /** JSON of the status change: becomes `data` of a conversation.status message. */
   readonly status?: string | undefined;
   /** Events just appended: ids first .. first+count-1. */
@@ -34,7 +34,7 @@ const selectWanted = prepared((q: Queries, input: { userId: number }) => {
 });
 
 /** The messages of one happening for one webhook, in the order in which they are to be sent. */
-function messagesFor({ id, events: text }: { id: string; events: string }, h: Happening): NewDelivery[] {
+function messagesFor({ id, events: text }: { id: string; events: string }, h: Occurrence): NewDelivery[] {
   const wanted = new Set(JSON.parse(text) as WebhookEvent[]);
   const messages: NewDelivery[] = [];
   if (h.status !== undefined && wanted.has('conversation.status'))
@@ -46,7 +46,7 @@ function messagesFor({ id, events: text }: { id: string; events: string }, h: Ha
 }
 
 /** To be called in the transaction of the change: one row for each webhook that wants it. */
-export function* recordDeliveries(q: Queries, happening: Happening): Steps<void> {
+export function* recordDeliveries(q: Queries, happening: Occurrence): Steps<void> {
   const webhooks = yield* rows(selectWanted(q, { userId: happening.userId }));
   for (const webhook of webhooks) yield* insertDeliveries(q, happening, messagesFor(webhook, happening));
 }
@@ -189,7 +189,7 @@ export const claimDeliveries = write(
   },
 );
 
-interface EventPlace {
+interface EventPosition {
   readonly userId: number;
   readonly conversationKey: number;
   readonly conversationId: string;
@@ -197,7 +197,7 @@ interface EventPlace {
 }
 
 /** The JSON of an event. Undefined where its conversation is gone. */
-export const findDeliveredEvent = read('deliveries.findEvent', function* (q, place: EventPlace): Steps<
+export const findDeliveredEvent = read('deliveries.findEvent', function* (q, place: EventPosition): Steps<
   string | undefined
 > {
   const found = yield* one(

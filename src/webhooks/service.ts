@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { Database } from '../db/transaction.ts';
 import { ownerOf } from '../encryption/store.ts';
-import { storeSealed } from '../encryption/storeEncrypted.ts';
+import { storeEncrypted } from '../encryption/storeEncrypted.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -104,13 +104,13 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
 
   function store({ userId, keyId }: Principal, sent: NewWebhook, secret: string) {
     const id = `wh_${nextId()}`;
-    return storeSealed(vault, () =>
+    return storeEncrypted(vault, () =>
       database.run(createWebhook, {
         id,
         userId,
         url: sent.url,
         events: JSON.stringify(sent.events),
-        sealed: vault.seal(secret, ownerOf({ table: 'webhooks', userId, name: [id] })),
+        sealed: vault.encrypt(secret, ownerOf({ table: 'webhooks', userId, name: [id] })),
         description: sent.description || null,
         by: keyId,
       }),

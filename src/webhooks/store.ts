@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
-import { sealedWithActiveKey } from '../encryption/store.ts';
+import { encryptedWithActiveKey } from '../encryption/store.ts';
 import type { DeliveryState } from './schema.ts';
 
 /** Webhooks that one user may keep. */
@@ -77,7 +77,7 @@ export type CreateWebhookOutcome =
 export const createWebhook = write(
   'webhooks.create',
   function* (q, { by, userId, ...webhook }: NewWebhookRow): Steps<CreateWebhookOutcome> {
-    if (!(yield* sealedWithActiveKey(q, [webhook.sealed]))) return { outcome: 'stale_seal' };
+    if (!(yield* encryptedWithActiveKey(q, [webhook.sealed]))) return { outcome: 'stale_seal' };
     // Makes other writers of this user's webhooks wait, so that the bound holds.
     yield* rows(
       q.build

@@ -24,7 +24,7 @@ describe('the built program', { timeout: 60_000 }, () => {
     build();
     // A cell can read the folder of this program and nothing around it.
     assert.doesNotMatch(
-      readFileSync(join(projectDir, 'dist/workspaces/read/inside/look.js'), 'utf8'),
+      readFileSync(join(projectDir, 'dist/workspaces/read/inside/inspect.js'), 'utf8'),
       /(?:from|import) ?"\./,
     );
     const site = await createSite('sqlite', t, { main: join(projectDir, 'dist/main.js') });

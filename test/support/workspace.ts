@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openSandbox } from '../../src/sandbox/openSandbox.ts';
 import { processEngine } from '../../src/sandbox/processEngine.ts';
-import { lookBounds } from '../../src/workspaces/read/bounds.ts';
-import type { Look } from '../../src/workspaces/read/inside/request.ts';
-import { lookAt } from '../../src/workspaces/read/look.ts';
-import { lookReadable } from '../../src/workspaces/read/program.ts';
+import { inspectionBounds } from '../../src/workspaces/read/bounds.ts';
+import type { Inspection } from '../../src/workspaces/read/inside/request.ts';
+import { inspectWorkspace } from '../../src/workspaces/read/inspect.ts';
+import { inspectionReadable } from '../../src/workspaces/read/program.ts';
 import { inspect } from './inspect.ts';
 import type { TestService } from './service.ts';
 
@@ -59,7 +59,7 @@ export function openInspectionSandbox(workspace: string) {
     name: 'look',
     workspace,
     home: workspace,
-    readable: lookReadable,
+    readable: inspectionReadable,
     resourceFactor: 1,
     image: null,
   };
@@ -68,11 +68,16 @@ export function openInspectionSandbox(workspace: string) {
 
 export async function look(
   workspace: string,
-  what: Look,
+  what: Inspection,
   bounds = {},
   signal = new AbortController().signal,
 ): Promise<unknown> {
-  return lookAt(await openInspectionSandbox(workspace), what, { ...lookBounds, ...bounds }, signal);
+  return inspectWorkspace(
+    await openInspectionSandbox(workspace),
+    what,
+    { ...inspectionBounds, ...bounds },
+    signal,
+  );
 }
 
 /** A new conversation, and where its workspace is to be. */

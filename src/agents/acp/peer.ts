@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMs, createReadRateLimit } from '../../gateway/readRateLimit.ts';
 import { mib } from '../../validation/schema.ts';
-import { crowdFault } from '../../validation/tooManyValues.ts';
+import { findTooManyValues } from '../../validation/tooManyValues.ts';
 import { AgentError, quote } from './errors.ts';
 import { LineTooLongError, readLines } from './lines.ts';
 
@@ -74,7 +74,7 @@ function isId(id: unknown): boolean {
 
 /** Undefined for what is no message. */
 function parseMessage(line: Buffer): Params | undefined {
-  const fault = crowdFault(line, messageValuesMax);
+  const fault = findTooManyValues(line, messageValuesMax);
   if (fault !== undefined)
     throw new AgentError('protocol', `The agent sent a message that cannot be read: it ${fault}.`);
   try {

@@ -9,14 +9,14 @@ import { version } from '../../process/version.ts';
 import { mib } from '../../validation/schema.ts';
 import { answerFault, connectionFault, statusFault } from './faults.ts';
 
-export interface ForgeQuestion {
+export interface ForgeRequest {
   readonly query?: Readonly<Record<string, string>>;
   /** What is to be made. Absent: something is read. */
   readonly json?: object;
 }
 
 /** `path` begins with a slash, below the API. Throws ForgeFault. */
-export type AskForge = (path: string, question?: ForgeQuestion) => Promise<unknown>;
+export type SendToForge = (path: string, question?: ForgeRequest) => Promise<unknown>;
 
 const exchangeMs = 30_000;
 const answerBytesMax = 8 * mib;
@@ -77,7 +77,7 @@ async function readJson(answer: Response): Promise<unknown> {
 }
 
 /** Makes what asks for one call of a tool, which the signal ends. */
-export function createForgeClient(options: ForgeClientOptions): (signal: AbortSignal) => AskForge {
+export function createForgeClient(options: ForgeClientOptions): (signal: AbortSignal) => SendToForge {
   const { remote, api, token, allowPrivate, lookup } = options;
   const { host } = new URL(api);
   const fetch: OutgoingFetch = createOutgoingFetch({

@@ -11,32 +11,32 @@ export class ForgeFault extends Error {
   }
 }
 
-const wordsCharsMax = 200;
-const wordsDepthMax = 3;
-const wordsMembersMax = 10;
+const messageCharsMax = 200;
+const messageDepthMax = 3;
+const messageFieldsMax = 10;
 
-function wordsIn(value: unknown, depth = 0): string {
+function messagesIn(value: unknown, depth = 0): string {
   if (typeof value === 'string') return value;
-  if (depth === wordsDepthMax || typeof value !== 'object' || value === null) return '';
+  if (depth === messageDepthMax || typeof value !== 'object' || value === null) return '';
   if (Array.isArray(value))
     return value
-      .slice(0, wordsMembersMax)
-      .map((one) => wordsIn(one, depth + 1))
+      .slice(0, messageFieldsMax)
+      .map((one) => messagesIn(one, depth + 1))
       .join(', ');
   const members = value as Record<string, unknown>;
   if (typeof members['message'] === 'string') return members['message'];
-  const some = Object.entries(members).slice(0, wordsMembersMax);
-  return some.map(([name, inner]) => `${name} ${wordsIn(inner, depth + 1)}`).join(', ');
+  const some = Object.entries(members).slice(0, messageFieldsMax);
+  return some.map(([name, inner]) => `${name} ${messagesIn(inner, depth + 1)}`).join(', ');
 }
 
 /** The start of what the forge says itself, as the end of a sentence; empty where it says nothing. */
-function ownWords(body: unknown, token: string): string {
+function ownMessage(body: unknown, token: string): string {
   const { message, errors, error } = membersOf(body);
-  const parts = [message, errors, error].map((part) => wordsIn(part)).filter((text) => text !== '');
+  const parts = [message, errors, error].map((part) => messagesIn(part)).filter((text) => text !== '');
   const secrets = [token, ...token.split(':').filter((part) => part.length >= 8)];
   const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), parts.join(': '));
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line === '' ? '' : ` It says: ${line.slice(0, wordsCharsMax)}`;
+  return line === '' ? '' : ` It says: ${line.slice(0, messageCharsMax)}`;
 }
 
 interface Refused {
@@ -48,7 +48,7 @@ interface Refused {
 }
 
 export function statusFault({ host, token, status, body, toWrite }: Refused): ForgeFault {
-  const words = ownWords(body, token);
+  const words = ownMessage(body, token);
   const may = toWrite ? 'open it' : 'read it';
   switch (status) {
     case 401:

@@ -1,5 +1,5 @@
 // What a forge can do, whichever it is: the API of a git provider, for the one repository of a conversation.
-import type { AskForge } from './client.ts';
+import type { SendToForge } from './client.ts';
 
 /** A pull request, or a merge request. */
 export interface Opened {
@@ -49,7 +49,7 @@ export interface Forge {
 }
 
 /** `path` is that of the repository, `owner/name`. */
-export type CreateForge = (ask: AskForge, path: string) => Forge;
+export type CreateForge = (ask: SendToForge, path: string) => Forge;
 
 /** For how many comments a forge is asked at once. */
 export const commentsPerPage = 100;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AskForge } from './client.ts';
+import type { SendToForge } from './client.ts';
 import { createGithub } from './github.ts';
 
 const requestFrom = (fullName: string | null, number: number) => ({
@@ -11,7 +11,7 @@ const requestFrom = (fullName: string | null, number: number) => ({
 });
 
 /** A pull request with so many reviews, a page at a time, the oldest first. */
-function askAboutReviews(count: number, pages: string[]): AskForge {
+function askAboutReviews(count: number, pages: string[]): SendToForge {
   return async (path, { query = {} } = {}) => {
     if (path.endsWith('/comments')) return [];
     if (!path.endsWith('/reviews')) return { title: 'Mend it', comments: 0 };

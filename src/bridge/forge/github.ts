@@ -1,7 +1,7 @@
 // GitHub, and GitHub Enterprise, which speaks the same.
 
 import { listOf, type Members, membersOf, numberAt, textAt } from '../../text/foreignJson.ts';
-import type { AskForge } from './client.ts';
+import type { SendToForge } from './client.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
 
 const perPage = String(commentsPerPage);
@@ -24,7 +24,7 @@ function toComment(comment: Members): Comment {
 }
 
 /** Of an issue, which a pull request is, too. They come oldest first, so that the last two pages are asked for. */
-async function discussion(ask: AskForge, issue: string, count: number): Promise<Members[]> {
+async function discussion(ask: SendToForge, issue: string, count: number): Promise<Members[]> {
   const last = Math.max(1, Math.ceil(count / commentsPerPage));
   const pages = last === 1 ? [1] : [last - 1, last];
   const read = pages.map((page) =>
@@ -34,7 +34,7 @@ async function discussion(ask: AskForge, issue: string, count: number): Promise<
 }
 
 /** Of the whole. They come oldest first, and nobody says how many there are: of all pages the last two are kept. */
-async function wholeReviews(ask: AskForge, request: string): Promise<Members[]> {
+async function wholeReviews(ask: SendToForge, request: string): Promise<Members[]> {
   let kept: Members[] = [];
   for (let page = 1; page <= reviewPagesMax; page++) {
     const query = { per_page: perPage, page: String(page) };
@@ -46,7 +46,7 @@ async function wholeReviews(ask: AskForge, request: string): Promise<Members[]> 
 }
 
 /** What reviewers said, of lines and of the whole. */
-async function reviews(ask: AskForge, request: string): Promise<Members[]> {
+async function reviews(ask: SendToForge, request: string): Promise<Members[]> {
   const newest = { per_page: perPage, sort: 'created', direction: 'desc' };
   const [lines, whole] = await Promise.all([
     ask(`${request}/comments`, { query: newest }),

@@ -9,7 +9,7 @@ import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { conversationName, noConversation } from '../id.ts';
 import type { Confirmation } from './schema.ts';
-import { answerQuestion } from './store.ts';
+import { answerApprovalRequest } from './store.ts';
 
 export type Confirmations = ReturnType<typeof createConfirmations>;
 
@@ -42,7 +42,7 @@ export function createConfirmations({
     { decision, question }: Confirmation,
   ): Promise<void> {
     const at = new Date(clock()).toISOString();
-    const outcome = await database.run(answerQuestion, {
+    const outcome = await database.run(answerApprovalRequest, {
       ...conversationName(principal, id),
       question: question ?? null,
       events: [eventText(answerEvent(decision), at)],
@@ -54,7 +54,7 @@ export function createConfirmations({
         'nothing_to_confirm',
         'No question of the agent waits for this answer; it may have been answered, or have expired.',
       );
-    database.ring([conversationTopic(outcome.key), userTopic(principal.userId)]);
+    database.notify([conversationTopic(outcome.key), userTopic(principal.userId)]);
   }
 
   return { answer };

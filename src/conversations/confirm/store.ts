@@ -3,7 +3,7 @@
 import { one, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
 import type { EventText } from '../../events/store.ts';
 import type { ConversationName } from '../id.ts';
-import { type Held, heldColumns, tellAgentState, tellEvents } from '../row.ts';
+import { appendEvents, type LockedConversation, lockedColumns, recordAgentState } from '../row.ts';
 
 interface Answer extends ConversationName {
   /** The event that asks; null: whichever waits. */
@@ -21,7 +21,7 @@ function findConversation(q: Queries, { userId, id }: ConversationName) {
 }
 
 /** Adds the answer to the log, where the run reads it. */
-export const answerQuestion = write(
+export const answerApprovalRequest = write(
   'confirmations.answer',
   function* (q, input: Answer): Steps<AnswerOutcome> {
     const { userId, id, question, events, at } = input;
@@ -32,16 +32,16 @@ export const answerQuestion = write(
       .where('id', '=', id)
       .where('status', '=', 'RUNNING')
       .where('question', 'is not', null)
-      .returning([...heldColumns]);
-    const held = (yield* one(question === null ? open : open.where('question', '=', question))) as
-      | Held
+      .returning([...lockedColumns]);
+    const locked = (yield* one(question === null ? open : open.where('question', '=', question))) as
+      | LockedConversation
       | undefined;
-    if (held === undefined)
+    if (locked === undefined)
       return (yield* rows(findConversation(q, input))).length === 0 ? undefined : 'none';
-    yield* tellEvents(q, held, events);
-    yield* tellAgentState(q, held, at);
-    return { key: held.key };
+    yield* appendEvents(q, locked, events);
+    yield* recordAgentState(q, locked, at);
+    return { key: locked.key };
   },
 );
 
-export const confirmationTransactions = [answerQuestion];
+export const confirmationTransactions = [answerApprovalRequest];

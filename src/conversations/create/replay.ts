@@ -4,7 +4,7 @@ import { AppError, invalid } from '../../errors.ts';
 import { eventSources } from '../../events/decoder/words.ts';
 import type { ReplayedEvent } from '../../events/shapes.ts';
 import { textFault } from '../../validation/schema.ts';
-import { crowdFault } from '../../validation/tooManyValues.ts';
+import { findTooManyValues } from '../../validation/tooManyValues.ts';
 import { replayBytesMax } from './schema.ts';
 
 const replayEventsMax = 10_000;
@@ -107,7 +107,7 @@ export function isEmptyReplay(text: string): boolean {
 export function readReplay(text: string): ReplayedEvent[] {
   let parsed: unknown;
   try {
-    const crowd = crowdFault(Buffer.from(text), replayValuesMax);
+    const crowd = findTooManyValues(Buffer.from(text), replayValuesMax);
     if (crowd !== undefined) throw refuse(crowd);
     parsed = JSON.parse(text);
   } catch (error) {

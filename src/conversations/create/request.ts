@@ -14,7 +14,7 @@ const titleIdChars = 5;
 /** Needs no tidying. */
 const plainWords = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
 /** More than enough to find that many characters in. */
-const titleLookMax = 1_000;
+const titleScanCharsMax = 1_000;
 
 export type Trigger = 'gui' | 'openhands_api' | 'suggested_task' | 'microagent_management';
 
@@ -113,7 +113,7 @@ export function titleOf(message: string, id: string): string {
   const start = message.slice(0, titleCharsMax + 1);
   if (plainWords.test(start))
     return start.length <= titleCharsMax ? start : `${start.slice(0, titleCharsMax)}...`;
-  const line = message.trimStart().slice(0, titleLookMax).replace(/\s+/g, ' ').trim();
+  const line = message.trimStart().slice(0, titleScanCharsMax).replace(/\s+/g, ' ').trim();
   if (line === '') return `Conversation ${Array.from(id).slice(0, titleIdChars).join('')}`;
   if (line.length <= titleCharsMax) return line;
   const chars = Array.from(line);

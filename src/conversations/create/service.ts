@@ -3,7 +3,7 @@
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { ownerOf } from '../../encryption/store.ts';
-import { storeSealed } from '../../encryption/storeEncrypted.ts';
+import { storeEncrypted } from '../../encryption/storeEncrypted.ts';
 import type { Vault } from '../../encryption/vault.ts';
 import { AppError, invalid } from '../../errors.ts';
 import { eventText } from '../../events/shapes.ts';
@@ -113,7 +113,7 @@ export function createConversations(options: ConversationsOptions) {
     const owner = ownerOf({ table: 'conversations', userId, name: [id] });
     return {
       stored: { ...stored, mcp_config: masked },
-      sealed: secrets === undefined ? null : vault.seal(JSON.stringify(secrets), owner),
+      sealed: secrets === undefined ? null : vault.encrypt(JSON.stringify(secrets), owner),
     };
   }
 
@@ -199,13 +199,13 @@ export function createConversations(options: ConversationsOptions) {
     let created = false;
     try {
       const id = sent.conversation_id ?? nextId();
-      const stored = await storeSealed(vault, () =>
+      const stored = await storeEncrypted(vault, () =>
         database.run(createConversation, prepare(principal, sent, { id, keyHash })),
       );
       if (stored.outcome === 'created') {
         created = true;
         waiting.add(userId);
-        database.ring([conversationTopic(stored.key), userTopic(userId), workTopic]);
+        database.notify([conversationTopic(stored.key), userTopic(userId), workTopic]);
       }
       return answer(id, stored, note());
     } finally {

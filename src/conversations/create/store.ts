@@ -2,7 +2,6 @@
 // messages that tell of it, or nothing.
 import { sql } from 'kysely';
 import {
-  doneOnSqlite,
   one,
   prepared,
   type Queries,
@@ -10,8 +9,9 @@ import {
   repeatableWrite,
   rows,
   type Steps,
+  sqliteChanges,
 } from '../../db/transaction.ts';
-import { sealedWithActiveKey } from '../../encryption/store.ts';
+import { encryptedWithActiveKey } from '../../encryption/store.ts';
 import { changeText } from '../../events/changes/shape.ts';
 import { recordChange } from '../../events/changes/store.ts';
 import { type EventText, insertEvents } from '../../events/store.ts';
@@ -39,7 +39,7 @@ export interface NewConversation {
   readonly idempotency: IdempotencyClaim | null;
 }
 
-const looksMax = 5;
+const attemptsMax = 5;
 
 interface IdempotencyClaim {
   readonly keyHash: string;
@@ -94,7 +94,7 @@ function* insertConversation(q: Queries, c: NewConversation): Steps<number | und
   const row = { ...c, count: c.events.length };
   if (q.kind === 'postgres') return (yield* one(insertReturning(q, row)))?.key;
   // To SQLite, RETURNING costs as much as the insertion.
-  const { changes, lastInsertRowid } = yield* doneOnSqlite(insertSilently(q, row));
+  const { changes, lastInsertRowid } = yield* sqliteChanges(insertSilently(q, row));
   return changes > 0 ? lastInsertRowid : undefined;
 }
 
@@ -124,7 +124,7 @@ function* findByKey(
   keyHash: string,
   fingerprint: string,
 ): Steps<StoredOutcome | undefined> {
-  const held = yield* one(
+  const locked = yield* one(
     q.build
       .selectFrom('idempotency')
       .select(['conversation_id', 'fingerprint'])
@@ -132,9 +132,9 @@ function* findByKey(
       .where('key_hash', '=', keyHash)
       .where('expires_at', '>', q.now),
   );
-  if (held === undefined) return undefined;
-  if (held.fingerprint !== fingerprint) return { outcome: 'key_reused' };
-  return yield* findById(q, userId, held.conversation_id, fingerprint);
+  if (locked === undefined) return undefined;
+  if (locked.fingerprint !== fingerprint) return { outcome: 'key_reused' };
+  return yield* findById(q, userId, locked.conversation_id, fingerprint);
 }
 
 /** Takes the key for this conversation. Undefined where another one holds it: the row is then locked or final. */
@@ -153,7 +153,7 @@ function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
     .returning('conversation_id');
 }
 
-function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
+function* recordCreation(q: Queries, c: NewConversation, key: number): Steps<void> {
   const status = changeText({
     conversation_id: c.id,
     status: 'STARTING',
@@ -180,7 +180,8 @@ function* tellOfCreation(q: Queries, c: NewConversation, key: number): Steps<voi
 export const createConversation = repeatableWrite(
   'conversations.create',
   function* (q, c: NewConversation): Steps<CreateOutcome> {
-    if (c.sealed !== null && !(yield* sealedWithActiveKey(q, [c.sealed]))) return { outcome: 'stale_seal' };
+    if (c.sealed !== null && !(yield* encryptedWithActiveKey(q, [c.sealed])))
+      return { outcome: 'stale_seal' };
     // Twice, for a key whose time ends between the two looks.
     for (let look = 0; c.idempotency !== null && look < 2; look++) {
       if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
@@ -188,11 +189,11 @@ export const createConversation = repeatableWrite(
       if (found !== undefined) return found;
     }
     // Again where the one in the way is deleted before it is looked at.
-    for (let look = 0; look < looksMax; look++) {
+    for (let look = 0; look < attemptsMax; look++) {
       const key = yield* insertConversation(q, c);
       if (key !== undefined) {
         yield* insertEvents(q, key, 0, c.events);
-        yield* tellOfCreation(q, c, key);
+        yield* recordCreation(q, c, key);
         return { outcome: 'created', key };
       }
       const found = yield* findById(q, c.userId, c.id, c.fingerprint);

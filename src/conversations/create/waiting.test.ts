@@ -19,7 +19,7 @@ for (const kind of databaseKinds) {
       assert.ok(Number(headers.get('retry-after')) > 0);
       assert.equal(await countRows(service.place, 'conversations'), waitingMax);
 
-      // A retry of what exists is answered, and others are not held back.
+      // A retry of what exists is answered, and others are not locked back.
       assert.equal((await create('c0')).status, 200);
       const { body: made } = await service.ask('/api/keys', {
         json: { name: 'k', scopes: ['conversations:write'], user: 'eve' },

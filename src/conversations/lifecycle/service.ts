@@ -38,13 +38,13 @@ interface LifecycleOptions {
 export function createLifecycle({ database, confirmations, waitingMax, clock = Date.now }: LifecycleOptions) {
   const now = () => new Date(clock()).toISOString();
 
-  function ring(userId: number, key: number): void {
-    database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+  function notifyChange(userId: number, key: number): void {
+    database.notify([conversationTopic(key), userTopic(userId), workTopic]);
   }
 
   function settle({ userId }: Principal, outcome: Outcome | undefined): Outcome {
     if (outcome === undefined) throw noConversation();
-    if (outcome.changed) ring(userId, outcome.key);
+    if (outcome.changed) notifyChange(userId, outcome.key);
     return outcome;
   }
 
@@ -116,13 +116,13 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     const name = conversationName(principal, id);
     const found = await database.run(renameConversation, { ...name, title: title.trim(), at: now() });
     if (!found) throw noConversation();
-    database.ring([userTopic(principal.userId)]);
+    database.notify([userTopic(principal.userId)]);
   }
 
   /** Whether there was one. */
   async function remove(principal: Principal, id: string): Promise<boolean> {
     const key = await database.run(deleteConversation, { ...conversationName(principal, id), at: now() });
-    if (key !== undefined) ring(principal.userId, key);
+    if (key !== undefined) notifyChange(principal.userId, key);
     return key !== undefined;
   }
 

@@ -6,26 +6,37 @@ import { deleteEvents, type EventText, insertEvents } from '../../events/store.t
 import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxStore.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import type { ConversationName } from '../id.ts';
-import { changeOf, type Held, happeningTo, heldColumns, hold, type Moment, moveTo, retitle } from '../row.ts';
+import {
+  changeOf,
+  deliverySourceOf,
+  type LockedConversation,
+  lockConversation,
+  lockedColumns,
+  type Moment,
+  retitle,
+  setStatus,
+} from '../row.ts';
 import type { ConversationStatus, StopReason } from '../states.ts';
 
 /** The same, with ids for events where it lives. */
-const takeRowAndIds = prepared((q: Queries, { userId, id, count }: ConversationName & { count: number }) => {
-  const lives = sql<boolean>`status <> 'STOPPED'`;
-  return q.build
-    .updateTable('conversations')
-    .set({
-      next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
-      // The message comes first in the log, whether the conversation runs or is resumed.
-      said: sql<number>`next_event + 1`,
-      updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
-      // It has something to do: whoever looks for idle ones must not take it for one.
-      active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
-    })
-    .where('user_id', '=', userId)
-    .where('id', '=', id)
-    .returning([...heldColumns]);
-});
+const lockRowAndTakeIds = prepared(
+  (q: Queries, { userId, id, count }: ConversationName & { count: number }) => {
+    const lives = sql<boolean>`status <> 'STOPPED'`;
+    return q.build
+      .updateTable('conversations')
+      .set({
+        next_event: sql<number>`case when ${lives} then next_event + ${count} else next_event end`,
+        // The message comes first in the log, whether the conversation runs or is resumed.
+        said: sql<number>`next_event + 1`,
+        updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
+        // It has something to do: whoever looks for idle ones must not take it for one.
+        active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
+      })
+      .where('user_id', '=', userId)
+      .where('id', '=', id)
+      .returning([...lockedColumns]);
+  },
+);
 
 /** What a transaction found, and the log whose readers must hear of it where it changed something. */
 export interface Outcome {
@@ -43,11 +54,11 @@ interface Stop extends ConversationName, Moment {
 export const stopConversation = write('lifecycle.stop', function* (q, input: Stop): Steps<
   Outcome | undefined
 > {
-  const held = yield* hold(q, input);
-  if (held === undefined) return undefined;
-  if (held.status === 'STOPPED') return { key: held.key, status: 'STOPPED', changed: false };
-  yield* moveTo(q, held, { ...input, to: 'STOPPED' });
-  return { key: held.key, status: 'STOPPED', changed: true };
+  const locked = yield* lockConversation(q, input);
+  if (locked === undefined) return undefined;
+  if (locked.status === 'STOPPED') return { key: locked.key, status: 'STOPPED', changed: false };
+  yield* setStatus(q, locked, { ...input, to: 'STOPPED' });
+  return { key: locked.key, status: 'STOPPED', changed: true };
 });
 
 interface Start extends ConversationName, Moment {
@@ -65,20 +76,20 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
 > {
   const { userId, id, message, waking, waitingMax, at } = input;
   const count = message.length;
-  const held = (count === 0 ? yield* hold(q, input) : yield* one(takeRowAndIds(q, { userId, id, count }))) as
-    | Held
-    | undefined;
-  if (held === undefined) return undefined;
-  if (held.status !== 'STOPPED') {
-    const events = { first: held.next_event - count, count };
-    yield* insertEvents(q, held.key, events.first, message);
-    if (count > 0) yield* recordDeliveries(q, { ...happeningTo(held), events });
-    return { key: held.key, status: held.status, changed: count > 0 };
+  const locked = (
+    count === 0 ? yield* lockConversation(q, input) : yield* one(lockRowAndTakeIds(q, { userId, id, count }))
+  ) as LockedConversation | undefined;
+  if (locked === undefined) return undefined;
+  if (locked.status !== 'STOPPED') {
+    const events = { first: locked.next_event - count, count };
+    yield* insertEvents(q, locked.key, events.first, message);
+    if (count > 0) yield* recordDeliveries(q, { ...deliverySourceOf(locked), events });
+    return { key: locked.key, status: locked.status, changed: count > 0 };
   }
   if (waitingMax > 0 && (yield* countWaitingSteps(q, { userId, max: waitingMax })) >= waitingMax)
     return 'too_many';
-  yield* moveTo(q, held, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
-  return { key: held.key, status: 'STARTING', changed: true };
+  yield* setStatus(q, locked, { to: 'STARTING', reason: null, events: [...message, ...waking], at });
+  return { key: locked.key, status: 'STARTING', changed: true };
 });
 
 interface Rename extends ConversationName, Moment {
@@ -86,9 +97,9 @@ interface Rename extends ConversationName, Moment {
 }
 
 export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
-  const held = yield* hold(q, input);
-  if (held === undefined) return false;
-  yield* retitle(q, held, input.title, input.at);
+  const locked = yield* lockConversation(q, input);
+  if (locked === undefined) return false;
+  yield* retitle(q, locked, input.title, input.at);
   return true;
 });
 
@@ -96,21 +107,21 @@ export const renameConversation = write('lifecycle.rename', function* (q, input:
 export const deleteConversation = write(
   'lifecycle.delete',
   function* (q, input: ConversationName & Moment): Steps<number | undefined> {
-    const held = yield* hold(q, input);
-    if (held === undefined) return undefined;
-    yield* rows(q.build.deleteFrom('conversations').where('key', '=', held.key));
-    yield* deleteEvents(q, held.key, held.next_event);
+    const locked = yield* lockConversation(q, input);
+    if (locked === undefined) return undefined;
+    yield* rows(q.build.deleteFrom('conversations').where('key', '=', locked.key));
+    yield* deleteEvents(q, locked.key, locked.next_event);
     yield* rows(
       q.build
         .deleteFrom('idempotency')
-        .where('user_id', '=', held.user_id)
-        .where('conversation_id', '=', held.id),
+        .where('user_id', '=', locked.user_id)
+        .where('conversation_id', '=', locked.id),
     );
-    yield* forgetEventDeliveries(q, held.key);
-    const gone = changeOf(held, null, null, input.at);
-    yield* recordChange(q, held.user_id, gone);
-    yield* recordDeliveries(q, { ...happeningTo(held), status: gone });
-    return held.key;
+    yield* forgetEventDeliveries(q, locked.key);
+    const gone = changeOf(locked, null, null, input.at);
+    yield* recordChange(q, locked.user_id, gone);
+    yield* recordDeliveries(q, { ...deliverySourceOf(locked), status: gone });
+    return locked.key;
   },
 );
 

@@ -9,12 +9,12 @@ import { conversationName, noConversation } from '../id.ts';
 import { agentStateOf, type ConversationStatus, reasonOf } from '../states.ts';
 import { toUsage } from '../usage/shape.ts';
 import { type ConversationInfo, type ConversationList, type ListQuery, listMax } from './schema.ts';
-import { type ConversationRow, findConversation, type ListPlace, listConversations } from './store.ts';
+import { type ConversationRow, findConversation, type ListPosition, listConversations } from './store.ts';
 
 const listDefault = 20;
 /** Rows that a filter looks at in one query, and in one request: then the page ends, and the next one goes on. */
-const lookMax = 5_000;
-const looksMax = 20;
+const scannedRowsMax = 5_000;
+const queriesMax = 20;
 const waiting = 'STATUS$WAITING_FOR_WORKER';
 
 interface ListingOptions {
@@ -33,11 +33,11 @@ function listLimit(text: string | undefined): number {
   return limit;
 }
 
-function pageId({ at, key }: ListPlace): string {
+function pageId({ at, key }: ListPosition): string {
   return Buffer.from(`${at}.${key}`).toString('base64url');
 }
 
-function readPageId(text: string | undefined): ListPlace | null {
+function readPageId(text: string | undefined): ListPosition | null {
   if (text === undefined) return null;
   const [, at, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (at === undefined || key === undefined)
@@ -93,10 +93,10 @@ export function createListing({ database, followers }: ListingOptions) {
       trigger: query.conversation_trigger ?? null,
       status: query.status ?? null,
       words: words === undefined || words === '' ? null : words,
-      lookMax,
+      lookMax: scannedRowsMax,
     };
     const found: ConversationRow[] = [];
-    for (let look = 0; look < looksMax; look++) {
+    for (let look = 0; look < queriesMax; look++) {
       // One more than wanted tells whether there is another page.
       const max = limit + 1 - found.length;
       const { rows, end } = await database.run(listConversations, { ...filter, after, max });

@@ -5,7 +5,7 @@ import { databaseKinds, openTestDatabase } from '../../../test/support/databases
 import { inspect } from '../../../test/support/inspect.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createConversation } from '../create/store.ts';
-import { type ListLook, listConversations } from './store.ts';
+import { type ListQuery, listConversations } from './store.ts';
 
 for (const kind of databaseKinds) {
   describe(`a look at a list on ${kind}`, () => {
@@ -30,7 +30,7 @@ for (const kind of databaseKinds) {
       const thirds = expected.rows.filter(({ title }) => title === 'Third').map(({ id }) => id);
       assert.equal(thirds.length, 5);
 
-      const filters: readonly Partial<ListLook>[] = [
+      const filters: readonly Partial<ListQuery>[] = [
         { words: 'third' },
         { repository: 'acme/shop' },
         { words: 'third', repository: 'acme/shop', trigger: 'gui', status: 'STARTING' },
@@ -38,10 +38,10 @@ for (const kind of databaseKinds) {
       for (const filter of filters)
         for (const lookMax of [1, 2, 3, 7, 13, 14, 15]) {
           const seen: string[] = [];
-          let after: ListLook['after'] = null;
+          let after: ListQuery['after'] = null;
           let looks = 0;
           do {
-            const look: ListLook = { ...all, ...filter, after, max: 100, lookMax };
+            const look: ListQuery = { ...all, ...filter, after, max: 100, lookMax };
             const { rows, end } = await database.run(listConversations, look);
             assert.ok(rows.length <= lookMax);
             seen.push(...rows.map(({ id }) => id));

@@ -30,15 +30,15 @@ const infoColumns = [
 const selectInfo = ({ kind }: Queries) => [...infoColumns, ...readAllUsage(kind)] as const;
 
 /** A row's place in the list, newest first. */
-export interface ListPlace {
+export interface ListPosition {
   readonly at: number;
   readonly key: number;
 }
 
-export interface ListLook {
+export interface ListQuery {
   readonly userId: number;
   /** Begin after this one. */
-  readonly after: ListPlace | null;
+  readonly after: ListPosition | null;
   readonly repository: string | null;
   readonly trigger: string | null;
   readonly status: string | null;
@@ -50,7 +50,7 @@ export interface ListLook {
   readonly lookMax: number;
 }
 
-function hasWords(text: string | null, words: string): boolean {
+function matchesSearch(text: string | null, words: string): boolean {
   return text?.toLowerCase().includes(words) ?? false;
 }
 
@@ -67,7 +67,7 @@ export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof 
   UsageColumns;
 
 /** The rows that fit among the next `lookMax`, and where the look ended; null where it saw the last one. */
-export const listConversations = read('listing.list', function* (q, look: ListLook) {
+export const listConversations = read('listing.list', function* (q, look: ListQuery) {
   const { userId, after, repository, trigger, status, words, max, lookMax } = look;
   let window = q.build
     .selectFrom('conversations')
@@ -94,7 +94,7 @@ export const listConversations = read('listing.list', function* (q, look: ListLo
   if (words !== null) {
     // Compared here, because databases know the case of ASCII only, or as their locale has it.
     const seen = yield* rows(window.select(['key', 'title', 'repository']));
-    const fit = seen.filter((row) => hasWords(row.title, words) || hasWords(row.repository, words));
+    const fit = seen.filter((row) => matchesSearch(row.title, words) || matchesSearch(row.repository, words));
     // With 0, which no row has, because PostgreSQL knows no empty list.
     window = window.where('key', 'in', [0, ...fit.slice(0, max).map(({ key }) => key)]);
   }

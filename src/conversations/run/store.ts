@@ -12,8 +12,16 @@ import {
   write,
 } from '../../db/transaction.ts';
 import type { EventText } from '../../events/store.ts';
-import { type Released, releasedColumns, settleLog } from '../release.ts';
-import { type Held, heldColumns, moveTo, noRun, retitle, tellAgentState, tellEvents } from '../row.ts';
+import { closeInterruptedTurn, type ReleasedConversation, releasedColumns } from '../release.ts';
+import {
+  appendEvents,
+  type LockedConversation,
+  lockedColumns,
+  noRun,
+  recordAgentState,
+  retitle,
+  setStatus,
+} from '../row.ts';
 import type { StopReason } from '../states.ts';
 
 /** A conversation and the id of the run that owns it. */
@@ -61,9 +69,9 @@ interface RunRecord extends Run {
   readonly step: number;
   readonly events: readonly EventText[];
   /** The place in `events` of a question that waits for the user's answer. */
-  readonly asks?: number | undefined;
+  readonly approvalRequestIndex?: number | undefined;
   /** Record this even if the user has stopped the conversation meanwhile. */
-  readonly lastWords?: boolean | undefined;
+  readonly isFinal?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
   /** Where it goes to another state. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
@@ -77,8 +85,8 @@ interface RunRecord extends Run {
 type Recorded = number | undefined;
 
 /** Takes the row where the run still has it, with the number of its last step before this one. */
-function holdRun(q: Queries, record: RunRecord) {
-  const { key, runId, step, asks, progress = {}, to, runtimeStatus } = record;
+function lockRun(q: Queries, record: RunRecord) {
+  const { key, runId, step, approvalRequestIndex: asks, progress = {}, to, runtimeStatus } = record;
   const ours = q.build
     .updateTable('conversations')
     .set({
@@ -95,8 +103,8 @@ function holdRun(q: Queries, record: RunRecord) {
     .where('key', '=', key)
     .where('run_id', '=', runId)
     .where('steps', '<', step)
-    .returning([...heldColumns]);
-  return record.lastWords ? ours : ours.where('wanted', 'is', null).where('status', '<>', 'STOPPED');
+    .returning([...lockedColumns]);
+  return record.isFinal ? ours : ours.where('wanted', 'is', null).where('status', '<>', 'STOPPED');
 }
 
 const findStep = prepared((q: Queries, { key, runId }: Run) =>
@@ -108,25 +116,25 @@ const findStep = prepared((q: Queries, { key, runId }: Run) =>
 );
 
 /** Whether its agent begins or ends a turn, or waits for an answer, or no longer does. */
-function turnsAgent({ asks, progress = {} }: RunRecord): boolean {
+function changesAgentState({ approvalRequestIndex: asks, progress = {} }: RunRecord): boolean {
   return asks !== undefined || progress.turn_open !== undefined || progress.question !== undefined;
 }
 
 /** Records what a run did, once, however often it is sent. */
 export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
   const { events, to, reason = null, step, at } = record;
-  const held = (yield* one(holdRun(q, record))) as Held | undefined;
-  if (held === undefined) {
+  const locked = (yield* one(lockRun(q, record))) as LockedConversation | undefined;
+  if (locked === undefined) {
     // The step was recorded before, and only the answer to its commit was lost.
     const last = yield* one(findStep(q, record));
     return last?.steps === step ? (last.step_from ?? undefined) : undefined;
   }
-  if (to !== undefined && to !== held.status) yield* moveTo(q, held, { to, reason, events, at });
+  if (to !== undefined && to !== locked.status) yield* setStatus(q, locked, { to, reason, events, at });
   else {
-    yield* tellEvents(q, held, events);
-    if (held.status === 'RUNNING' && turnsAgent(record)) yield* tellAgentState(q, held, at);
+    yield* appendEvents(q, locked, events);
+    if (locked.status === 'RUNNING' && changesAgentState(record)) yield* recordAgentState(q, locked, at);
   }
-  return held.next_event;
+  return locked.next_event;
 });
 
 interface RunTitle extends Run {
@@ -139,20 +147,20 @@ interface RunTitle extends Run {
 /** Gives the conversation of a run another title. False: it no longer has it, or somebody has given it a title. */
 export const titleRun = repeatableWrite('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
   const { key, runId, title, instead, at } = input;
-  const held = (yield* one(
+  const locked = (yield* one(
     q.build
       .updateTable('conversations')
       .set((e) => ({ next_event: e.ref('next_event') }))
       .where('key', '=', key)
       .where('run_id', '=', runId)
-      .returning([...heldColumns]),
-  )) as Held | undefined;
-  if (held === undefined || !instead.includes(held.title)) return false;
-  yield* retitle(q, held, title, at);
+      .returning([...lockedColumns]),
+  )) as LockedConversation | undefined;
+  if (locked === undefined || !instead.includes(locked.title)) return false;
+  yield* retitle(q, locked, title, at);
   return true;
 });
 
-export interface RunLook {
+export interface RunState {
   readonly key: number;
   readonly run_id: string | null;
   readonly wanted: string | null;
@@ -160,7 +168,7 @@ export interface RunLook {
 }
 
 /** How conversations stand that this process has: one look for all of its runs. */
-export const lookAtRuns = read('runtime.look', function* (q, keys: readonly number[]): Steps<RunLook[]> {
+export const readRunStates = read('runtime.look', function* (q, keys: readonly number[]): Steps<RunState[]> {
   return yield* rows(
     q.build
       .selectFrom('conversations')
@@ -190,12 +198,12 @@ export const crashRun = write('runtime.crash', function* (q, crash: RunCrash): S
       .where('key', '=', key)
       .where('run_id', '=', runId)
       .where('status', '<>', 'STOPPED')
-      .returning([...heldColumns, 'crashes']),
+      .returning([...lockedColumns, 'crashes']),
   );
   if (row === undefined) return false;
-  const { crashes, ...held } = row;
-  if (Number(crashes) < crashesMax) yield* tellEvents(q, held as Held, [goesOn]);
-  else yield* moveTo(q, held as Held, { to: 'STOPPED', reason, events: stopped, at });
+  const { crashes, ...locked } = row;
+  if (Number(crashes) < crashesMax) yield* appendEvents(q, locked as LockedConversation, [goesOn]);
+  else yield* setStatus(q, locked as LockedConversation, { to: 'STOPPED', reason, events: stopped, at });
   return true;
 });
 
@@ -216,11 +224,11 @@ export const releaseRun = repeatableWrite(
         .where('key', '=', key)
         .where('run_id', '=', runId)
         .returning([...releasedColumns]),
-    )) as Released | undefined;
+    )) as ReleasedConversation | undefined;
     if (released === undefined) return false;
-    yield* settleLog(q, released, at);
+    yield* closeInterruptedTurn(q, released, at);
     return true;
   },
 );
 
-export const runtimeTransactions = [renewRun, recordRun, titleRun, lookAtRuns, crashRun, releaseRun];
+export const runtimeTransactions = [renewRun, recordRun, titleRun, readRunStates, crashRun, releaseRun];

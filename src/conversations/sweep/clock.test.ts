@@ -169,7 +169,7 @@ for (const kind of databaseKinds)
         assert.deepEqual(await states(), before);
       });
 
-    it('frees what a dead run held where the clock was set back while nobody watched', async (t) => {
+    it('frees what a dead run locked where the clock was set back while nobody watched', async (t) => {
       const { sweep, put, setClock, renew, pass, states, ahead } = await setUp(kind, t);
       await put('lives', true);
       await put('dead', true);

@@ -50,8 +50,8 @@ type TestDatabase = Awaited<ReturnType<typeof openTestDatabase>>;
 /** The database, empty, and what a test does with it. */
 async function clear(database: TestDatabase) {
   for (const table of ['conversations', 'events', 'changes']) await inspect(database, `delete from ${table}`);
-  const rung: string[] = [];
-  database.onRing((topics) => rung.push(...topics));
+  const notified: string[] = [];
+  database.onNotification((topics) => notified.push(...topics));
 
   async function create(user: string, id: string): Promise<void> {
     const { id: userId } = await database.run(ensureUser, user);
@@ -90,7 +90,7 @@ async function clear(database: TestDatabase) {
     await one.close();
   }
 
-  return { database, rung, put, putMany, stored, statuses, sweep };
+  return { database, notified, put, putMany, stored, statuses, sweep };
 }
 
 async function rowOf(stored: () => Promise<Row[]>, id: string): Promise<Row | undefined> {
@@ -109,7 +109,7 @@ for (const kind of databaseKinds) {
     });
 
     it('touches nothing that is in time', async () => {
-      const { put, stored, sweep, rung } = await clear(opened);
+      const { put, stored, sweep, notified } = await clear(opened);
       await put('ada', 'runs', running());
       await put('ada', 'starts', running({ status: 'STARTING' }));
       await put('ada', 'ends', running({ status: 'STOPPED', wanted: 'stop' }));
@@ -118,11 +118,11 @@ for (const kind of databaseKinds) {
       const before = await stored();
       await sweep(defaultTimes);
       assert.deepEqual(await stored(), before);
-      assert.deepEqual(rung, []);
+      assert.deepEqual(notified, []);
     });
 
-    it('frees what a dead run held, rings for it, keeps its status and forgets that it was to end', async () => {
-      const { put, stored, sweep, rung } = await clear(opened);
+    it('frees what a dead run locked, rings for it, keeps its status and forgets that it was to end', async () => {
+      const { put, stored, sweep, notified } = await clear(opened);
       const past = { lease_until: Date.now() - 1 };
       await put('ada', 'died', running(past));
       await put('ada', 'died starting', running({ ...past, status: 'STARTING' }));
@@ -141,7 +141,7 @@ for (const kind of databaseKinds) {
         assert.equal(Number(row?.['next_event']), 1);
       }
       assert.deepEqual(await rowOf(stored, 'lives'), before);
-      assert.equal(rung.filter((topic) => topic === workTopic).length, 3);
+      assert.equal(notified.filter((topic) => topic === workTopic).length, 3);
     });
 
     it('frees all at once where one process has the database alone and begins anew', async () => {
@@ -332,7 +332,7 @@ for (const kind of databaseKinds) {
     });
 
     it('tells the log, the followers and the run that it stopped it', async () => {
-      const { database, put, stored, sweep, rung } = await clear(opened);
+      const { database, put, stored, sweep, notified } = await clear(opened);
       await put('ada', 'idle', running());
       const { id: userId } = await database.run(ensureUser, 'ada');
       await sweep({ idleMs: overdueMs });
@@ -347,17 +347,17 @@ for (const kind of databaseKinds) {
       const changes = await inspect(database, 'select json from changes order by id');
       const { status, stop_reason } = JSON.parse(String(changes.at(-1)?.['json']));
       assert.deepEqual([status, stop_reason.code], ['STOPPED', 'idle']);
-      assert.deepEqual(rung.toSorted(), [`c${row?.['key']}`, `u${userId}`]);
+      assert.deepEqual(notified.toSorted(), [`c${row?.['key']}`, `u${userId}`]);
     });
 
     it('stops each once, however many sweep at the same moment', async () => {
-      const { database, putMany, sweep, rung } = await clear(opened);
+      const { database, putMany, sweep, notified } = await clear(opened);
       await putMany(20);
       await Promise.all(Array.from({ length: 4 }, () => sweep({ idleMs: overdueMs })));
       const events = await inspect(database, 'select id from event_log where id > 0');
       const changes = await inspect(database, `select id from changes where json like '%"idle"%'`);
       assert.deepEqual([events.length, changes.length], [20, 20]);
-      assert.equal(rung.filter((topic) => topic.startsWith('c')).length, 20);
+      assert.equal(notified.filter((topic) => topic.startsWith('c')).length, 20);
     });
 
     it('stops more than one look finds, look after look', async () => {

@@ -82,7 +82,7 @@ export function createSweep(options: SweepOptions) {
     for (const key of await database.run(findOverdue, { kind: 'lease', times: judged, max: sweptMax })) {
       const at = timestamp(clock);
       const userId = await database.run(releaseExpired, { key, times: judged, at });
-      if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId), workTopic]);
+      if (userId !== undefined) database.notify([conversationTopic(key), userTopic(userId), workTopic]);
     }
   }
 
@@ -92,7 +92,7 @@ export function createSweep(options: SweepOptions) {
     const expired = eventText(questionExpired, at);
     const input = { key, kind, times: judged, reason, events, expired, at };
     const userId = await database.run(stopOverdue, input);
-    if (userId !== undefined) database.ring([conversationTopic(key), userTopic(userId)]);
+    if (userId !== undefined) database.notify([conversationTopic(key), userTopic(userId)]);
   }
 
   async function stopKind(kind: 'start' | 'idle', reason: StopReason, seenAt: number): Promise<void> {

@@ -4,8 +4,8 @@ import type { Tables } from '../../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
 import type { EventText } from '../../events/store.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
-import { type Released, releasedColumns, settleLog } from '../release.ts';
-import { type Held, heldColumns, moveTo, noRun } from '../row.ts';
+import { closeInterruptedTurn, type ReleasedConversation, releasedColumns } from '../release.ts';
+import { type LockedConversation, lockedColumns, noRun, setStatus } from '../row.ts';
 import type { StopReason } from '../states.ts';
 
 export interface SweepTimes {
@@ -120,13 +120,15 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   }
 }
 
-interface Look {
+interface OverdueQuery {
   readonly kind: OverdueKind;
   readonly times: SweepTimes;
   readonly max: number;
 }
 
-export const findOverdue = read('sweep.find', function* (q, { kind, times, max }: Look): Steps<number[]> {
+export const findOverdue = read('sweep.find', function* (q, { kind, times, max }: OverdueQuery): Steps<
+  number[]
+> {
   const found = yield* rows(
     q.build
       .selectFrom('conversations')
@@ -182,7 +184,7 @@ function* countStarving(q: Queries, waitedMs: number): Steps<number> {
   return Number(found?.count ?? 0);
 }
 
-interface RoomLook extends Omit<Look, 'kind'> {
+interface RoomQuery extends Omit<OverdueQuery, 'kind'> {
   /** Whether the worker of the calling process has no free slot. */
   readonly isFull: boolean;
   /** How many runs one user may have at the same time; 0 means no limit. */
@@ -193,7 +195,7 @@ interface RoomLook extends Omit<Look, 'kind'> {
  * Chooses as many idle runs to stop as conversations wait, longest idle first: for others of the same user, then for
  * users without any run. Chooses none while there is a free slot.
  */
-export const findRoom = read('sweep.findRoom', function* (q, look: RoomLook): Steps<number[]> {
+export const findRoom = read('sweep.findRoom', function* (q, look: RoomQuery): Steps<number[]> {
   const { times, max, isFull, userRunsMax } = look;
   if (!isFull && userRunsMax === 0) return [];
   const waitedMs = times.crowdedWaitMs;
@@ -243,9 +245,9 @@ export const releaseExpired = write(
         .where('key', '=', key)
         .where((e) => overdue(q, e, 'lease', times))
         .returning([...releasedColumns]),
-    )) as Released | undefined;
+    )) as ReleasedConversation | undefined;
     if (released === undefined) return undefined;
-    yield* settleLog(q, released, at);
+    yield* closeInterruptedTurn(q, released, at);
     return released.user_id;
   },
 );
@@ -260,8 +262,8 @@ export const releaseAll = write('sweep.releaseAll', function* (q, { at }: { at: 
       .set(noRun)
       .where('run_id', 'is not', null)
       .returning([...releasedColumns]),
-  )) as Released[];
-  for (const one of released) yield* settleLog(q, one, at);
+  )) as ReleasedConversation[];
+  for (const one of released) yield* closeInterruptedTurn(q, one, at);
   return released.length;
 });
 
@@ -277,18 +279,18 @@ interface StopOverdue extends Overdue {
 /** Stops it, where it is still overdue. Returns whose it is. */
 export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue): Steps<number | undefined> {
   const { key, kind, times, reason, expired, at } = input;
-  const held = (yield* one(
+  const locked = (yield* one(
     q.build
       .updateTable('conversations')
       .set((e) => ({ next_event: e.ref('next_event') }))
       .where('key', '=', key)
       .where((e) => overdue(q, e, kind, times))
-      .returning([...heldColumns]),
-  )) as Held | undefined;
-  if (held === undefined) return undefined;
-  const events = held.question === null ? input.events : [expired, ...input.events];
-  yield* moveTo(q, held, { to: 'STOPPED', reason, events, at });
-  return held.user_id;
+      .returning([...lockedColumns]),
+  )) as LockedConversation | undefined;
+  if (locked === undefined) return undefined;
+  const events = locked.question === null ? input.events : [expired, ...input.events];
+  yield* setStatus(q, locked, { to: 'STOPPED', reason, events, at });
+  return locked.user_id;
 });
 
 export const sweepTransactions = [findOverdue, findRoom, releaseExpired, releaseAll, stopOverdue];

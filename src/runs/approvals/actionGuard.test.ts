@@ -10,7 +10,7 @@ const run = { toolCallId: 'c1', kind: 'execute', title: 'rm a', rawInput: { comm
 
 function guardOf({ policy = asking, always = [] as string[], withinMs = 60_000 } = {}) {
   const unasked = Promise.withResolvers<RunEnd>();
-  const guard = createActionGuard({ policy: () => policy, always, onUnasked: unasked.resolve, withinMs });
+  const guard = createActionGuard({ policy: () => policy, always, onUnapproved: unasked.resolve, withinMs });
   const codes = (...updates: Params[]) =>
     updates.map((update) => guard.take({ toolCallId: 'c1', ...update })?.reason.code);
   return { guard, codes, unasked: unasked.promise };
@@ -51,8 +51,8 @@ describe('an agent whose user approves what it does', () => {
         guard.take({ ...update, status: 'pending' });
         assert.match(guard.take({ toolCallId: 'c1', status: 'completed' })?.reason.message ?? '', message);
         const asked = { ...update, toolCallId: 'c2' };
-        guard.ask(asked);
-        guard.answer(asked, 'allowed', 'high');
+        guard.requestOpened(asked);
+        guard.requestAnswered(asked, 'allowed', 'high');
         assert.deepEqual(codes({ ...asked, status: 'completed' }), [undefined]);
       });
 
@@ -71,39 +71,39 @@ describe('an agent whose user approves what it does', () => {
 
   it('may do what was allowed, once, under the same id or another', () => {
     const { guard, codes } = guardOf();
-    guard.ask(run);
-    guard.answer(run, 'allowed', 'high');
+    guard.requestOpened(run);
+    guard.requestAnswered(run, 'allowed', 'high');
     assert.deepEqual(codes({ ...run, status: 'in_progress' }, { status: 'completed' }), [
       undefined,
       undefined,
     ]);
     const other = { ...run, toolCallId: 'c2' };
-    guard.ask(other);
-    guard.answer(other, 'allowed', 'high');
+    guard.requestOpened(other);
+    guard.requestAnswered(other, 'allowed', 'high');
     assert.deepEqual(codes({ ...run, toolCallId: 'c3', status: 'completed' }), [undefined]);
     assert.deepEqual(codes({ ...run, toolCallId: 'c4', status: 'completed' }), ['unconfirmed_action']);
   });
 
   it('must not do what was refused, or what waits for its answer', () => {
     const { guard, codes } = guardOf();
-    guard.ask(run);
+    guard.requestOpened(run);
     assert.deepEqual(codes({ ...run, status: 'completed' }), ['unconfirmed_action']);
-    guard.answer(run, 'refused', 'high');
+    guard.requestAnswered(run, 'refused', 'high');
     assert.deepEqual(codes({ ...run, status: 'completed' }), ['unconfirmed_action']);
   });
 
   it('must not run another command than the one that was allowed', () => {
     const { guard, codes } = guardOf();
-    guard.ask(run);
-    guard.answer(run, 'allowed', 'high');
+    guard.requestOpened(run);
+    guard.requestAnswered(run, 'allowed', 'high');
     assert.deepEqual(codes({ rawInput: { command: 'rm b' }, status: 'completed' }), ['unconfirmed_action']);
   });
 
   it('must not make more of a call than was allowed', () => {
     const { guard, codes } = guardOf();
     const read = { toolCallId: 'c1', kind: 'read', title: 'Read' };
-    guard.ask(read);
-    guard.answer(read, 'allowed', 'low');
+    guard.requestOpened(read);
+    guard.requestAnswered(read, 'allowed', 'low');
     assert.deepEqual(codes({ status: 'completed' }, { kind: 'execute' }), [undefined, 'unconfirmed_action']);
   });
 
@@ -117,8 +117,8 @@ describe('an agent whose user approves what it does', () => {
   it('may do what its user always allows, also what was said in an earlier run', () => {
     const { guard, codes } = guardOf({ always: ['edit'] });
     assert.deepEqual(codes({ kind: 'edit', status: 'completed' }), [undefined]);
-    guard.ask({ ...run, toolCallId: 'c2' });
-    guard.answer({ ...run, toolCallId: 'c2' }, 'allowed_always', 'high');
+    guard.requestOpened({ ...run, toolCallId: 'c2' });
+    guard.requestAnswered({ ...run, toolCallId: 'c2' }, 'allowed_always', 'high');
     assert.deepEqual(guard.alwaysAllowed(), ['edit', 'execute']);
     assert.deepEqual(codes({ ...run, toolCallId: 'c3', status: 'completed' }), [undefined]);
     assert.deepEqual(codes({ toolCallId: 'c4', kind: 'delete', status: 'completed' }), [
@@ -145,8 +145,8 @@ describe('an agent whose user approves what it does', () => {
     assert.equal((await unasked).reason.code, 'unconfirmed_action');
     const patient = guardOf();
     patient.codes({ ...run, status: 'in_progress' });
-    patient.guard.ask(run);
-    patient.guard.answer(run, 'allowed', 'high');
+    patient.guard.requestOpened(run);
+    patient.guard.requestAnswered(run, 'allowed', 'high');
     assert.deepEqual(patient.codes({ status: 'completed' }), [undefined]);
     guard.close();
   });

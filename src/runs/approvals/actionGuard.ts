@@ -28,7 +28,7 @@ interface WatchedCall {
   /** It carries a diff, or a text to write. */
   isWriting: boolean;
   /** An approval request for the call is open. */
-  isAsked: boolean;
+  hasOpenRequest: boolean;
   /** The highest risk that the user has allowed for the call. */
   allowed: Risk | undefined;
   /** The command that the user has allowed. */
@@ -38,15 +38,15 @@ interface WatchedCall {
   timer: NodeJS.Timeout | undefined;
 }
 
-export type AskedOutcome = 'allowed' | 'allowed_always' | 'refused';
+export type ApprovalOutcome = 'allowed' | 'allowed_always' | 'refused';
 
 export interface ActionGuard {
   /** Checks an update. Returns the reason if the run must end. */
   take(update: Params): RunEnd | undefined;
   /** Must be called when an approval request arrives. */
-  ask(toolCall: Params): void;
+  requestOpened(toolCall: Params): void;
   /** Must be called when the request is answered, with the risk that it was shown with. */
-  answer(toolCall: Params, outcome: AskedOutcome, risk: Risk): void;
+  requestAnswered(toolCall: Params, outcome: ApprovalOutcome, risk: Risk): void;
   /** The kind that a call counts as; undefined if it is not known. */
   kindOf(toolCall: Params): string | undefined;
   /** The tool kinds that the user has always allowed. */
@@ -59,7 +59,7 @@ interface GuardOptions {
   /** The tool kinds that the user has always allowed in earlier runs. */
   readonly always: readonly string[];
   /** Called if an agent continues a call without asking for approval. */
-  readonly onUnasked: (end: RunEnd) => void;
+  readonly onUnapproved: (end: RunEnd) => void;
   readonly withinMs?: number;
 }
 
@@ -84,7 +84,7 @@ function hasActed({ status }: WatchedCall, update: Params): boolean {
 }
 
 export function createActionGuard(options: GuardOptions): ActionGuard {
-  const { policy, onUnasked, withinMs = askWithinMs } = options;
+  const { policy, onUnapproved: onUnasked, withinMs = askWithinMs } = options;
   const calls = new Map<string, WatchedCall>();
   const always = new Set(options.always);
 
@@ -103,7 +103,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
       command: undefined,
       path: undefined,
       isWriting: false,
-      isAsked: false,
+      hasOpenRequest: false,
       allowed: undefined,
       allowedCommand: undefined,
       isUsed: false,
@@ -175,23 +175,23 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
         stopTimer(call);
         return unconfirmed(call);
       }
-      if (call.status === 'failed' || call.isAsked) stopTimer(call);
+      if (call.status === 'failed' || call.hasOpenRequest) stopTimer(call);
       else call.timer ??= setTimeout(() => onUnasked(unconfirmed(call)), withinMs);
       return undefined;
     },
-    ask: (toolCall) => {
+    requestOpened: (toolCall) => {
       const id = callIdOf(toolCall);
       if (id === undefined) return;
       const call = callOf(id);
       merge(call, { ...toolCall, status: undefined });
-      call.isAsked = true;
+      call.hasOpenRequest = true;
       stopTimer(call);
     },
-    answer: (toolCall, outcome, risk) => {
+    requestAnswered: (toolCall, outcome, risk) => {
       const id = callIdOf(toolCall);
       if (id === undefined) return;
       const call = callOf(id);
-      call.isAsked = false;
+      call.hasOpenRequest = false;
       if (outcome === 'refused') return;
       call.allowed = risk;
       call.allowedCommand = commandIn(toolCall['rawInput']) ?? call.command;

@@ -24,10 +24,10 @@ for (const kind of databaseKinds) {
       };
       const heard: number[] = [];
       const inbox = createInbox({ database, key: made.key, from: 0, onEvent: ({ id }) => heard.push(id) });
-      await assert.rejects(inbox.look(2), /it is away/);
+      await assert.rejects(inbox.readNew(2), /it is away/);
       failing = false;
-      await inbox.look(2);
-      await inbox.look(2);
+      await inbox.readNew(2);
+      await inbox.readNew(2);
       assert.deepEqual(heard, [0]);
       assert.equal(inbox.cursor(), 2);
     });

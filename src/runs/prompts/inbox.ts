@@ -26,9 +26,9 @@ interface InboxOptions {
 
 export interface Inbox {
   /** Reads what is new below this id. Looks that meet become one after the other. */
-  look(nextEvent: number): Promise<void>;
+  readNew(nextEvent: number): Promise<void>;
   /** Says that these ids are the run's own. */
-  passOver(first: number, count: number): void;
+  skipOwn(first: number, count: number): void;
   /** The next id that it has not seen. */
   cursor(): number;
 }
@@ -68,13 +68,13 @@ export function createInbox({ database, key, from, onEvent }: InboxOptions): Inb
   }
 
   return {
-    look: (nextEvent) => {
+    readNew: (nextEvent) => {
       const looked = last.then(() => readTo(nextEvent));
       // One that fails keeps none of the next from looking.
       last = looked.catch(() => {});
       return looked;
     },
-    passOver: (first, count) => {
+    skipOwn: (first, count) => {
       if (first === cursor) cursor += count;
     },
     cursor: () => cursor,

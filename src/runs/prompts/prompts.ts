@@ -85,7 +85,7 @@ export function createPrompts(options: PromptsOptions) {
   async function turnMessages(): Promise<UserMessage[]> {
     const messages: UserMessage[] = [];
     const add = (event: UserEvent) => event.type === 'action.message' && messages.push(toMessage(event));
-    if (from !== null) await createInbox({ database, key, from, onEvent: add }).look(heard);
+    if (from !== null) await createInbox({ database, key, from, onEvent: add }).readNew(heard);
     return messages;
   }
 
@@ -110,12 +110,12 @@ export function createPrompts(options: PromptsOptions) {
   }
 
   /** Continues an interrupted turn. An agent that certainly did not get its messages gets them normally. */
-  async function goOn(): Promise<ContentBlock[]> {
+  async function continueTurn(): Promise<ContentBlock[]> {
     const before = await beginning();
     if (session.hasTurn === false) return [...before, ...(await toPromptBlocks(await turnMessages()))];
     const again = session.hasTurn === true ? [] : await repetition(repeated);
     return [...before, ...textBlock(interrupted), ...again];
   }
 
-  return { toBlocks, goOn };
+  return { toBlocks, continueTurn: continueTurn };
 }

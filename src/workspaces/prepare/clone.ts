@@ -9,7 +9,7 @@ import { type GitIdentity, strictGitEnvironment } from './gitEnvironment.ts';
 import { createGitProgressReader } from './progress.ts';
 import { setupScript } from './setupScript.ts';
 
-export interface GitPlace {
+export interface GitContext {
   readonly sandbox: OpenSandbox;
   /** Undefined: the conversation has no repository. */
   readonly remote: GitRemote | undefined;
@@ -17,7 +17,7 @@ export interface GitPlace {
   readonly signal: AbortSignal;
 }
 
-interface CloneOptions extends GitPlace {
+interface CloneOptions extends GitContext {
   /** Null: the default branch of the repository. */
   readonly branch: string | null;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
@@ -27,7 +27,7 @@ interface CloneOptions extends GitPlace {
 }
 
 /** What a look into a workspace finds. */
-export interface Look {
+export interface WorkspaceState {
   readonly hasSetupScript: boolean;
 }
 
@@ -36,17 +36,17 @@ interface CloneFault {
   readonly fault: string;
 }
 
-const lookMs = 30_000;
+const readStateMs = 30_000;
 const outputBytesMax = mib;
 /** Slower than this for so long, and git gives up. */
 const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
 
-const lookScript = `test ! -f ${setupScript} || echo setup`;
+const stateScript = `test ! -f ${setupScript} || echo setup`;
 /** All in one, for a program is quickly run and a sandbox slowly entered. */
-const cloneScript = `git "$@" || exit\n${lookScript}`;
+const cloneScript = `git "$@" || exit\n${stateScript}`;
 
 function run(
-  { sandbox, remote, identity, signal }: GitPlace,
+  { sandbox, remote, identity, signal }: GitContext,
   args: readonly string[],
   timeoutMs: number,
   onErrorOutput: (text: string) => void,
@@ -62,16 +62,19 @@ function run(
   return runToEnd(sandbox, program, bounds);
 }
 
-function readLook(stdout: Buffer): Look {
+function parseState(stdout: Buffer): WorkspaceState {
   return { hasSetupScript: /^setup$/m.test(stdout.toString()) };
 }
 
 /** Looks at a workspace that is there. What is in it by now may be anything. */
-export async function lookAtWorkspace({ sandbox, signal }: GitPlace): Promise<Look | CloneFault> {
-  const launch = { argv: ['sh', '-c', lookScript], env: {}, offline: true } as const;
-  const bounds = { timeoutMs: lookMs, outputBytesMax, signal };
+export async function readWorkspaceState({
+  sandbox,
+  signal,
+}: GitContext): Promise<WorkspaceState | CloneFault> {
+  const launch = { argv: ['sh', '-c', stateScript], env: {}, offline: true } as const;
+  const bounds = { timeoutMs: readStateMs, outputBytesMax, signal };
   const { code, bound, stdout } = await runToEnd(sandbox, launch, bounds);
-  if (code === 0 && bound === undefined) return readLook(stdout);
+  if (code === 0 && bound === undefined) return parseState(stdout);
   return { fault: 'The workspace cannot be looked at.' };
 }
 
@@ -83,13 +86,13 @@ function argsOf(remote: GitRemote | undefined, branch: string | null): string[] 
 }
 
 /** Fills an empty workspace: a clone, or a repository without anything. */
-export async function fillWorkspace(options: CloneOptions): Promise<Look | CloneFault> {
+export async function fillWorkspace(options: CloneOptions): Promise<WorkspaceState | CloneFault> {
   const { remote, branch, timeoutMs, hostFault, report } = options;
   if (branch !== null && !isBranchName(branch))
     return { fault: 'The name of the branch is not one that git allows.' };
   if (remote !== undefined) report('Cloning the repository');
   const outcome = await run(options, argsOf(remote, branch), timeoutMs, createGitProgressReader(report));
-  if (outcome.code === 0 && outcome.bound === undefined) return readLook(outcome.stdout);
+  if (outcome.code === 0 && outcome.bound === undefined) return parseState(outcome.stdout);
   const path = remote?.path ?? 'the workspace';
   return { fault: cloneFailure(outcome, { path, branch, timeoutMs, fault: hostFault?.() }) };
 }

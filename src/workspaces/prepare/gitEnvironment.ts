@@ -19,7 +19,7 @@ export function identityOf(name: string | null, email: string | null): GitIdenti
   return { name: name || defaultIdentity.name, email: email || defaultIdentity.email };
 }
 
-interface GitPlace {
+interface GitConnection {
   readonly bridge: OpenSandbox['bridge'];
   readonly remote: GitRemote | undefined;
   readonly identity: GitIdentity;
@@ -38,7 +38,7 @@ function routeConfig({ origin, token }: NonNullable<OpenSandbox['bridge']>, remo
   ];
 }
 
-function commonConfig({ bridge, remote, identity }: GitPlace): Config {
+function commonConfig({ bridge, remote, identity }: GitConnection): Config {
   return [
     ['user.name', identity.name],
     ['user.email', identity.email],
@@ -68,7 +68,7 @@ const always: Environment = {
 };
 
 /** For the agent and what it starts: `git push origin my-branch` works, and the user's token is nowhere inside. */
-export function gitEnvironment(place: GitPlace): Environment {
+export function gitEnvironment(place: GitConnection): Environment {
   return { ...always, ...toEnvironment(commonConfig(place)) };
 }
 
@@ -99,7 +99,7 @@ const strictConfig: Config = [
   ['advice.detachedHead', 'false'],
 ];
 
-export function strictGitEnvironment(place: GitPlace): Environment {
+export function strictGitEnvironment(place: GitConnection): Environment {
   return {
     ...always,
     GIT_CONFIG_GLOBAL: '/dev/null',

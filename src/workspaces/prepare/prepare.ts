@@ -2,9 +2,9 @@
 // what its setup script makes of it. A workspace that an earlier run completed is kept as it is.
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../../process/privateFiles.ts';
-import { fillWorkspace, type GitPlace, type Look, lookAtWorkspace } from './clone.ts';
+import { fillWorkspace, type GitContext, readWorkspaceState, type WorkspaceState } from './clone.ts';
 import { type ConversationFolders, emptyFolder } from './folders.ts';
-import { createProgress, type Tell } from './progress.ts';
+import { createProgress, type ReportProgress } from './progress.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
 
 /** Together less than a start may take in all. */
@@ -13,9 +13,9 @@ interface PrepareTimes {
   readonly setupMs: number;
 }
 
-const usualTimes: PrepareTimes = { cloneMs: 8 * 60_000, setupMs: 5 * 60_000 };
+const defaultTimes: PrepareTimes = { cloneMs: 8 * 60_000, setupMs: 5 * 60_000 };
 
-export interface PrepareOptions extends GitPlace {
+export interface PrepareOptions extends GitContext {
   /** Those of the sandbox. */
   readonly folders: ConversationFolders;
   /** Null: the default branch of the repository. */
@@ -26,7 +26,7 @@ export interface PrepareOptions extends GitPlace {
   readonly setupRefusal: string | undefined;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
-  readonly onProgress: Tell;
+  readonly onProgress: ReportProgress;
   readonly times?: Partial<PrepareTimes>;
 }
 
@@ -51,7 +51,7 @@ async function make(options: PrepareOptions, timeoutMs: number, report: Report) 
 /** Once in each workspace; one that was interrupted begins anew. */
 async function setUp(
   options: PrepareOptions,
-  { hasSetupScript }: Look,
+  { hasSetupScript }: WorkspaceState,
   timeoutMs: number,
   report: Report,
 ): Promise<SetupFailure | undefined> {
@@ -74,10 +74,10 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
   const fresh = !existsSync(folders.readyMark);
   if (!fresh && existsSync(folders.setupMark)) return { outcome: 'ready', setupFailure: undefined };
 
-  const { cloneMs, setupMs } = { ...usualTimes, ...options.times };
+  const { cloneMs, setupMs } = { ...defaultTimes, ...options.times };
   const { report, end } = createProgress(options.onProgress);
   try {
-    const found = fresh ? await make(options, cloneMs, report) : await lookAtWorkspace(options);
+    const found = fresh ? await make(options, cloneMs, report) : await readWorkspaceState(options);
     if ('fault' in found) return { outcome: 'failed', sentence: found.fault };
     const setupFailure = await setUp(options, found, setupMs, report);
     if (signal.aborted)

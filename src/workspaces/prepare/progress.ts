@@ -7,10 +7,10 @@ const lineCharsMax = 1_000;
 
 const phases = /^(?:remote: )?(Counting objects|Receiving objects|Resolving deltas|Updating files): +(\d+)%/;
 
-export type Tell = (text: string) => void;
+export type ReportProgress = (text: string) => void;
 
 /** Tells at once of a new step, of the same step once a second at most, and repeats itself where nothing is said. */
-export function createProgress(tell: Tell, now: () => number = () => performance.now()) {
+export function createProgress(tell: ReportProgress, now: () => number = () => performance.now()) {
   let last = '';
   let step = '';
   let toldAt = Number.NEGATIVE_INFINITY;

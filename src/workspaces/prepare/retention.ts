@@ -48,7 +48,7 @@ export function createRetention(options: RetentionOptions) {
     const event = eventText(workspaceRemoved(days), new Date(now()).toISOString());
     await database.run(finishRemoval, { key, runId, event });
     // Whether it was noted or not: it is free, and a worker may wait for it.
-    database.ring([conversationTopic(key), workTopic]);
+    database.notify([conversationTopic(key), workTopic]);
     await folders.removeSetAside(key);
   }
 

@@ -1,12 +1,12 @@
 // Whose workspaces may go. A conversation whose workspace is being removed is held as by a run, so that none can start
 // in it meanwhile.
 import { sql } from 'kysely';
-import { type Held, heldColumns, noRun, tellEvents } from '../../conversations/row.ts';
+import { appendEvents, type LockedConversation, lockedColumns, noRun } from '../../conversations/row.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
 import { boundId, placeOf } from '../../events/place.ts';
 import type { EventText } from '../../events/store.ts';
 
-interface Look {
+interface RemovableQuery {
   readonly keys: readonly number[];
   /** Stopped, and untouched, for so long; null: for ever. */
   readonly stoppedMs: number | null;
@@ -23,20 +23,23 @@ function longStopped(q: Queries, stoppedMs: number) {
 }
 
 /** Which of these conversations need no workspace any more. */
-export const findRemovable = read('workspace.removable', function* (q, look: Look): Steps<Removable> {
-  const { keys, stoppedMs } = look;
-  const known = yield* rows(
-    q.build
-      .selectFrom('conversations')
-      .select(['key', stoppedMs === null ? sql<number>`0`.as('due') : dueColumn(q, stoppedMs)])
-      .where('key', 'in', [...keys]),
-  );
-  const living = new Set(known.map(({ key }) => key));
-  return {
-    deleted: keys.filter((key) => !living.has(key)),
-    stopped: known.filter(({ due }) => Number(due) === 1).map(({ key }) => key),
-  };
-});
+export const findRemovable = read(
+  'workspace.removable',
+  function* (q, look: RemovableQuery): Steps<Removable> {
+    const { keys, stoppedMs } = look;
+    const known = yield* rows(
+      q.build
+        .selectFrom('conversations')
+        .select(['key', stoppedMs === null ? sql<number>`0`.as('due') : dueColumn(q, stoppedMs)])
+        .where('key', 'in', [...keys]),
+    );
+    const living = new Set(known.map(({ key }) => key));
+    return {
+      deleted: keys.filter((key) => !living.has(key)),
+      stopped: known.filter(({ due }) => Number(due) === 1).map(({ key }) => key),
+    };
+  },
+);
 
 function dueColumn(q: Queries, stoppedMs: number) {
   return sql<number>`case when ${longStopped(q, stoppedMs)} then 1 else 0 end`.as('due');
@@ -72,7 +75,7 @@ interface Finish {
 }
 
 /** Two machines may have a workspace of the same conversation, and one process may die and be followed by another. */
-function* isTold(q: Queries, { key, next_event }: Held): Steps<boolean> {
+function* isReported(q: Queries, { key, next_event }: LockedConversation): Steps<boolean> {
   const last = yield* one(
     q.build
       .selectFrom('events')
@@ -93,11 +96,11 @@ export const finishRemoval = write('workspace.finish', function* (q, finish: Fin
     .where('key', '=', key);
   const held = (yield* one(
     (runId === null ? update.where('status', '=', 'STOPPED') : update.where('run_id', '=', runId)).returning([
-      ...heldColumns,
+      ...lockedColumns,
     ]),
-  )) as Held | undefined;
-  if (held === undefined || (yield* isTold(q, held))) return false;
-  yield* tellEvents(q, held, [event]);
+  )) as LockedConversation | undefined;
+  if (held === undefined || (yield* isReported(q, held))) return false;
+  yield* appendEvents(q, held, [event]);
   return true;
 });
 

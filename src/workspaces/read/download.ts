@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { downloadMs } from './bounds.ts';
 import { gaveUp } from './gate.ts';
-import type { LookBounds } from './inside/request.ts';
-import { failed, readReply } from './look.ts';
-import { lookInput, lookLaunch } from './program.ts';
+import type { InspectionBounds } from './inside/request.ts';
+import { failed, readReply } from './inspect.ts';
+import { inspectionInput, inspectionProgram } from './program.ts';
 
 const brace = '{'.charCodeAt(0);
 
@@ -20,11 +20,11 @@ async function* piecesOf({ ended }: SandboxProcess, first: Buffer, rest: AsyncIt
 /** Settles when the first bytes are there. Throws what was refused. The stream ends the program when it closes. */
 export async function download(
   sandbox: OpenSandbox,
-  bounds: LookBounds,
+  bounds: InspectionBounds,
   signal: AbortSignal,
   onEnd: () => void,
 ): Promise<Readable> {
-  const program = await sandbox.start(lookLaunch);
+  const program = await sandbox.start(inspectionProgram);
   const kill = () => void program.kill();
   const timer = setTimeout(kill, downloadMs);
   signal.addEventListener('abort', kill, { once: true });
@@ -34,7 +34,7 @@ export async function download(
   });
   if (signal.aborted) kill();
   program.stderr.resume();
-  program.stdin.end(lookInput({ command: 'zip' }, bounds));
+  program.stdin.end(inspectionInput({ command: 'zip' }, bounds));
 
   const rest: AsyncIterator<Buffer> = program.stdout[Symbol.asyncIterator]();
   const first = await rest.next();

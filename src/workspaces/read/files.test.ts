@@ -9,7 +9,7 @@ import { git, look, makeFolder, openInspectionSandbox, putFiles } from '../../..
 import { readZip } from '../../../test/support/zip.ts';
 import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
-import { lookBounds } from './bounds.ts';
+import { inspectionBounds } from './bounds.ts';
 import { download } from './download.ts';
 import { zip } from './inside/zip.ts';
 
@@ -21,7 +21,9 @@ const read = (workspace: string, path: string, bounds = {}) =>
 async function archive(workspace: string, bounds = {}): Promise<Buffer> {
   const sandbox = await openInspectionSandbox(workspace);
   const { signal } = new AbortController();
-  return buffer(await download(sandbox, { ...lookBounds, ...bounds }, signal, () => void sandbox.close()));
+  return buffer(
+    await download(sandbox, { ...inspectionBounds, ...bounds }, signal, () => void sandbox.close()),
+  );
 }
 
 /** A workspace with a secret beside it. */
@@ -214,7 +216,7 @@ describe('an archive of a workspace', () => {
       return program;
     };
     const gone = new AbortController();
-    const stream = await download({ ...opened, start }, lookBounds, gone.signal, () => {});
+    const stream = await download({ ...opened, start }, inspectionBounds, gone.signal, () => {});
     gone.abort();
     assert.equal((await program?.ended)?.signal, 'SIGKILL');
     await assert.rejects(buffer(stream), 'half an archive is not taken for a whole one');

@@ -19,11 +19,11 @@ export function gaveUp(): AppError {
 }
 
 export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMax }: GateBounds) {
-  const inside: number[] = [];
+  const active: number[] = [];
   const waiting: Waiting[] = [];
   const countOf = (userIds: readonly number[], userId: number) =>
     userIds.filter((id) => id === userId).length;
-  const hasRoom = (userId: number) => inside.length < atOnceMax && countOf(inside, userId) < userAtOnceMax;
+  const hasRoom = (userId: number) => active.length < atOnceMax && countOf(active, userId) < userAtOnceMax;
 
   function letNextIn(): void {
     const next = waiting.findIndex(({ userId }) => hasRoom(userId));
@@ -32,12 +32,12 @@ export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMa
 
   /** Returns how to leave, which counts once. */
   function take(userId: number): () => void {
-    inside.push(userId);
+    active.push(userId);
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      inside.splice(inside.indexOf(userId), 1);
+      active.splice(active.indexOf(userId), 1);
       letNextIn();
     };
   }

@@ -16,9 +16,9 @@ import { bubblewrap, newSandboxSpec, noBubblewrap } from '../../../test/support/
 import { cloneInto, commitFiles, git, look, makeFolder, putFiles } from '../../../test/support/workspace.ts';
 import { openSandbox } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
-import { lookBounds } from './bounds.ts';
-import { lookAt } from './look.ts';
-import { lookReadable } from './program.ts';
+import { inspectionBounds } from './bounds.ts';
+import { inspectWorkspace } from './inspect.ts';
+import { inspectionReadable } from './program.ts';
 import type { GitChange, GitDiff } from './schema.ts';
 
 async function changesOf(workspace: string): Promise<string[]> {
@@ -171,11 +171,16 @@ describe('the changes of a workspace', () => {
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'closed/b.txt': '1', 'c.txt': '1' });
     chmodSync(join(workspace, 'closed'), 0);
-    const spec = newSandboxSpec(t, { workspace, readable: lookReadable });
+    const spec = newSandboxSpec(t, { workspace, readable: inspectionReadable });
     // Root itself may read them; nobody in bubblewrap may.
     const open = await openSandbox({ engine: bubblewrap(), spec });
     t.after(() => open.close());
-    const changes = await lookAt(open, { command: 'changes' }, lookBounds, new AbortController().signal);
+    const changes = await inspectWorkspace(
+      open,
+      { command: 'changes' },
+      inspectionBounds,
+      new AbortController().signal,
+    );
     assert.deepEqual(changes, [
       { status: 'M', path: 'a.txt' },
       { status: 'A', path: 'c.txt' },

@@ -16,7 +16,7 @@ import {
   SelectedFile,
   SelectFileQuery,
 } from './schema.ts';
-import type { Asking, Workspaces } from './service.ts';
+import type { WorkspaceRequest, Workspaces } from './service.ts';
 
 const access = needs('conversations:read');
 const tags = ['Workspaces'];
@@ -30,7 +30,11 @@ const once: preValidationHookHandler = ({ query }, _reply, done) => {
   done(details.length === 0 ? undefined : invalid(details));
 };
 
-function askingOf({ principal, params, response }: FastifyRequest<{ Params: { id: string } }>): Asking {
+function askingOf({
+  principal,
+  params,
+  response,
+}: FastifyRequest<{ Params: { id: string } }>): WorkspaceRequest {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   return { principal, id: params.id, signal: gone.signal };

@@ -6,11 +6,11 @@ import { findConversation } from '../../conversations/list/store.ts';
 import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
-import { downloadGate, lookBounds, lookGate } from './bounds.ts';
+import { downloadGate, inspectionBounds, inspectionGate } from './bounds.ts';
 import { download } from './download.ts';
 import { createGate } from './gate.ts';
-import type { Look, LookBounds } from './inside/request.ts';
-import { lookAt } from './look.ts';
+import type { Inspection, InspectionBounds } from './inside/request.ts';
+import { inspectWorkspace } from './inspect.ts';
 import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
@@ -20,11 +20,11 @@ type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promis
 interface WorkspacesOptions {
   readonly database: Database;
   readonly openWorkspace: OpenWorkspace;
-  readonly bounds?: Partial<LookBounds>;
+  readonly bounds?: Partial<InspectionBounds>;
 }
 
 /** Who asks about what, until the signal says that nobody waits for the answer. */
-export interface Asking {
+export interface WorkspaceRequest {
   readonly principal: Principal;
   readonly id: string;
   readonly signal: AbortSignal;
@@ -39,12 +39,12 @@ function normalised(path: string): string {
 }
 
 export function createWorkspaces({ database, openWorkspace, bounds: given }: WorkspacesOptions) {
-  const bounds = { ...lookBounds, ...given };
-  const looks = createGate(lookGate);
+  const bounds = { ...inspectionBounds, ...given };
+  const inspections = createGate(inspectionGate);
   const downloads = createGate(downloadGate);
   const open = new Set<OpenSandbox>();
 
-  async function enter({ principal, id }: Asking): Promise<OpenSandbox> {
+  async function openSandboxFor({ principal, id }: WorkspaceRequest): Promise<OpenSandbox> {
     const name = conversationName(principal, id);
     const found = await database.run(findConversation, name);
     if (found === undefined) throw noConversation();
@@ -54,30 +54,32 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     return sandbox;
   }
 
-  async function leave(sandbox: OpenSandbox): Promise<void> {
+  async function closeSandbox(sandbox: OpenSandbox): Promise<void> {
     await sandbox.close().finally(() => open.delete(sandbox));
   }
 
-  async function look(asking: Asking, what: Look): Promise<unknown> {
-    const goOut = await looks.enter(asking.principal.userId, asking.signal);
+  async function runInspection(asking: WorkspaceRequest, what: Inspection): Promise<unknown> {
+    const leaveGate = await inspections.enter(asking.principal.userId, asking.signal);
     try {
-      const sandbox = await enter(asking);
-      return await lookAt(sandbox, what, bounds, asking.signal).finally(() => leave(sandbox));
+      const sandbox = await openSandboxFor(asking);
+      return await inspectWorkspace(sandbox, what, bounds, asking.signal).finally(() =>
+        closeSandbox(sandbox),
+      );
     } finally {
-      goOut();
+      leaveGate();
     }
   }
 
-  async function archive(asking: Asking): Promise<Readable> {
-    const goOut = await downloads.enter(asking.principal.userId, asking.signal);
+  async function archive(asking: WorkspaceRequest): Promise<Readable> {
+    const leaveGate = await downloads.enter(asking.principal.userId, asking.signal);
     let sandbox: OpenSandbox | undefined;
     const end = () => {
-      const left = sandbox === undefined ? Promise.resolve() : leave(sandbox);
+      const left = sandbox === undefined ? Promise.resolve() : closeSandbox(sandbox);
       // Nobody waits for it: what is left of a sandbox is told where sandboxes are ended.
-      left.then(goOut, goOut);
+      left.then(leaveGate, leaveGate);
     };
     try {
-      sandbox = await enter(asking);
+      sandbox = await openSandboxFor(asking);
       return await download(sandbox, bounds, asking.signal, end);
     } catch (error) {
       end();
@@ -86,17 +88,18 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
   }
 
   return {
-    changes: async (asking: Asking) => (await look(asking, { command: 'changes' })) as GitChange[],
-    diff: async (asking: Asking, path: string) =>
-      (await look(asking, { command: 'diff', path: normalised(path) })) as GitDiff,
-    list: async (asking: Asking, path: string) =>
-      (await look(asking, { command: 'list', path: normalised(path) })) as string[],
-    read: async (asking: Asking, path: string) =>
-      (await look(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
+    changes: async (asking: WorkspaceRequest) =>
+      (await runInspection(asking, { command: 'changes' })) as GitChange[],
+    diff: async (asking: WorkspaceRequest, path: string) =>
+      (await runInspection(asking, { command: 'diff', path: normalised(path) })) as GitDiff,
+    list: async (asking: WorkspaceRequest, path: string) =>
+      (await runInspection(asking, { command: 'list', path: normalised(path) })) as string[],
+    read: async (asking: WorkspaceRequest, path: string) =>
+      (await runInspection(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
     archive,
     /** Ends whatever still looks. */
     close: async () => {
-      await Promise.all([...open].map(leave));
+      await Promise.all([...open].map(closeSandbox));
     },
   };
 }

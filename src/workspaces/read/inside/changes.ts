@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { kindOf, locate, Refused, readContained } from './contained.ts';
 import { withoutPipes } from './pipes.ts';
 import { closestRepository, hasRepository, openRepository, type Repository } from './repository.ts';
-import type { LookBounds } from './request.ts';
+import type { InspectionBounds } from './request.ts';
 import { toText } from './text.ts';
 
 /** Beside the workspace itself: folders in it that were cloned. */
@@ -62,7 +62,7 @@ function clonedFolders(root: string): string[] {
 }
 
 /** Undefined if the repository of the folder cannot be read: the list then shows it as the workspace's own does. */
-async function changesInFolder(root: string, folder: string, bounds: LookBounds) {
+async function changesInFolder(root: string, folder: string, bounds: InspectionBounds) {
   try {
     const changes = await changesIn(openRepository(root, folder, bounds));
     return changes.map(({ status, path }) => ({ status, path: `${folder}/${path}` }));
@@ -73,7 +73,7 @@ async function changesInFolder(root: string, folder: string, bounds: LookBounds)
   }
 }
 
-async function gatherChanges(root: string, bounds: LookBounds): Promise<Change[]> {
+async function gatherChanges(root: string, bounds: InspectionBounds): Promise<Change[]> {
   const cloned = clonedFolders(root);
   const hasOwn = hasRepository(root, '.');
   if (!hasOwn && cloned.length === 0) throw new Refused('no_repository');
@@ -89,7 +89,7 @@ async function gatherChanges(root: string, bounds: LookBounds): Promise<Change[]
   return [...outside, ...[...byFolder.values()].flat()];
 }
 
-export async function listChanges(root: string, bounds: LookBounds): Promise<Change[]> {
+export async function listChanges(root: string, bounds: InspectionBounds): Promise<Change[]> {
   const changes = await withoutPipes(root, () => gatherChanges(root, bounds));
   if (changes.length > bounds.entriesMax) throw new Refused('too_large');
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -116,7 +116,7 @@ function readModified(root: string, path: string, bytesMax: number): Buffer | un
 }
 
 /** A file before and after; empty where it is new or gone. */
-export async function readDiff(root: string, path: string, bounds: LookBounds) {
+export async function readDiff(root: string, path: string, bounds: InspectionBounds) {
   const { fileBytesMax } = bounds;
   const folder = closestRepository(root, path);
   const repository = openRepository(root, folder, bounds);

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { kindOf, locate, Refused, readContained } from './contained.ts';
 import { type References, readReferences } from './references.ts';
-import type { LookBounds, Refusal } from './request.ts';
+import type { InspectionBounds, Refusal } from './request.ts';
 
 const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
 /** Git knows it without having it. */
@@ -114,7 +114,7 @@ function environment(gitDir: string, workTree: string): NodeJS.ProcessEnv {
 export function openRepository(
   root: string,
   folder: string,
-  { gitAddressBytesMax }: Pick<LookBounds, 'gitAddressBytesMax'>,
+  { gitAddressBytesMax }: Pick<InspectionBounds, 'gitAddressBytesMax'>,
 ): Repository {
   const workTree = join(root, folder);
   const gitDir = join(workTree, '.git');

@@ -1,6 +1,6 @@
 // What the program inside is asked, and what it says. Types alone: it shares no code with the service.
 
-export interface LookBounds {
+export interface InspectionBounds {
   /** Of a list of files or changes. */
   readonly entriesMax: number;
   /** Of one file that is shown. */
@@ -13,7 +13,7 @@ export interface LookBounds {
   readonly gitAddressBytesMax: number;
 }
 
-export type Look =
+export type Inspection =
   | { readonly command: 'changes' }
   | { readonly command: 'diff'; readonly path: string }
   | { readonly command: 'list'; readonly path: string }
@@ -21,7 +21,7 @@ export type Look =
   | { readonly command: 'zip' };
 
 /** Read from the standard input as JSON. */
-export type LookRequest = Look & { readonly bounds: LookBounds };
+export type InspectionRequest = Inspection & { readonly bounds: InspectionBounds };
 
 /** Why there is no answer. What a link out leads to is `missing`. */
 export type Refusal =
@@ -35,4 +35,4 @@ export type Refusal =
   | 'no_git';
 
 /** Written to the standard output as JSON; an archive is written as it is, and never starts with a brace. */
-export type LookReply = { readonly answer: unknown } | { readonly refused: Refusal };
+export type InspectionReply = { readonly answer: unknown } | { readonly refused: Refusal };

@@ -2,7 +2,7 @@
 import { type Dir, type Dirent, lstatSync, opendirSync } from 'node:fs';
 import { join } from 'node:path';
 import { locate, Refused } from './contained.ts';
-import type { LookBounds } from './request.ts';
+import type { InspectionBounds } from './request.ts';
 
 /** Of no interest in a list; they can still be asked for by name. */
 const unlisted = new Set(['.git', '.DS_Store', 'node_modules', '.venv', 'lost+found', '.vscode']);
@@ -30,7 +30,7 @@ function byName(a: string, b: string): number {
 }
 
 /** The paths in a folder: folders first, with a slash at the end. */
-export function listFolder(root: string, path: string, { entriesMax }: LookBounds): string[] {
+export function listFolder(root: string, path: string, { entriesMax }: InspectionBounds): string[] {
   if (!leadsToFolder(root, path)) throw new Refused('missing');
   const folders: string[] = [];
   const files: string[] = [];
@@ -63,7 +63,7 @@ export interface TreeEntry {
 const slash = Buffer.from('/');
 
 /** All plain files and folders, in the order of their bytes, without links and repositories. */
-export function listTree(root: string, { zipEntriesMax, zipBytesMax }: LookBounds): TreeEntry[] {
+export function listTree(root: string, { zipEntriesMax, zipBytesMax }: InspectionBounds): TreeEntry[] {
   const found: TreeEntry[] = [];
   const waiting: Buffer[] = [Buffer.alloc(0)];
   const start = Buffer.from(root.endsWith('/') ? root : `${root}/`);

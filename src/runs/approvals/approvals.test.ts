@@ -16,7 +16,7 @@ import type { UserAnswer } from '../prompts/inbox.ts';
 import { createRecorder } from '../recorder.ts';
 import { createRunFaults } from '../runFaults.ts';
 import { createActionGuard } from './actionGuard.ts';
-import { createConfirming } from './confirming.ts';
+import { createApprovals } from './approvals.ts';
 
 const on = { confirmation_mode: true };
 
@@ -148,9 +148,9 @@ describe('a question of an agent', () => {
       return 7;
     };
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
-    const confirming = createConfirming({
+    const confirming = createApprovals({
       policy,
-      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+      guard: createActionGuard({ policy, always: [], onUnapproved: () => {} }),
       recorder: createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch }),
       mapper: createEventMapper(),
     });
@@ -170,11 +170,11 @@ describe('a question of an agent', () => {
     };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
-    const confirming = createConfirming({
+    const confirming = createApprovals({
       policy,
       recorder,
       mapper: createEventMapper(),
-      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+      guard: createActionGuard({ policy, always: [], onUnapproved: () => {} }),
     });
     const nested = Array.from({ length: 20 }).reduce<object>((inner) => ({ inner }), {});
     const inputs = [{ command: `${'#'.repeat(20_000)}\nrm -rf /` }, { list: Array(300).fill(1) }, nested];
@@ -202,8 +202,8 @@ describe('a question of an agent', () => {
     };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
-    const guard = createActionGuard({ policy, always: [], onUnasked: () => {} });
-    const confirming = createConfirming({ policy, recorder, mapper: createEventMapper(), guard });
+    const guard = createActionGuard({ policy, always: [], onUnapproved: () => {} });
+    const confirming = createApprovals({ policy, recorder, mapper: createEventMapper(), guard });
     const request = {
       toolCall: { toolCallId: '1', kind: 'execute', rawInput: { command: 'ls' } },
       options: [
@@ -322,7 +322,7 @@ describe('a question of an agent', () => {
     const asked: unknown[] = [];
     const answers: Decision[] = ['allow', 'reject'];
     const mapper = createEventMapper();
-    const record = async ({ events = [], asks }: RunStep) => {
+    const record = async ({ events = [], approvalRequestIndex: asks }: RunStep) => {
       if (asks === undefined) return 7;
       asked.push(parseText(events[asks]).args);
       const id = asked.length * 10;
@@ -334,8 +334,8 @@ describe('a question of an agent', () => {
     const call = { toolCallId: '1', kind: 'execute' };
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: null, forced: false });
-    const guard = createActionGuard({ policy, always: [], onUnasked: () => {} });
-    const confirming = createConfirming({ policy, recorder, mapper, guard });
+    const guard = createActionGuard({ policy, always: [], onUnapproved: () => {} });
+    const confirming = createApprovals({ policy, recorder, mapper, guard });
     const request = {
       toolCall: { ...call, rawInput: { command: 'ls' } },
       options,
@@ -356,11 +356,11 @@ describe('a question of an agent', () => {
     const recorder = createRecorder({ record, masking: createMasking([]), watch: createRunFaults().watch });
     const policy = () => ({ confirmationMode: true, securityAnalyzer: 'some', forced: false });
     const mapper = createEventMapper();
-    const { onPermission } = createConfirming({
+    const { onPermission } = createApprovals({
       policy,
       recorder,
       mapper,
-      guard: createActionGuard({ policy, always: [], onUnasked: () => {} }),
+      guard: createActionGuard({ policy, always: [], onUnapproved: () => {} }),
     });
     mapper.take({ sessionUpdate: 'tool_call', toolCallId: '1', kind: 'execute', title: 'rm a' });
     const calls = [

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { listChanges, readDiff } from './changes.ts';
 import { Refused, readContained } from './contained.ts';
-import type { LookReply, LookRequest, Refusal } from './request.ts';
+import type { InspectionReply, InspectionRequest, Refusal } from './request.ts';
 import { toText } from './text.ts';
 import { listFolder, listTree } from './tree.ts';
 import { zip } from './zip.ts';
@@ -17,7 +17,7 @@ function readFile(root: string, path: string, bytesMax: number): string {
   return toText(bytes);
 }
 
-async function look(root: string, request: LookRequest): Promise<unknown> {
+async function look(root: string, request: InspectionRequest): Promise<unknown> {
   const { bounds } = request;
   switch (request.command) {
     case 'changes':
@@ -40,8 +40,8 @@ function refusalOf(error: unknown): Refusal {
   throw error;
 }
 
-async function answer(root: string, request: LookRequest): Promise<Readable> {
-  const say = (reply: LookReply) => Readable.from([JSON.stringify(reply)]);
+async function answer(root: string, request: InspectionRequest): Promise<Readable> {
+  const say = (reply: InspectionReply) => Readable.from([JSON.stringify(reply)]);
   try {
     if (request.command === 'zip') {
       const { bounds } = request;
@@ -54,5 +54,5 @@ async function answer(root: string, request: LookRequest): Promise<Readable> {
   }
 }
 
-const request = JSON.parse(await text(process.stdin)) as LookRequest;
+const request = JSON.parse(await text(process.stdin)) as InspectionRequest;
 await pipeline(await answer(realpathSync(process.cwd()), request), process.stdout);

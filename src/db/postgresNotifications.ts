@@ -12,23 +12,28 @@ const gatherMs = 5;
 const topicsMax = 10_000;
 const retryMs = 1_000;
 
-interface PostgresBell {
-  ring(topics: readonly string[]): void;
+interface PostgresNotifications {
+  notify(topics: readonly string[]): void;
   close(): Promise<void>;
 }
 
-interface BellOptions {
+interface NotificationsOptions {
   /** Creates a client without connecting it. */
   readonly createClient: () => GuardedClient;
   /** Runs a query on the pool. */
   readonly query: (text: string, values: unknown[]) => Promise<unknown>;
   /** Called with the topics that another process has rung. */
-  readonly onRung: (topics: readonly string[]) => void;
+  readonly onNotification: (topics: readonly string[]) => void;
   /** Called when rings may have been missed. */
   readonly onMissed: () => void;
 }
 
-export function openPostgresBell({ createClient, query, onRung, onMissed }: BellOptions): PostgresBell {
+export function openPostgresNotifications({
+  createClient,
+  query,
+  onNotification,
+  onMissed,
+}: NotificationsOptions): PostgresNotifications {
   const self = randomBytes(6).toString('hex');
   const outgoing = new Set<string>();
   let client: GuardedClient | undefined;
@@ -50,7 +55,7 @@ export function openPostgresBell({ createClient, query, onRung, onMissed }: Bell
     fresh.on('end', lose);
     fresh.on('notification', ({ payload = '' }) => {
       const [from, ...topics] = payload.split(',');
-      if (from !== self) onRung(topics);
+      if (from !== self) onNotification(topics);
     });
     fresh
       .connect()
@@ -80,7 +85,7 @@ export function openPostgresBell({ createClient, query, onRung, onMissed }: Bell
 
   listen();
   return {
-    ring: (topics) => {
+    notify: (topics) => {
       for (const topic of topics) if (outgoing.size < topicsMax) outgoing.add(topic);
       gather ??= setTimeout(send, gatherMs).unref();
     },

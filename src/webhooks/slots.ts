@@ -7,7 +7,7 @@ export const atOnceMax = 16;
 const perUserMax = 8;
 const perWebhookMax = 4;
 
-interface UnderWay {
+interface InProgress {
   readonly webhook_id: string;
   readonly user_id: number;
 }
@@ -16,9 +16,9 @@ interface UnderWay {
  * How many messages of which webhooks to send now. Each free place goes to the user with the fewest under way, there
  * to the webhook with the fewest, and among equals to the first in the list. Webhooks that are gone get none.
  */
-export function sharePlaces(
+export function shareSlots(
   due: readonly DueWebhook[],
-  underWay: readonly UnderWay[],
+  underWay: readonly InProgress[],
 ): { id: string; max: number }[] {
   const ofUser = new Map<number, number>();
   const ofWebhook = new Map<string, number>();

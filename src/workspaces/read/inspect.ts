@@ -1,14 +1,14 @@
 // One look at a workspace: a program that is run in a sandbox, to its end, and what it said.
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { type RunOutcome, runToEnd } from '../../sandbox/runToEnd.ts';
-import { answerBytesMax, lookMs } from './bounds.ts';
+import { answerBytesMax, inspectionMsMax } from './bounds.ts';
 import { gaveUp } from './gate.ts';
-import type { Look, LookBounds, LookReply } from './inside/request.ts';
-import { lookInput, lookLaunch } from './program.ts';
+import type { Inspection, InspectionBounds, InspectionReply } from './inside/request.ts';
+import { inspectionInput, inspectionProgram } from './program.ts';
 import { refuse, tooSlow } from './refusals.ts';
 
 const bounded: Readonly<Record<NonNullable<RunOutcome['bound']>, () => Error>> = {
-  time: () => tooSlow(lookMs),
+  time: () => tooSlow(inspectionMsMax),
   output: () => refuse('too_large'),
   aborted: gaveUp,
 };
@@ -19,21 +19,21 @@ export function failed(what: { readonly code: number | null; readonly signal: st
 }
 
 export function readReply(text: string): unknown {
-  const reply = JSON.parse(text) as LookReply;
+  const reply = JSON.parse(text) as InspectionReply;
   if ('refused' in reply) throw refuse(reply.refused);
   return reply.answer;
 }
 
-export async function lookAt(
+export async function inspectWorkspace(
   sandbox: OpenSandbox,
-  look: Look,
-  bounds: LookBounds,
+  look: Inspection,
+  bounds: InspectionBounds,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const outcome = await runToEnd(sandbox, lookLaunch, {
-    timeoutMs: lookMs,
+  const outcome = await runToEnd(sandbox, inspectionProgram, {
+    timeoutMs: inspectionMsMax,
     outputBytesMax: answerBytesMax,
-    input: lookInput(look, bounds),
+    input: inspectionInput(look, bounds),
     signal,
   });
   if (outcome.bound !== undefined) throw bounded[outcome.bound]();

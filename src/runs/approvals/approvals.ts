@@ -16,7 +16,7 @@ import type { Decision } from '../../events/decoder/words.ts';
 import { agentStateChanged, notice } from '../../events/shapes.ts';
 import type { UserAnswer } from '../prompts/inbox.ts';
 import type { Recorder } from '../recorder.ts';
-import type { ActionGuard, AskedOutcome } from './actionGuard.ts';
+import type { ActionGuard, ApprovalOutcome } from './actionGuard.ts';
 
 interface Pending {
   /** The id of the event that asks. */
@@ -24,7 +24,7 @@ interface Pending {
   readonly resolve: (decision: Decision) => void;
 }
 
-interface ConfirmingOptions {
+interface ApprovalsOptions {
   /** Returns the current policy. */
   readonly policy: () => Policy;
   readonly recorder: Recorder;
@@ -32,7 +32,7 @@ interface ConfirmingOptions {
   readonly guard: ActionGuard;
 }
 
-export interface Confirming {
+export interface Approvals {
   readonly onPermission: AnswerPermission;
   /** Handles an answer of the user and ignores it if the request is no longer open. */
   answer(event: UserAnswer): void;
@@ -58,13 +58,13 @@ function outcomeOf(
   { options }: PermissionRequest,
   decision: Decision,
   answer: PermissionAnswer,
-): AskedOutcome {
+): ApprovalOutcome {
   if (decision === 'reject' || answer === 'cancelled') return 'refused';
   const chosen = options.find(({ optionId }) => optionId === answer.optionId);
   return decision === 'allow_always' && chosen?.kind === 'allow_always' ? 'allowed_always' : 'allowed';
 }
 
-export function createConfirming({ policy, recorder, mapper, guard }: ConfirmingOptions): Confirming {
+export function createApprovals({ policy, recorder, mapper, guard }: ApprovalsOptions): Approvals {
   let pending: Pending | undefined;
   /** Kept because an answer may arrive before its request is known to be in the log. */
   let lastAnswer: UserAnswer | undefined;
@@ -77,7 +77,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     return highestRisk(kinds.filter((kind) => kind != null).map(riskOf));
   }
 
-  function give({ id, args }: UserAnswer): void {
+  function resolvePending({ id, args }: UserAnswer): void {
     if (pending === undefined || id <= pending.id) return;
     pending.resolve(args.agent_state === 'user_rejected' ? 'reject' : args.decision);
   }
@@ -85,7 +85,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
   function waitForAnswer(id: number, signal: AbortSignal): Promise<Decision | undefined> {
     const { promise, resolve } = Promise.withResolvers<Decision | undefined>();
     pending = { id, resolve };
-    if (lastAnswer !== undefined) give(lastAnswer);
+    if (lastAnswer !== undefined) resolvePending(lastAnswer);
     if (signal.aborted) resolve(undefined);
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
     return promise.finally(() => (pending = undefined));
@@ -102,7 +102,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
   }
 
   async function refuse(request: PermissionRequest, why: string): Promise<PermissionAnswer> {
-    guard.answer(request.toolCall, 'refused', riskOfCall(request));
+    guard.requestAnswered(request.toolCall, 'refused', riskOfCall(request));
     await recorder.add([notice(why)]);
     return chooseAnswer(request, 'reject');
   }
@@ -111,7 +111,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
     const state = decision === 'reject' ? 'user_rejected' : 'user_confirmed';
     const answer = chooseAnswer(request, decision);
     const outcome = outcomeOf(request, decision, answer);
-    guard.answer(request.toolCall, outcome, riskOfCall(request));
+    guard.requestAnswered(request.toolCall, outcome, riskOfCall(request));
     const rejected = decision === 'reject' ? mapper.reject(request.toolCall) : [];
     await recorder.step({
       events: [agentStateChanged(state), ...rejected, agentStateChanged('running')],
@@ -123,7 +123,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
   }
 
   /** Asks the user. If the agent has changed the description meanwhile, the answer does not count and it asks again. */
-  async function put(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
+  async function askUser(request: PermissionRequest, signal: AbortSignal): Promise<PermissionAnswer> {
     const { toolCall } = request;
     if (!canAllowOnce(request)) return refuse(request, onlyForGood);
     await waitForDescription(request, signal);
@@ -137,7 +137,7 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
       const waits = agentStateChanged('awaiting_user_confirmation');
       const events = [...asked.slice(0, -1), waits, ...asked.slice(-1)];
       const asks = events.length - 1;
-      const first = await recorder.step({ events, asks });
+      const first = await recorder.step({ events, approvalRequestIndex: asks });
       if (first === undefined) return 'cancelled';
       const decision = await waitForAnswer(first + asks, signal);
       if (decision === undefined) {
@@ -153,20 +153,20 @@ export function createConfirming({ policy, recorder, mapper, guard }: Confirming
 
   return {
     onPermission: async (request, signal) => {
-      guard.ask(request.toolCall);
+      guard.requestOpened(request.toolCall);
       const risk = riskOfCall(request);
       if (decide(policy(), risk) === 'allow') {
-        guard.answer(request.toolCall, 'allowed', risk);
+        guard.requestAnswered(request.toolCall, 'allowed', risk);
         await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
         return chooseAnswer(request, 'allow_by_settings');
       }
-      const answered = last.then(() => put(request, signal));
+      const answered = last.then(() => askUser(request, signal));
       last = answered.catch(() => {});
       return answered;
     },
     answer: (event) => {
       lastAnswer = event;
-      give(event);
+      resolvePending(event);
     },
   };
 }
