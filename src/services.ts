@@ -36,7 +36,7 @@ import { createWebhooks } from './webhooks/service.ts';
 import { inspectionReadable } from './workspaces/read/program.ts';
 import { createWorkspaces } from './workspaces/read/service.ts';
 
-const allBusy = 'All workers are busy: it starts as soon as one is free.';
+const allBusy = 'All workers are busy. The conversation starts as soon as one is free.';
 
 /** Shorter ones, for tests. */
 export interface AppTimes {

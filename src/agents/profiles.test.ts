@@ -55,7 +55,7 @@ describe("an operator's file of agents", () => {
       [{}, /agents is required/],
       [{ agents: [{ ...mine, id: 'Has Spaces secret' }] }, /agents\[0\]\.id must match/],
       [{ agents: [{ ...mine, protocol: 'secret' }] }, /agents\[0\]\.protocol must be one of openai-chat/],
-      [{ agents: [{ ...mine, extra: 'secret' }] }, /agents\[0\]\.extra is not a known member/],
+      [{ agents: [{ ...mine, extra: 'secret' }] }, /agents\[0\]\.extra is not a known field/],
       [{ agents: [mine, { ...mine, programs: [] }] }, /agents\[1\]\.programs/],
       [{ agents: [mine, mine] }, /agents\[1\]\.id is there twice/],
       [{ agents: [{ ...mine, instructions: '../secret' }] }, /agents\[0\]\.instructions must match/],

@@ -159,7 +159,7 @@ describe('the egress', () => {
 
   it('says that a name is not known, or that nobody listens, 502', async (t) => {
     const unknown = await open(t, { lookup: async () => [] });
-    assert.match(await unknown.answer('CONNECT name.example:443'), /502 .*Its host name is not known/s);
+    assert.match(await unknown.answer('CONNECT name.example:443'), /502 .*Its host name cannot be resolved/s);
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };

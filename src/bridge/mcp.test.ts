@@ -123,7 +123,7 @@ describe('a tool server behind the bridge', () => {
     const { url, headers } = await reach(t, [remote]);
     const answer = await fetch(`${url}/0`, { headers });
     assert.equal(answer.status, 502);
-    assert.match(await answer.text(), /does not answer within 0.05 s/);
+    assert.match(await answer.text(), /did not respond within 0.05 s/);
   });
 
   it('is refused on a private address where those are not allowed, 502', async (t) => {

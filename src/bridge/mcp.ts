@@ -72,7 +72,7 @@ function beginAnswer(response: ServerResponse, answer: Response): void {
 }
 
 function describe(error: unknown): string {
-  return `The tool server could not be asked. ${error instanceof OutgoingError ? error.message : ''}`.trim();
+  return `The MCP server could not be reached. ${error instanceof OutgoingError ? error.message : ''}`.trim();
 }
 
 /** Forwards one request, and ends with the one who asked. */
@@ -141,7 +141,7 @@ export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
 
   return (request, response, rest) => {
     const found = find(rest, request.method ?? '');
-    if (found === undefined) return refuse(response, 404, 'There is no tool server here.');
+    if (found === undefined) return refuse(response, 404, 'There is no MCP server here.');
     const chosen = found.url === operatorUrl ? fetchAnywhere : fetch;
     forward(chosen, bodies, found, request, response).catch(() => response.destroy());
   };

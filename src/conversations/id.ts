@@ -20,7 +20,7 @@ export const ConversationId = checked(
     // The published pattern is looser than the check below, because many validators do not support Unicode classes.
     pattern: '^[^\\s/\\\\?#%]{1,128}$',
     patternText: idRule,
-    description: `An id of your choice. Sending the same request twice with it creates one conversation. It must ${idRule}.`,
+    description: `An id of your choice. Sending the same request twice creates one conversation. It must ${idRule}.`,
   }),
   (value) => (isConversationId(value) ? undefined : `must ${idRule}`),
 );
@@ -40,5 +40,5 @@ export function conversationName({ userId }: Pick<Principal, 'userId'>, id: stri
 }
 
 export function noConversation(): AppError {
-  return new AppError('not_found', 'You have no conversation of that id.');
+  return new AppError('not_found', 'This conversation does not exist.');
 }

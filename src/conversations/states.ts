@@ -50,20 +50,19 @@ export function agentStateOf(progress: StoredProgress): AgentState | null {
 
 /** Why a conversation stopped, with the sentence that people read. */
 export const stopReasons = {
-  user: 'You stopped it.',
-  finished: 'The agent has finished.',
-  idle: 'Nothing happened for a while. A message starts it again.',
+  user: 'You stopped the conversation.',
+  finished: 'The agent finished.',
+  idle: 'The conversation was idle. Send a message to resume it.',
   max_iterations:
-    'It reached the number of model requests that your settings allow for a message (max_iterations). A message starts it again.',
-  max_budget:
-    'It reached the budget that your settings allow for a conversation (max_budget_per_task). Raise it to go on.',
+    'The conversation reached the maximum number of model requests per message (max_iterations). Send a message to resume it.',
+  max_budget: 'The conversation reached its maximum cost (max_budget_per_task). Raise the limit to continue.',
   agent_error: 'The agent failed.',
   agent_missing: 'The agent is not installed.',
-  no_sandbox: 'There is no sandbox to run it in.',
-  workspace_error: 'Its workspace could not be made ready.',
-  start_timeout: 'It did not start in time.',
+  no_sandbox: 'There is no sandbox to run the agent in.',
+  workspace_error: 'The workspace could not be prepared.',
+  start_timeout: 'The conversation did not start in time.',
   unconfirmed_action: 'The agent acted without approval, although confirmation_mode is on.',
-  shutdown: 'The service was shut down.',
+  shutdown: 'The server was shut down.',
 } as const;
 export type StopCode = keyof typeof stopReasons;
 export const stopCodes = Object.keys(stopReasons) as StopCode[];

@@ -37,5 +37,5 @@ export function lockDataDir(dataDir: string): () => void {
 
 /** One rotation at a time: two would each make a key of their own. */
 export function lockRotation(dataDir: string): () => void {
-  return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the sealing key is under way.');
+  return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the encryption key is in progress.');
 }

@@ -33,7 +33,7 @@ export function ensureDataDir(dataDir: string): void {
     makeFolder(dataDir);
   } catch (error) {
     throw new RefusalError(
-      `The data folder ${dataDir} cannot be made: ${(error as Error).message}. Choose another with PARLEY_DATA_DIR.`,
+      `The data folder ${dataDir} cannot be created: ${(error as Error).message}. Choose another one with PARLEY_DATA_DIR.`,
     );
   }
 }

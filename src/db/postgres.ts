@@ -53,9 +53,13 @@ const attemptsOf: Partial<Record<Fault, number>> = {
 const poolTimeoutText = 'timeout exceeded when trying to connect';
 
 function tooManyWait(): AppError {
-  return new AppError('overloaded', 'Too many requests wait for the database; try again in a moment.', {
-    retryAfterS: 1,
-  });
+  return new AppError(
+    'overloaded',
+    'Too many requests are waiting for the database; try again in a moment.',
+    {
+      retryAfterS: 1,
+    },
+  );
 }
 
 function mayRepeat({ repeatable }: AnyTransaction, fault: Fault, isUnknown: boolean, attempt: number) {

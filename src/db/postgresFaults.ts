@@ -94,7 +94,7 @@ export function describeFault(error: unknown): unknown {
       return tooLate(error);
     case 'conflict':
     case 'locked':
-      return new AppError('overloaded', 'Too many requests change the same data; try again.', {
+      return new AppError('overloaded', 'Too many requests are changing the same data; try again.', {
         retryAfterS: 1,
         cause: error,
       });

@@ -43,7 +43,7 @@ export async function migratePostgres(createClient: () => GuardedClient, queries
   const unknown = await migratePatiently(createClient, queries).catch((error) => {
     const { message, code } = error as { message?: string; code?: string };
     throw new RefusalError(
-      `PostgreSQL at DATABASE_URL cannot be used: ${message || code}. Check that it runs and that user, password and database name are right.`,
+      `PostgreSQL at DATABASE_URL is not available: ${message || code}. Check that it runs and that user, password and database name are right.`,
     );
   });
   if (unknown.length > 0) throw new RefusalError(newerDatabaseMessage(unknown));

@@ -50,7 +50,9 @@ function asError(error: Failure | (Error & { errcode?: number })): Error {
 }
 
 function shuttingDown(): AppError {
-  return new AppError('shutting_down', 'The service is stopping; try again in a moment.', { retryAfterS: 5 });
+  return new AppError('shutting_down', 'The server is shutting down; try again in a moment.', {
+    retryAfterS: 5,
+  });
 }
 
 /** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
@@ -100,7 +102,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
 
   function die(error: Error): void {
     if (dead !== undefined || ending) return;
-    dead = new AppError('database_unavailable', 'The database has failed; the service is stopping.', {
+    dead = new AppError('database_unavailable', 'The database has failed; the server is shutting down.', {
       retryAfterS: 5,
       cause: error,
     });
@@ -173,7 +175,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   if (ready.synchronous !== 2 || ready.journalMode !== 'wal') {
     await close();
     throw new RefusalError(
-      `SQLite cannot promise durable commits on this file system (journal ${ready.journalMode}, synchronous ${ready.synchronous}). Choose a data directory on a local disk.`,
+      `SQLite cannot guarantee durable commits on this file system (journal ${ready.journalMode}, synchronous ${ready.synchronous}). Choose a data folder on a local disk.`,
     );
   }
   running = true;

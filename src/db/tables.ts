@@ -41,7 +41,7 @@ export interface Tables {
     next_event: number;
     created_at: number;
     updated_at: number;
-    /** What goes on while it starts, or why it waits. */
+    /** The progress of the start, or why the conversation waits. */
     runtime_status: string | null;
     stop_code: string | null;
     stop_sentence: string | null;

@@ -31,7 +31,7 @@ describe('a encrypted text', () => {
       ['conversation', '1'],
       [],
     ])
-      assert.throws(() => cipher.open(sealed, other), /belongs elsewhere/);
+      assert.throws(() => cipher.open(sealed, other), /belongs to another record/);
   });
 
   it('does not open under another key', () => {

@@ -43,10 +43,10 @@ export function createCipher(key: Buffer): Cipher {
     open: (text, owner) => {
       const [foundVersion, foundKeyId, body = '', ...rest] = text.split('.');
       if (foundVersion !== version || rest.length > 0)
-        throw new DecryptionError('the sealed text is damaged');
-      if (foundKeyId !== keyId) throw new DecryptionError('it was sealed with another key');
+        throw new DecryptionError('the encrypted text is damaged');
+      if (foundKeyId !== keyId) throw new DecryptionError('it was encrypted with another key');
       const bytes = Buffer.from(body, 'base64url');
-      if (bytes.length < nonceBytes + tagBytes) throw new DecryptionError('the sealed text is cut short');
+      if (bytes.length < nonceBytes + tagBytes) throw new DecryptionError('the encrypted text is truncated');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes), {
         authTagLength: tagBytes,
       });
@@ -56,7 +56,7 @@ export function createCipher(key: Buffer): Cipher {
         const opened = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
         return Buffer.concat([opened, decipher.final()]).toString('utf8');
       } catch {
-        throw new DecryptionError('the sealed text was changed or belongs elsewhere');
+        throw new DecryptionError('the encrypted text was changed or belongs to another record');
       }
     },
   };

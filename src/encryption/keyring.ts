@@ -13,7 +13,7 @@ export function createKeyring(keys: readonly Buffer[]): Keyring {
 
   function get(keyId: string): Cipher {
     const cipher = sealers.get(keyId);
-    if (cipher === undefined) throw new DecryptionError('it was sealed with another key');
+    if (cipher === undefined) throw new DecryptionError('it was encrypted with another key');
     return cipher;
   }
 

@@ -31,14 +31,14 @@ export interface RotationResult {
 /** The keys at hand, proven to open this database before anything is changed. */
 async function provenKeys({ database, dataDir, secretKeys }: VaultOptions): Promise<readonly Buffer[]> {
   const proof = await database.run(findFact, fingerprintFact);
-  if (proof === undefined) throw new RefusalError('There is nothing sealed yet: start the service once.');
+  if (proof === undefined) throw new RefusalError('There is no encryption key yet: start the server once.');
   const keys = secretKeys.length > 0 ? secretKeys : openKeyFile(dataDir).read();
   try {
     createKeyring(keys).open(proof, fingerprintOwner);
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
     throw new RefusalError(
-      'The keys at hand do not open this database; nothing was changed. Run this with the PARLEY_SECRET_KEY or the data folder that the service uses.',
+      'The available keys cannot decrypt this database; nothing was changed. Run this with the PARLEY_SECRET_KEY or the data folder that the server uses.',
     );
   }
   return keys;
@@ -49,7 +49,7 @@ function chooseKeys(keys: readonly Buffer[], { dataDir, secretKeys }: VaultOptio
   if (keys.length > 1) return keys;
   if (secretKeys.length === 1)
     throw new RefusalError(
-      'The key comes from PARLEY_SECRET_KEY. Set it to NEW,OLD for every process (openssl rand -hex 32 makes a new one), restart them, and run this again with the same value.',
+      'The key comes from PARLEY_SECRET_KEY. Set it to NEW,OLD for every process (openssl rand -hex 32 creates a new one), restart them, and run this again with the same value.',
     );
   const both = [createEncryptionKey(), ...keys];
   openKeyFile(dataDir).write(both);
@@ -69,7 +69,7 @@ function reencrypt(ring: Keyring, keyId: string, place: EncryptedLocation): Reen
 function damaged(places: readonly EncryptedLocation[]): RefusalError {
   const shown = places.slice(0, damagedShown).map((place) => ownerOf(place).join(' '));
   return new RefusalError(
-    `${places.length} sealed texts can be opened with neither key (${shown.join('; ')}). Store or delete them anew, then run this again; both keys are kept.`,
+    `Neither key decrypts ${places.length} of the stored values (${shown.join('; ')}). Store them again or delete them, then run this again; both keys are kept.`,
   );
 }
 

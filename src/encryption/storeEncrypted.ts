@@ -18,5 +18,5 @@ export async function storeEncrypted<Out extends Outcome>(
     if (stored.outcome !== 'stale_seal') return stored as Exclude<Out, { outcome: 'stale_seal' }>;
     await vault.refresh();
   }
-  throw new AppError('overloaded', 'The sealing key changes too often; try again.', { retryAfterS: 1 });
+  throw new AppError('overloaded', 'The encryption key changes too often; try again.', { retryAfterS: 1 });
 }

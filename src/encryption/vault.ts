@@ -30,7 +30,7 @@ export interface VaultOptions {
 function keyMissing(): AppError {
   return new AppError(
     'sealing_key_missing',
-    'The sealing key was rotated and this process does not have the new one; the operator must restart it.',
+    'The encryption key was rotated and this process does not have the new one; the operator must restart it.',
     { retryAfterS: 60 },
   );
 }
@@ -47,7 +47,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   let made = false;
   const proof = await database.run(findFact, fingerprintFact);
   if (keys.length === 0) {
-    if (proof !== undefined) throw new RefusalError(`The sealing key is missing. ${remedy(file.path)}`);
+    if (proof !== undefined) throw new RefusalError(`The encryption key is missing. ${remedy(file.path)}`);
     keys = [createEncryptionKey()];
     made = file.create(keys);
     if (!made) keys = file.read();
@@ -58,7 +58,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
     if (!(error instanceof DecryptionError)) throw error;
     // Another process was first to start on this database: the key that we made encrypts nothing.
     if (made) file.remove();
-    throw new RefusalError(`The sealing key is not the right one: ${error.message}. ${remedy(file.path)}`);
+    throw new RefusalError(`The encryption key is wrong: ${error.message}. ${remedy(file.path)}`);
   }
 
   async function prove(): Promise<Vault> {
@@ -79,7 +79,7 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
     let ring = provenRing;
     let activeId = provenId;
     const prefix = fingerprintKey.toString('hex');
-    if (!ring.has(activeId)) throw new DecryptionError('it was sealed with another key');
+    if (!ring.has(activeId)) throw new DecryptionError('it was encrypted with another key');
 
     async function refresh(): Promise<void> {
       ring = createKeyring(readKeys());

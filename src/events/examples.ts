@@ -29,6 +29,6 @@ export const changeExample: Change = {
   status: 'STOPPED',
   agent_state: null,
   title: 'Fix the failing test.',
-  stop_reason: { code: 'user', message: 'You stopped it.' },
+  stop_reason: { code: 'user', message: 'You stopped the conversation.' },
   at: '2026-01-31T12:05:00.000Z',
 };

@@ -63,7 +63,7 @@ function pageRoute(app: Server, events: Events): void {
         operationId: 'listEvents',
         summary: 'Read events',
         description:
-          'Ids count from 0 in each conversation, without gaps. A page may hold fewer than asked for where events are large; `has_more` tells.',
+          'Ids start at 0 in each conversation and have no gaps. A page may have fewer events than requested if they are large; `has_more` shows whether there are more.',
         params: ConversationParams,
         querystring: EventsQuery,
       },
@@ -81,14 +81,14 @@ function trajectoryRoute(app: Server, events: Events): void {
     {
       config: {
         access,
-        document: { responses: { 200: { description: 'The whole log.', anyOf: [Trajectory] } } },
+        document: { responses: { 200: { description: 'All events.', anyOf: [Trajectory] } } },
       },
       schema: {
         tags,
         operationId: 'getTrajectory',
-        summary: 'Read the whole log',
+        summary: 'Export all events',
         description:
-          'All events from the first to the last in one response, which is streamed. A transfer that breaks off is not valid JSON.',
+          'Returns all events in one streamed response. An interrupted response is not valid JSON.',
         params: ConversationParams,
       },
     },
@@ -116,9 +116,9 @@ function eventStreamRoute(app: Server, events: Events): void {
       schema: {
         tags,
         operationId: 'streamEvents',
-        summary: 'Follow events',
+        summary: 'Stream events',
         description:
-          'Server-sent events: what there is after the cursor, then what comes, each event once and in order. `id:` is the id of the event. Come again with `Last-Event-ID` or `?after=` and go on where you were. It ends when the conversation is deleted or the key is revoked.',
+          'Server-sent events: first the stored events after the cursor, then new ones, each once and in order. `id:` is the id of the event. To resume, send the last id as `Last-Event-ID` or `?after=`. The stream ends when the conversation is deleted or the API key is revoked.',
         params: ConversationParams,
         querystring: StreamQuery,
       },
@@ -146,9 +146,9 @@ function changeStreamRoute(app: Server, events: Events): void {
       schema: {
         tags,
         operationId: 'streamChanges',
-        summary: 'Follow your conversations',
+        summary: 'Stream changes of your conversations',
         description:
-          'Server-sent events: each change of status, title or agent state of one of your conversations, from now on or after the cursor. A status of null says that it was deleted. An event named `reset` says that what you asked for is older than 7 days and no longer kept: read the list again.',
+          'Server-sent events: every change of status, title or agent state of your conversations, from now on or after the cursor. A status of null means that the conversation was deleted. An event named `reset` means that the cursor is older than 7 days: read the list again.',
         querystring: StreamQuery,
       },
     },

@@ -8,13 +8,13 @@ const Whole = (description: string) => Type.String({ pattern: '^\\d{1,15}$', des
 
 export const EventsQuery = Type.Object(
   {
-    start_id: Type.Optional(Whole('The first id that may be in the page. Default: 0.')),
-    end_id: Type.Optional(Whole('The last id that may be in the page. Default: the newest.')),
+    start_id: Type.Optional(Whole('The first id of the page. Default: 0.')),
+    end_id: Type.Optional(Whole('The last id of the page. Default: the newest.')),
     reverse: Type.Optional(
       Type.Unsafe<'true' | 'false'>({
         type: 'string',
         enum: ['true', 'false'],
-        description: 'true: newest first.',
+        description: 'If true, the newest event comes first.',
       }),
     ),
     limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${eventsPageMax}. Default: 20.` })),
@@ -38,8 +38,7 @@ export const StreamQuery = Type.Object(
     after: Type.Optional(
       Type.String({
         maxLength: 64,
-        description:
-          'Begin after this one: the id of the last that you have seen. `Last-Event-ID` counts more.',
+        description: 'The id of the last event that you received. `Last-Event-ID` takes precedence.',
       }),
     ),
   },
@@ -48,6 +47,8 @@ export const StreamQuery = Type.Object(
 
 export const StreamHeaders = Type.Object({
   'last-event-id': Type.Optional(
-    Type.String({ description: 'The id of the last that you have seen; browsers send it by themselves.' }),
+    Type.String({
+      description: 'The id of the last event that you received. Browsers send it automatically.',
+    }),
   ),
 });

@@ -65,7 +65,7 @@ export const interrupted = notice(
   interruptedId,
 );
 
-export const questionExpired = notice('The question of the agent has expired; it may ask again.');
+export const questionExpired = notice('The approval request has expired; the agent may ask again.');
 
 /** An error, as a sentence for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewObservation {

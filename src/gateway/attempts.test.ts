@@ -60,10 +60,10 @@ describe('a provider with transient errors', () => {
         assert.equal(cut.status, 200);
         await assert.rejects(cut.text());
         await until('it is told of', () => notices.length === 4);
-        assert.match(notices[0] ?? '', /answers with 429\. Trying again/);
-        assert.match(notices[1] ?? '', /answers with 500\. Trying again/);
+        assert.match(notices[0] ?? '', /returned 429\. Trying again/);
+        assert.match(notices[1] ?? '', /returned 500\. Trying again/);
         assert.match(notices[2] ?? '', /cannot be reached: .*Trying again/);
-        assert.match(notices[3] ?? '', /broke off/);
+        assert.match(notices[3] ?? '', /interrupted its response/);
         const lost = meter.take();
         assert.equal(lost.requests, 1);
         assert.ok(lost.input > 0 && lost.output > 0 && lost.costNanos > 0);
@@ -82,7 +82,7 @@ describe('a provider with transient errors', () => {
     ]);
     const answer = await ask();
     assert.equal(answer.status, 402);
-    assert.match(await answer.text(), /answers with 503\. It was tried 5 times\./);
+    assert.match(await answer.text(), /returned 503\. It was tried 5 times\./);
     assert.equal(model.exchanges.length, 5);
     assert.match(notices.at(-1) ?? '', /tried 5 times/);
     const { requests, costNanos } = meter.take();
@@ -167,7 +167,7 @@ describe('limits with concurrent requests', () => {
     assert.ok(statuses.every((status) => status === 402));
     assert.deepEqual([held.length, limits], [1, []]);
     assert.equal(notices.length, 1);
-    assert.match(notices[0] ?? '', /under way may use up/);
+    assert.match(notices[0] ?? '', /in progress may exceed/);
     held[0]?.end(JSON.stringify({ usage: { prompt_tokens: 1_000, completion_tokens: 1_000 } }));
     await untilCounted(meter, ({ costNanos }) => costNanos > 0);
     assert.equal((await ask()).status, 402);
@@ -205,7 +205,7 @@ describe('limits with concurrent requests', () => {
     );
     await assert.rejects((await ask({}, { stream: true })).text());
     await until('it is told of', () => notices.length > 0);
-    assert.match(notices[0] ?? '', /budget .* used up in the middle of an answer/);
+    assert.match(notices[0] ?? '', /maximum cost was reached in the middle of a response/);
     assert.ok(meter.take().output < 60_000);
     assert.equal((await ask()).status, 402);
   });

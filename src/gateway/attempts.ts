@@ -40,12 +40,12 @@ async function tryOnce({ send, host, signal }: Attempts): Promise<Outcome> {
     if (!isTransient(statusCode)) return answer;
     answer.resume();
     return {
-      why: `The provider of the model answers with ${statusCode}.`,
+      why: `The model provider returned ${statusCode}.`,
       retryAfter: headers['retry-after'],
     };
   } catch (error) {
     if (signal.aborted || !(error instanceof OutgoingError)) throw error;
-    const why = `The provider of the model at ${host} cannot be reached: ${error.message}`;
+    const why = `The model provider at ${host} cannot be reached: ${error.message}`;
     if (error.code === 'address_not_allowed') throw new Refusal(why);
     return { why };
   }

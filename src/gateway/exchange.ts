@@ -52,19 +52,18 @@ const requestValuesMax = 200_000;
 const costEveryBytes = mib;
 
 const denials: Readonly<Record<Denial, string>> = {
-  max_iterations: 'The number of model requests that the settings allow for a message is reached. Stop here.',
-  max_budget: 'The budget that the settings allow for this conversation is used up. Stop here.',
-  budget_held:
-    'The requests to the model that are under way may use up what is left of the budget of this conversation.',
+  max_iterations: 'The maximum number of model requests per message is reached. Stop here.',
+  max_budget: 'The maximum cost of this conversation is reached. Stop here.',
+  budget_held: 'The model requests in progress may exceed the maximum cost of this conversation.',
 };
 
 /** What the user is told about an answer that was not complete. */
 const endSentences: Readonly<Partial<Record<ForwardOutcome, string>>> = {
-  broken: 'The provider of the model broke off in the middle of an answer.',
-  silent: 'The provider of the model fell silent in the middle of an answer.',
-  too_late: 'The provider of the model did not come to the end of an answer in time. It was cut off.',
-  too_large: 'The provider of the model sent more than any answer should have. It was cut off.',
-  too_dear: 'The budget that the settings allow was used up in the middle of an answer. It was cut off.',
+  broken: 'The model provider interrupted its response.',
+  silent: 'The model provider stopped sending its response.',
+  too_late: 'The model provider did not finish its response in time. It was cut off.',
+  too_large: 'The model provider sent a response that is too large. It was cut off.',
+  too_dear: 'The maximum cost was reached in the middle of a response. It was cut off.',
 };
 
 export interface ExchangeDependencies {
@@ -120,7 +119,7 @@ const isSuccess = ({ statusCode = 0 }: IncomingMessage) => statusCode >= 200 && 
 function notAModel(answer: IncomingMessage, upstream: Upstream): Refusal {
   answer.destroy();
   return new Refusal(
-    `The provider of the model answers with a page for people, not with one of a model.${baseUrlHint(upstream)}`,
+    `The model provider returned a web page instead of an API response.${baseUrlHint(upstream)}`,
   );
 }
 

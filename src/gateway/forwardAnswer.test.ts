@@ -4,10 +4,10 @@ import { describe, it } from 'node:test';
 import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
 
-const brokeOff = 'The provider of the model broke off in the middle of an answer.';
-const fellSilent = 'The provider of the model fell silent in the middle of an answer.';
-const tooLate = 'The provider of the model did not come to the end of an answer in time. It was cut off.';
-const tooLarge = 'The provider of the model sent more than any answer should have. It was cut off.';
+const brokeOff = 'The model provider interrupted its response.';
+const fellSilent = 'The model provider stopped sending its response.';
+const tooLate = 'The model provider did not finish its response in time. It was cut off.';
+const tooLarge = 'The model provider sent a response that is too large. It was cut off.';
 const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
 
 function beginStream(response: ServerResponse, text: string): void {
@@ -95,7 +95,7 @@ describe('an incomplete answer of a provider', () => {
     const { ask, notices, provider } = await withProvider(t, () => {}, { times: { firstByteMs: 30 } });
     const answer = await ask();
     assert.equal(answer.status, 402);
-    assert.match(await answer.text(), /does not answer within 0\.03 s/);
+    assert.match(await answer.text(), /did not respond within 0\.03 s/);
     assert.equal(notices.length, 1);
     assert.equal(provider.requests.length, 1);
     await until('nothing is open', async () => (await provider.openConnections()) === 0);
@@ -109,7 +109,7 @@ describe('an incomplete answer of a provider', () => {
     );
     const answer = await ask();
     assert.deepEqual([answer.status, await answer.text()], [400, 'no such']);
-    assert.match(notices[0] ?? '', /refuses a request \(400\)/);
+    assert.match(notices[0] ?? '', /rejected a request \(400\)/);
   });
 
   it('is not reported if the agent has disconnected', async (t) => {

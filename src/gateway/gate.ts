@@ -13,7 +13,7 @@ export function createGate({ requestsMax, waitingMax }: GatewayBounds): Gate {
 
   function wait(signal: AbortSignal): Promise<void> {
     if (waiting.size >= waitingMax)
-      throw new Refusal('Too many model requests wait already; try again.', { status: 429, silent: true });
+      throw new Refusal('Too many model requests are waiting; try again.', { status: 429, silent: true });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
       waiting.delete(resolve);

@@ -154,7 +154,7 @@ describe('the gateway', () => {
       [{ model: null }, 0, /No model is set/],
       [{ model: 'nobody/x' }, 0, /no provider that is known/],
       [{ model: 'gpt-4o' }, 0, /no provider that is known/],
-      [{ key: undefined }, 0, /No key/],
+      [{ key: undefined }, 0, /No API key/],
       [{ model: 'openai/gpt-4o' }, 2, /does not offer/],
       [{ model: 'litellm_proxy/x' }, 0, /llm_base_url/],
       [{ baseUrl: 'https://models.example.com' }, 2, /chat completions/],

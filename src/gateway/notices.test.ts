@@ -31,7 +31,7 @@ describe('notices about the model', () => {
     const notices = createNotices((sentence) => told.push(sentence));
     for (let i = 0; i < 1_000; i++) notices.report(`fault ${i}`, true);
     assert.equal(told.length, 21);
-    assert.match(told.at(-1) ?? '', /left out until your next message/);
+    assert.match(told.at(-1) ?? '', /not shown until your next message/);
     notices.beginTurn();
     notices.report('fault 0', true);
     assert.equal(told.at(-1), 'fault 0');

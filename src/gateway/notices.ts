@@ -2,7 +2,7 @@
 // can cause errors as fast as it likes.
 
 const noticesPerTurnMax = 20;
-const leftOut = 'There is more to tell of the model; it is left out until your next message.';
+const leftOut = 'Further notices about the model are not shown until your next message.';
 
 export type Notify = (sentence: string, isFault: boolean) => void;
 

@@ -31,15 +31,15 @@ const saying =
 
 describe('an error of a provider', () => {
   for (const [status, sentence] of [
-    [401, 'refuses the key in your settings (401)'],
-    [402, 'wants to be paid (402)'],
-    [403, 'refuses the key in your settings, or the model for it (403)'],
+    [401, 'rejected the API key in your settings (401)'],
+    [402, 'requires payment (402)'],
+    [403, 'rejected the API key in your settings, or the model for it (403)'],
   ] as const)
     it(`is quoted to the user and the agent, without the key, 402 for its ${status}`, async (t) => {
       const said = JSON.stringify({ error: { message: `Not with\n${modelKey} here.` } });
       const { ask, notices } = await withProvider(t, saying(status, said));
       const answer = await ask();
-      const expected = `The provider of the model ${sentence}: Not with … here.`;
+      const expected = `The model provider ${sentence}: Not with … here.`;
       assert.equal(answer.status, 402);
       assert.equal(((await answer.json()) as { error: { message: string } }).error.message, expected);
       assert.deepEqual(notices, [expected]);
@@ -72,7 +72,7 @@ describe('a wrong llm_base_url', () => {
   it("is not named where the address is not the user's own", async (t) => {
     const { ask, notices } = await withProvider(t, saying(404, '{"error":{"message":"No such model."}}'));
     assert.equal((await ask()).status, 404);
-    assert.deepEqual(notices, ['The provider of the model refuses a request (404).']);
+    assert.deepEqual(notices, ['The model provider rejected a request (404).']);
   });
 
   it('is asked at a private address where the operator allows its host, 402 otherwise', async (t) => {
@@ -98,7 +98,7 @@ describe('a wrong llm_base_url', () => {
       const answer = await ask();
       assert.equal(answer.status, 402);
       const told = `${await answer.text()} ${notices.join()}`;
-      assert.match(told, /The provider of the model at 127\.0\.0\.1:9 cannot be reached: /);
+      assert.match(told, /The model provider at 127\.0\.0\.1:9 cannot be reached: /);
       assert.ok(!/hidden|pass|v1/.test(told), told);
     });
 });

@@ -55,14 +55,14 @@ export function suggestsWrongUrl(status: number): boolean {
 
 /** A hint to check the base URL, if the user has set one. */
 export function baseUrlHint({ custom }: Upstream): string {
-  return custom ? ' Look at llm_base_url in your settings: it should be such as https://host/v1.' : '';
+  return custom ? ' Check llm_base_url in your settings: it should look like https://host/v1.' : '';
 }
 
 /** Errors that no agent can fix. For others, agents quote the provider themselves. */
 const sentences: Readonly<Record<number, string>> = {
-  401: 'The provider of the model refuses the key in your settings',
-  [paymentRequired]: 'The provider of the model wants to be paid',
-  403: 'The provider of the model refuses the key in your settings, or the model for it',
+  401: 'The model provider rejected the API key in your settings',
+  [paymentRequired]: 'The model provider requires payment',
+  403: 'The model provider rejected the API key in your settings, or the model for it',
 };
 
 export const needsUser = (status: number) => sentences[status] !== undefined;
@@ -72,5 +72,5 @@ export function refusalSentence(status: number, said: string, upstream: Upstream
   const words = errorTextOf(said);
   if (sentence !== undefined) return `${sentence} (${status})${words === '' ? '.' : `: ${words}`}`;
   const hint = suggestsWrongUrl(status) ? baseUrlHint(upstream) : '';
-  return `The provider of the model refuses a request (${status}).${hint}`;
+  return `The model provider rejected a request (${status}).${hint}`;
 }

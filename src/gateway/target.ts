@@ -27,7 +27,7 @@ export function getUpstream(
   const found = findUpstream({ model, baseUrl, protocol, modelHosts });
   if ('fault' in found) throw new Refusal(found.fault);
   if (key === undefined && !found.upstream.keyless)
-    throw new Refusal('No key for the model is set. Set llm_api_key in your settings.');
+    throw new Refusal('No API key for the model is set. Set llm_api_key in your settings.');
   return found.upstream;
 }
 

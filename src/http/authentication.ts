@@ -22,12 +22,12 @@ const credentialMax = 1_024;
 const sessionChallenge = 'X-Session-API-Key realm="parley"';
 
 const unauthorized = {
-  session: new AppError('unauthorized', 'A valid key is needed: send it as X-Session-API-Key.', {
+  session: new AppError('unauthorized', 'A valid API key is required: send it as X-Session-API-Key.', {
     headers: { 'www-authenticate': sessionChallenge },
   }),
   either: new AppError(
     'unauthorized',
-    'A valid key is needed: send it as X-Session-API-Key, or a token as Authorization: Bearer.',
+    'A valid API key is required: send it as X-Session-API-Key, or a bearer token as Authorization: Bearer.',
     { headers: { 'www-authenticate': `${sessionChallenge}, Bearer realm="parley"` } },
   ),
 };
@@ -62,7 +62,10 @@ export function sentCredential(
 export function createAuthentication(authenticate: Authenticate, wanted: Wanted) {
   const bearerCounts = wanted.bearer || wanted.acceptBearer;
   const refused = bearerCounts ? unauthorized.either : unauthorized.session;
-  const lacksScope = new AppError('forbidden', `This needs a key with the scope ${wanted.scope}.`);
+  const lacksScope = new AppError(
+    'forbidden',
+    `This request requires an API key with the scope ${wanted.scope}.`,
+  );
 
   function decide(principal: Principal | undefined, done: Done): void {
     if (principal === undefined) done(refused);

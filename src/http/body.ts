@@ -19,7 +19,7 @@ export type BodyParser = (
 ) => void;
 
 const tooLarge = new AppError('body_too_large', 'The body is larger than 16 MiB.');
-const cutShort = new AppError('malformed_request', 'The body did not arrive whole.');
+const cutShort = new AppError('malformed_request', 'The body is incomplete.');
 
 function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'method'>): AppError | undefined {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');

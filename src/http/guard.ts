@@ -55,12 +55,12 @@ export function createGuard({ onLoopback, allowedHosts, corsOrigins, publicUrl }
       if (!hostAllowed(host))
         throw new AppError(
           'host_not_allowed',
-          'This service does not answer to that host name; the operator can add it to PARLEY_ALLOWED_HOSTS.',
+          'This host name is not allowed; the operator can add it to PARLEY_ALLOWED_HOSTS.',
         );
       if (origin !== undefined && !ownOrigin(host, origin) && !origins.has(origin))
         throw new AppError(
           'origin_not_allowed',
-          'Web pages of that origin may not call this service; the operator can add it to PARLEY_CORS_ORIGINS.',
+          'This origin is not allowed; the operator can add it to PARLEY_CORS_ORIGINS.',
         );
     },
     corsOrigin: (host, origin) =>

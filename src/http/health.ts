@@ -29,20 +29,20 @@ export const ServerInfo = Type.Object(
   {
     name: Type.String(),
     version: Type.String(),
-    uptime: Type.Number({ description: 'Seconds since the start.' }),
+    uptime: Type.Number({ description: 'The uptime in seconds.' }),
     database: Type.String({ description: 'sqlite or postgres.' }),
     role: Type.String({ description: 'all, api or worker.' }),
     sandbox: Type.Union([Type.String(), Type.Null()], {
       description:
-        'What confines agents: bubblewrap, docker, process (nothing does), or null where none can run.',
+        'The sandbox for agents: bubblewrap, docker, process (no sandbox), or null if agents cannot run.',
     }),
     seccomp: Type.Boolean({
       description:
-        "Whether Parley's seccomp filter limits the system calls of agents. Containers have their engine's instead.",
+        "Whether Parley's seccomp filter restricts agents. Containers use the filter of their engine.",
     }),
     limits: Type.Object(
       { memory: Type.Boolean(), processes: Type.Boolean() },
-      { additionalProperties: false, description: 'Whether what an agent may take of each is limited.' },
+      { additionalProperties: false, description: 'Which resources of agents are limited.' },
     ),
   },
   { $id: 'ServerInfo', additionalProperties: false },
@@ -79,21 +79,24 @@ export function healthRoutes(
 
   async function ready(): Promise<void> {
     if (isStopping())
-      throw new AppError('shutting_down', 'The service is stopping: send requests elsewhere.', {
+      throw new AppError('shutting_down', 'The server is shutting down: send requests elsewhere.', {
         retryAfterS: stopRetryAfterS,
       });
     await checkWritable();
   }
 
-  const liveness = { summary: 'Whether the process answers', check: alive };
-  route('alive', { ...liveness, description: 'For a liveness probe. The database is not asked.' });
+  const liveness = { summary: 'Check liveness', check: alive };
+  route('alive', {
+    ...liveness,
+    description: 'Returns 200 while the process responds. The database is not checked.',
+  });
   route('health', {
     ...liveness,
-    description: 'The same as `/alive`, under the name that existing clients use.',
+    description: 'The same as `/alive`, for existing clients.',
   });
   route('ready', {
-    summary: 'Whether this process can take requests',
-    description: 'For a readiness probe: the process is not stopping, and its database accepts writes.',
+    summary: 'Check readiness',
+    description: 'Returns 200 unless the process is shutting down or its database accepts no writes.',
     check: ready,
   });
 
@@ -104,8 +107,8 @@ export function healthRoutes(
       schema: {
         tags: ['Service'],
         operationId: 'getServerInfo',
-        summary: 'What this service is',
-        description: 'Name, version, uptime, database, role and sandbox of this process.',
+        summary: 'Read server information',
+        description: 'Returns name, version, uptime, database, role and sandbox of this process.',
         response: { 200: ServerInfo },
       },
     },

@@ -25,7 +25,7 @@ const methods = new Set(METHODS);
 const notHttp = new AppError('malformed_request', 'The request is not valid HTTP/1.1.');
 const hostMissing = new AppError('malformed_request', 'The request has no Host header.');
 const hostRepeated = new AppError('malformed_request', 'The request has more than one Host header.');
-const notAProxy = new AppError('malformed_request', 'This service is not a proxy: CONNECT is not supported.');
+const notAProxy = new AppError('malformed_request', 'This server is not a proxy: CONNECT is not supported.');
 
 interface NodeServerOptions {
   readonly answer: RequestListener;

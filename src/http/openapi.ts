@@ -28,26 +28,30 @@ export interface OpenApi {
 }
 
 const tags = [
-  { name: 'Settings', description: 'One record per user.' },
-  { name: 'Conversations', description: 'Work for an agent.' },
-  { name: 'Secrets', description: 'Custom secrets and git provider tokens: stored sealed, never shown.' },
-  { name: 'Options', description: 'Values that clients offer in their forms.' },
+  { name: 'Settings', description: 'The settings of a user.' },
+  { name: 'Conversations', description: 'Create and control conversations with agents.' },
+  {
+    name: 'Secrets',
+    description:
+      'Custom secrets and access tokens of Git providers. They are stored encrypted and never shown.',
+  },
+  { name: 'Options', description: 'Values that clients can offer in forms.' },
   {
     name: 'Events',
-    description: 'What happened in a conversation: read in pages, or followed as it happens.',
+    description: 'The events of a conversation, in pages or as a stream.',
   },
   { name: 'Workspaces', description: 'The files that an agent works on.' },
-  { name: 'Keys', description: 'Credentials, made and revoked.' },
-  { name: 'Webhooks', description: 'Messages to your own server, signed, until they arrive.' },
-  { name: 'Service', description: 'Health and description. No key needed.' },
+  { name: 'Keys', description: 'Create and revoke API keys.' },
+  { name: 'Webhooks', description: 'Signed requests to your own server.' },
+  { name: 'Service', description: 'Health checks and server information. No API key is required.' },
 ];
 
 const securitySchemes = {
-  session_key: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key', description: 'A session key.' },
+  session_key: { type: 'apiKey', in: 'header', name: 'X-Session-API-Key', description: 'An API key.' },
   bearer_token: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A bearer token: reads the reduced settings and nothing else.',
+    description: 'A bearer token. It can only read the reduced settings.',
   },
 };
 
@@ -202,12 +206,13 @@ export function createOpenApi(routes: readonly DeclaredRoute[], version: string)
     info: {
       title: 'Parley',
       version,
-      description: 'The control plane for coding agents: settings, and conversations that are never lost.',
+      description:
+        'Parley runs coding agents: this API manages settings, conversations, events, workspaces and webhooks.',
       contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     // Relative URLs work, because the service itself serves this document.
-    servers: [{ url: '/', description: 'The service that serves this document.' }],
+    servers: [{ url: '/', description: 'The server that returned this document.' }],
     tags,
     paths,
     components: { schemas, securitySchemes },

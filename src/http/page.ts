@@ -112,7 +112,7 @@ export function pageRoutes(app: Server, folder: URL): void {
       const file = new URL(`assets/${name}`, folder);
       const found =
         type !== undefined && (await sendFile(request, reply, { file, type, cacheControl: immutable }));
-      if (!found) throw new AppError('not_found', 'There is no such file of the page.');
+      if (!found) throw new AppError('not_found', 'This file does not exist.');
       return reply;
     },
   );

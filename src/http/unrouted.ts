@@ -16,9 +16,8 @@ export function createUnrouted(methodsOf: (path: string) => readonly string[]): 
 
   function refusal(request: FastifyRequest): AppError {
     const allow = allowedBy(request);
-    if (allow === '')
-      return new AppError('not_found', 'There is nothing at this path; GET /docs shows what there is.');
-    return new AppError('method_not_allowed', `This path takes ${allow}.`, { headers: { allow } });
+    if (allow === '') return new AppError('not_found', 'This path does not exist; see GET /docs.');
+    return new AppError('method_not_allowed', `This path only supports ${allow}.`, { headers: { allow } });
   }
 
   return {

@@ -17,8 +17,8 @@ export function keyRoutes(app: Server, keys: Keys): void {
       schema: {
         tags: ['Keys'],
         operationId: 'getMe',
-        summary: 'Show whose key this is',
-        description: 'Any session key may ask, whatever its scopes.',
+        summary: 'Read the current API key',
+        description: 'Returns user, name, scopes and expiry. No scope is required.',
         response: { 200: Me },
       },
     },
@@ -38,8 +38,8 @@ export function keyRoutes(app: Server, keys: Keys): void {
       schema: {
         tags: ['Keys'],
         operationId: 'createKey',
-        summary: 'Make a key or token',
-        description: 'The answer holds the credential in `key`, this once.',
+        summary: 'Create an API key',
+        description: 'The response contains the credential in `key`. It is shown only once.',
         body: NewKey,
         response: { 201: CreatedKey },
       },
@@ -57,7 +57,7 @@ export function keyRoutes(app: Server, keys: Keys): void {
       schema: {
         tags: ['Keys'],
         operationId: 'listKeys',
-        summary: 'List your keys',
+        summary: 'List API keys',
         description: 'Revoked and expired keys are included. The credentials themselves are not shown.',
         response: { 200: KeyList },
       },
@@ -72,8 +72,9 @@ export function keyRoutes(app: Server, keys: Keys): void {
       schema: {
         tags: ['Keys'],
         operationId: 'revokeKey',
-        summary: 'Revoke a key',
-        description: 'It ends at once, here and within a second in other processes. The record stays.',
+        summary: 'Revoke an API key',
+        description:
+          'The key stops working immediately, and within a second in other processes. Its record is kept.',
         params: KeyId,
         response: { 200: KeyRecord },
       },

@@ -21,8 +21,8 @@ export const sessionScopes: readonly Scope[] = scopes.slice(0, 5);
 export const bearerScopes: readonly Scope[] = ['settings:read'];
 
 export const KeyName = checked(
-  text({ bytesMax: 128, lengthMin: 1, description: 'What the key is for, in your own words.' }),
-  (value) => (/\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined),
+  text({ bytesMax: 128, lengthMin: 1, description: 'A name of your choice.' }),
+  (value) => (/\p{Cc}/u.test(value) ? 'must not contain control characters' : undefined),
 );
 
 export const NewKey = Type.Object(
@@ -33,13 +33,14 @@ export const NewKey = Type.Object(
       Type.Array(oneOf(scopes), {
         maxItems: scopes.length,
         uniqueItems: true,
-        description: 'At most what your own key may do. Default: all but keys:manage and admin.',
+        description: 'At most the scopes of your own key. Default: all except keys:manage and admin.',
       }),
     ),
     expires_at: Type.Optional(
       nullableText({
         bytesMax: 64,
-        description: 'When it ends, such as 2030-01-31T12:00:00Z; null is never, or the end of your own key.',
+        description:
+          'When the key expires, such as 2030-01-31T12:00:00Z. Null means never, or when your own key expires.',
       }),
     ),
     user: Type.Optional(UserName),
@@ -64,16 +65,16 @@ export const KeyRecord = Type.Object(keyRecordMembers, { $id: 'Key', additionalP
 export type KeyRecord = Type.Static<typeof KeyRecord>;
 
 export const CreatedKey = Type.Object(
-  { ...keyRecordMembers, key: Type.String({ description: 'The credential. It is shown this once.' }) },
+  { ...keyRecordMembers, key: Type.String({ description: 'The credential. It is shown only once.' }) },
   { $id: 'CreatedKey', additionalProperties: false },
 );
 export type CreatedKey = Type.Static<typeof CreatedKey>;
 
 export const Me = Type.Object(
   {
-    user: Type.String({ description: 'Whose key this is.' }),
+    user: Type.String({ description: 'The user of the key.' }),
     key_id: Type.String(),
-    key_name: Type.String({ description: 'The name the key was created with.' }),
+    key_name: Type.String({ description: 'The name of the key.' }),
     scopes: Type.Array(oneOf(scopes)),
     expires_at: orNull(time()),
   },

@@ -65,7 +65,7 @@ interface Reading {
 }
 
 function notFound(): AppError {
-  return new AppError('not_found', 'There is no such key.');
+  return new AppError('not_found', 'This API key does not exist.');
 }
 
 export function toRecord(row: KeyRow): KeyRecord {
@@ -230,11 +230,11 @@ export function createKeys(options: KeysOptions) {
     const kind = request.kind ?? 'session';
     const userName = request.user ?? principal.userName;
     if (userName !== principal.userName && !principal.scopes.has('admin'))
-      throw new AppError('forbidden', 'Making a key for another user needs a key with the scope admin.');
+      throw new AppError('forbidden', 'Creating a key for another user requires a key with the scope admin.');
     const granted = chooseScopes(kind, request.scopes);
     const missing = granted.filter((scope) => !principal.scopes.has(scope));
     if (missing.length > 0)
-      throw new AppError('forbidden', `Your key does not hold ${missing.join(', ')} and cannot grant it.`);
+      throw new AppError('forbidden', `Your key does not have ${missing.join(', ')} and cannot grant it.`);
     return issueKey(database, {
       by: principal.keyId,
       kind,
@@ -253,7 +253,7 @@ export function createKeys(options: KeysOptions) {
     const fault = (message: string) => invalid([{ path: 'expires_at', message }]);
     if (Number.isNaN(at)) throw fault('must be a time such as 2030-01-31T12:00:00Z');
     if (at <= now()) throw fault('must be in the future');
-    if (latest !== null && at > latest) throw fault('must not be later than the end of your own key');
+    if (latest !== null && at > latest) throw fault('must not be later than the expiry of your own key');
     return at;
   }
 
@@ -268,7 +268,10 @@ export function createKeys(options: KeysOptions) {
     const key = await database.run(findKey, id);
     if (key === undefined || (mine.userId ?? key.user_id) !== key.user_id) throw notFound();
     if (toRecord(key).scopes.some((scope) => !principal.scopes.has(scope)))
-      throw new AppError('forbidden', 'That key may do more than yours, which therefore cannot revoke it.');
+      throw new AppError(
+        'forbidden',
+        'This key has scopes that your key does not have, so that you cannot revoke it.',
+      );
     const row = await database.run(revokeKey, { id, by: principal.keyId, ...mine });
     if (row === undefined) throw notFound();
     cache.forget(id);
@@ -311,6 +314,9 @@ export async function issueKey(database: Database, grant: KeyGrant): Promise<Cre
   const credential = createCredential(grant.kind);
   const row = await database.run(createKey, toRow(grant, credential));
   if (row === undefined)
-    throw new AppError('limit_reached', 'This user holds too many keys; revoke one that is no longer used.');
+    throw new AppError(
+      'limit_reached',
+      'This user has too many API keys; revoke one that is no longer used.',
+    );
   return { ...toRecord(row), key: credential.text };
 }

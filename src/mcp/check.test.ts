@@ -120,7 +120,7 @@ describe('POST /api/mcp/check', () => {
     const service = await startService({}, t);
     const server = await listenOnLoopback(t, pretenders.hanging);
     const { status, reason } = await checkOne(service, { url: server.url, timeout: 1 });
-    assert.deepEqual([status, reason], ['failed', 'It does not answer within 1 s.']);
+    assert.deepEqual([status, reason], ['failed', 'It did not respond within 1 s.']);
   });
 
   it('refuses a bad configuration and unknown members, 422', async (t) => {
@@ -190,7 +190,7 @@ for (const kind of databaseKinds) {
         [refused.status, refused.reason],
         [
           'failed',
-          'Its address is private, which this service may not connect to; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
+          'Its address is private, which is not allowed; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
         ],
       );
       assert.equal(server.requests.length, 0);
@@ -213,12 +213,12 @@ describe('a check of something that is no working server', () => {
   const reasons: readonly [keyof typeof pretenders, string][] = [
     ['rubbish', 'It does not speak MCP.'],
     ['brokenJson', 'It does not speak MCP.'],
-    ['hanging', 'It does not answer within 0.2 s.'],
-    ['stalling', 'It does not answer within 0.2 s.'],
-    ['redirecting', 'It answers with a redirect, which is not followed.'],
+    ['hanging', 'It did not respond within 0.2 s.'],
+    ['stalling', 'It did not respond within 0.2 s.'],
+    ['redirecting', 'It returned a redirect, which is not followed.'],
     ['failing', 'It answered 500.'],
     ['closing', 'The connection to it failed.'],
-    ['flooding', 'Its answer is larger than 512 KiB.'],
+    ['flooding', 'Its response is larger than 512 KiB.'],
   ];
   for (const list of ['sse_servers', 'shttp_servers'] as const)
     for (const [name, reason] of reasons)
@@ -236,12 +236,9 @@ describe('a check of something that is no working server', () => {
     const [asSse] = await check('sse_servers', server.url);
     assert.equal(asSse?.reason, 'It answered 405: this URL is not for this kind of MCP server.');
     const [unknown] = await check('shttp_servers', 'http://nowhere.test/mcp');
-    assert.equal(unknown?.reason, 'Its host name is not known.');
+    assert.equal(unknown?.reason, 'Its host name cannot be resolved.');
     const [linkLocal] = await check('shttp_servers', 'http://169.254.169.254/mcp');
-    assert.equal(
-      linkLocal?.reason,
-      'Its address is link-local or reserved, which this service never connects to.',
-    );
+    assert.equal(linkLocal?.reason, 'Its address is link-local or reserved, which is never allowed.');
   });
 
   it('says which MCP error it answered with', async (t) => {

@@ -98,7 +98,7 @@ export function createMcpCheck({ settings, fetch, timeoutMs = checkTimeoutMs }: 
   let underWay = 0;
   return async (userId: number, sent: CheckMcp): Promise<CheckedServer[]> => {
     if (underWay >= checksAtOnceMax)
-      throw new AppError('overloaded', 'Too many checks are under way; try again.', { retryAfterS: 5 });
+      throw new AppError('overloaded', 'Too many checks are in progress; try again.', { retryAfterS: 5 });
     underWay += 1;
     try {
       return await check(userId, sent);

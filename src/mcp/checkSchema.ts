@@ -15,14 +15,16 @@ export type CheckMcp = Type.Static<typeof CheckMcp>;
 
 export const CheckedServer = Type.Object(
   {
-    list: oneOf(['sse_servers', 'stdio_servers', 'shttp_servers'], { description: 'Where it is listed.' }),
-    index: Type.Integer({ minimum: 0, description: 'Its place in that list.' }),
-    name: Type.String({ description: 'Its URL without the query, or the name of a stdio server.' }),
+    list: oneOf(['sse_servers', 'stdio_servers', 'shttp_servers'], {
+      description: 'The list that contains the server.',
+    }),
+    index: Type.Integer({ minimum: 0, description: 'The index in that list.' }),
+    name: Type.String({ description: 'The URL without its query, or the name of a stdio server.' }),
     status: oneOf(['ok', 'failed', 'not_checked']),
     tools: Type.Optional(
       Type.Array(Type.String(), { description: `With ok: names of its tools, at most ${toolsMax}.` }),
     ),
-    reason: Type.Optional(Type.String({ description: 'Unless ok: a sentence to show to a person.' })),
+    reason: Type.Optional(Type.String({ description: 'If not ok: a human-readable reason.' })),
   },
   { $id: 'CheckedMcpServer', additionalProperties: false },
 );
@@ -65,7 +67,7 @@ export const checkedMcpExample: CheckedMcp = {
       index: 1,
       name: 'https://old.example.com/mcp',
       status: 'failed',
-      reason: 'It does not answer within 10 s.',
+      reason: 'It did not respond within 10 s.',
     },
   ],
 };

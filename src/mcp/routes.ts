@@ -19,9 +19,9 @@ export function mcpRoutes(app: Server, check: McpCheck): void {
       schema: {
         tags: ['Settings'],
         operationId: 'checkMcp',
-        summary: 'Try out tool servers',
+        summary: 'Check MCP servers',
         description:
-          'Connects to each server of `mcp_config`, or of your settings where it is absent or null, and lists its tools. A masked key is taken from your settings. Nothing is stored.',
+          'Connects to each server in `mcp_config`, or in your settings if it is absent or null, and lists its tools. A masked API key is taken from your settings. Nothing is stored.',
         body: CheckMcp,
         response: { 200: CheckedMcp },
       },

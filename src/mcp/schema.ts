@@ -36,9 +36,9 @@ function envFault(value: string): string | undefined {
   const pairs = envPairs(value);
   const names = new RegExp(envName);
   if (pairs.some(([name]) => !names.test(name))) return 'must be written as NAME=value,OTHER=value';
-  if (pairs.length > envEntriesMax) return `must hold at most ${envEntriesMax} entries`;
+  if (pairs.length > envEntriesMax) return `must have at most ${envEntriesMax} entries`;
   return pairs.some(([, value]) => Buffer.byteLength(value) > envValueBytesMax)
-    ? `must hold values of at most ${envValueBytesMax} bytes`
+    ? `must have values of at most ${envValueBytesMax} bytes`
     : undefined;
 }
 
@@ -51,7 +51,7 @@ const EnvName = text({
 const Url = checked(text({ bytesMax: textBytesMax, description: 'http, https, ws or wss.' }), (value) =>
   urlFault(value),
 );
-const ApiKey = nullableText({ bytesMax: 4 * kib, description: 'Stored sealed; never shown again.' });
+const ApiKey = nullableText({ bytesMax: 4 * kib, description: 'Stored encrypted and never shown again.' });
 
 const timeout = orNull(Type.Integer({ minimum: 1, maximum: timeoutMaxS, description: 'Seconds.' }));
 
@@ -79,12 +79,12 @@ const StdioServer = Type.Object(
       bytesMax: textBytesMax,
       pattern: '^\\S+$',
       patternText: 'be one word without spaces; what follows it goes into args',
-      description: 'One word, without spaces.',
+      description: 'A single word without spaces.',
     }),
     args: Type.Optional(
       Type.Union([
         orNull(Type.Array(text({ bytesMax: textBytesMax }), { maxItems: argsMax })),
-        checked(text({ bytesMax: 16 * kib, description: 'The words of a command line, quoted.' }), argsFault),
+        checked(text({ bytesMax: 16 * kib, description: 'A shell-quoted command line.' }), argsFault),
       ]),
     ),
     env: Type.Optional(
@@ -123,7 +123,9 @@ export function mcpFault(value: McpObject | McpConfig): string | undefined {
   const lists = [value.sse_servers ?? [], value.stdio_servers ?? [], value.shttp_servers ?? []];
   if (lists.flat().length > serversMax) return `must hold at most ${serversMax} servers`;
   const names = (value.stdio_servers ?? []).map(({ name }) => name);
-  return new Set(names).size < names.length ? 'must not hold two stdio_servers of the same name' : undefined;
+  return new Set(names).size < names.length
+    ? 'must not contain two stdio_servers with the same name'
+    : undefined;
 }
 
 /** The configuration or null, as a request may hold it. */
@@ -131,7 +133,7 @@ export const NullableMcpConfig = Type.Refine(
   Type.Unsafe<McpObject | null>({
     ...McpObject,
     type: ['object', 'null'],
-    description: 'Tool servers. A bare URL stands for {url}.',
+    description: 'MCP servers. A bare URL stands for {url}.',
   }),
   (value) => value === null || mcpFault(value) === undefined,
   (value) => (value === null ? '' : (mcpFault(value) ?? '')),
@@ -139,7 +141,7 @@ export const NullableMcpConfig = Type.Refine(
 
 const ShownKey = Type.Unsafe<string | null>({
   type: ['string', 'null'],
-  description: 'A mask where a key is stored, else null.',
+  description: 'A mask if an API key is stored, otherwise null.',
 });
 const shownRemote = { url: Type.String(), api_key: ShownKey };
 
@@ -162,11 +164,11 @@ export const ShownMcpConfig = Type.Object(
     shttp_servers: Type.Array(
       Type.Object({
         ...shownRemote,
-        timeout: Type.Optional(Type.Integer({ description: 'Seconds, where one is set.' })),
+        timeout: Type.Optional(Type.Integer({ description: 'The timeout in seconds, if one is set.' })),
       }),
     ),
   },
-  { description: 'MCP servers; null where none were ever configured.' },
+  { description: 'MCP servers; null if none were ever configured.' },
 );
 export type ShownMcpConfig = Type.Static<typeof ShownMcpConfig>;
 

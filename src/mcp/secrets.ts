@@ -4,7 +4,7 @@ import type { McpConfig, RemoteServer, StdioServer } from './schema.ts';
 
 export const mask = '**********';
 
-const maskFault = 'is masked, and no stored server matches it; send the real value';
+const maskFault = 'is masked, but no stored server matches it; send the real value';
 
 /** The secrets by the place they were taken from, in the order of the lists. */
 export interface McpSecrets {
@@ -58,7 +58,7 @@ export const noMcp: StoredMcp = {
 
 type RemoteList = 'sse_servers' | 'shttp_servers';
 
-const ambiguousFault = 'is masked, and several stored servers have this URL; send the real value';
+const ambiguousFault = 'is masked, but several stored servers have this URL; send the real value';
 
 /** Keys of the stored servers of that URL, in order. */
 function storedKeys(stored: StoredMcp, list: RemoteList, url: string): string[] {

@@ -61,7 +61,7 @@ describe("an operator's file of prices", () => {
     const faults: [unknown, RegExp][] = [
       [{}, /models is required/],
       [[], /it must be an object/],
-      [{ models: {}, secret: 1 }, /secret is not a known member/],
+      [{ models: {}, secret: 1 }, /secret is not a known field/],
       [{ models: { 'a/b': { input: 1 } } }, /models\.a\/b\.output is required/],
       [{ models: { 'with space': mine } }, /models\.with space/],
       [priced({ input: -1 }), /models\.a\/b\.input must be at least 0/],

@@ -34,6 +34,6 @@ describe('toOutgoingError', () => {
       });
 
   it('says how long it waited', () => {
-    assert.equal(toOutgoingError(thrown('ETIMEDOUT'), 1_500).message, 'It does not answer within 1.5 s.');
+    assert.equal(toOutgoingError(thrown('ETIMEDOUT'), 1_500).message, 'It did not respond within 1.5 s.');
   });
 });

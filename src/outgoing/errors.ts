@@ -22,7 +22,7 @@ export class OutgoingError extends Error {
 }
 
 export function timedOut(timeoutMs: number): OutgoingError {
-  return new OutgoingError('timeout', `It does not answer within ${timeoutMs / 1_000} s.`);
+  return new OutgoingError('timeout', `It did not respond within ${timeoutMs / 1_000} s.`);
 }
 
 const refusals = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EACCES']);
@@ -38,8 +38,8 @@ export function toOutgoingError(thrown: unknown, timeoutMs: number): OutgoingErr
   if (refusals.has(code)) return new OutgoingError('refused', 'It does not accept connections.');
   if (timeouts.has(code)) return timedOut(timeoutMs);
   if (tlsCodes.test(code))
-    return new OutgoingError('tls', `No secure connection to it is possible (${code}).`);
+    return new OutgoingError('tls', `A secure connection to it cannot be established (${code}).`);
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
-    return new OutgoingError('too_large', 'The headers of its answer are too large.');
+    return new OutgoingError('too_large', 'The headers of its response are too large.');
   return new OutgoingError('failed', 'The connection to it failed.');
 }

@@ -28,7 +28,7 @@ function parseTarget(url: string | URL): URL {
   if (target === null || !/^https?:$/.test(target.protocol))
     throw new OutgoingError('address_not_allowed', 'Its URL is not an http or https URL.');
   if (target.username !== '' || target.password !== '')
-    throw new OutgoingError('address_not_allowed', 'Its URL holds a user name or password.');
+    throw new OutgoingError('address_not_allowed', 'Its URL contains a user name or password.');
   return target;
 }
 
@@ -60,7 +60,10 @@ function boundBody(body: ReadableStream<Uint8Array>, exchange: Exchange): Readab
           const { done, value } = await reader.read();
           bytes += value?.byteLength ?? 0;
           if (bytes > exchange.bytesMax)
-            throw new OutgoingError('too_large', `Its answer is larger than ${exchange.bytesMax / kib} KiB.`);
+            throw new OutgoingError(
+              'too_large',
+              `Its response is larger than ${exchange.bytesMax / kib} KiB.`,
+            );
           if (!done) return controller.enqueue(value);
           exchange.finish();
           controller.close();
@@ -110,7 +113,7 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
       });
       const { status, statusText } = response;
       if (status >= 300 && status < 400)
-        throw new OutgoingError('redirect', 'It answers with a redirect, which is not followed.');
+        throw new OutgoingError('redirect', 'It returned a redirect, which is not followed.');
       if (response.body === null) finish();
       const exchange = { bytesMax: responseBytesMax, finish, translate };
       const bounded = response.body && boundBody(response.body, exchange);

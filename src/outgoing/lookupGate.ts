@@ -12,7 +12,7 @@ interface GateOptions {
 const usualTimeoutMs = 10_000;
 
 function busy(): OutgoingError {
-  return new OutgoingError('timeout', 'Too many names are being looked up; try again.');
+  return new OutgoingError('timeout', 'Too many host names are being resolved; try again.');
 }
 
 /** The same look-up, for so many at a time. */

@@ -27,17 +27,17 @@ function checkAddresses(host: string, addresses: readonly string[], rule: Addres
   if (classes.has('never'))
     throw new OutgoingError(
       'address_not_allowed',
-      'Its address is link-local or reserved, which this service never connects to.',
+      'Its address is link-local or reserved, which is never allowed.',
     );
   if (rule.isOffLimits !== undefined && addresses.some(rule.isOffLimits))
-    throw new OutgoingError('address_not_allowed', 'Its address is the machine of this service itself.');
+    throw new OutgoingError('address_not_allowed', 'Its address belongs to the machine that runs Parley.');
   const { port } = rule;
   const isRefused = (address: string) =>
     classifyAddress(address) === 'private' && !allowsPrivate(rule.private, { host, port }, address);
   if (addresses.some(isRefused))
     throw new OutgoingError(
       'address_not_allowed',
-      'Its address is private, which this service may not connect to; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
+      'Its address is private, which is not allowed; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES.',
     );
 }
 
@@ -53,7 +53,7 @@ export function checkLiteral(host: string, rule: AddressRule): void {
 
 async function resolve(lookup: Lookup, hostname: string, rule: AddressRule) {
   const found = await lookup(hostname).catch(() => []);
-  if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name is not known.');
+  if (found.length === 0) throw new OutgoingError('name_not_found', 'Its host name cannot be resolved.');
   checkAddresses(
     hostname,
     found.map(({ address }) => address),

@@ -27,7 +27,7 @@ describe('a run whose provider', () => {
     const id = await runs.create('go');
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
     const events = await runs.events(id);
-    assert.deepEqual(noticesOf(events), ['The provider of the model answers with 500. Trying again in 1 s.']);
+    assert.deepEqual(noticesOf(events), ['The model provider returned 500. Trying again in 1 s.']);
     assert.deepEqual(errorsOf(events), []);
     assert.equal(await runs.file(id, 'log'), 'once\n');
   });
@@ -37,7 +37,7 @@ describe('a run whose provider', () => {
     const runs = await startBuiltin(t, script);
     const id = await runs.create('go');
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
-    assert.match(noticesOf(await runs.events(id)).join(), /answers with 429\. Trying again in 1 s/);
+    assert.match(noticesOf(await runs.events(id)).join(), /returned 429\. Trying again in 1 s/);
   });
 
   it('hangs up before it answers is asked again', async (t) => {
@@ -54,7 +54,7 @@ describe('a run whose provider', () => {
     assert.deepEqual(await runs.turns(id, 1), []);
     await runs.say(id, 'again');
     assert.deepEqual(await runs.turns(id, 2), []);
-    const sentence = 'MODEL: The provider of the model answers with 503. It was tried 5 times.';
+    const sentence = 'MODEL: The model provider returned 503. It was tried 5 times.';
     assert.deepEqual(errorsOf(await runs.events(id)), [sentence, sentence]);
     await runs.say(id, 'and now?');
     assert.deepEqual(await runs.turns(id, 3), ['Here I am.']);
@@ -70,9 +70,7 @@ describe('a run whose provider', () => {
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
     assert.equal(await runs.file(id, 'log'), 'once\n');
     const events = await runs.events(id);
-    assert.deepEqual(errorsOf(events), [
-      'MODEL: The provider of the model broke off in the middle of an answer.',
-    ]);
+    assert.deepEqual(errorsOf(events), ['MODEL: The model provider interrupted its response.']);
     assert.equal(events.filter(({ action }) => action === 'run').length, 1);
   });
 
@@ -86,7 +84,7 @@ describe('a run whose provider', () => {
     await runs.turns(id, 2);
     const events = await runs.events(id);
     const [told, quoted, ...second] = errorsOf(events);
-    assert.equal(told, 'MODEL: The provider of the model refuses a request (400).');
+    assert.equal(told, 'MODEL: The model provider rejected a request (400).');
     assert.match(quoted ?? '', /^AGENT_ERROR: .*refused the request \(400\): the key … may not use this$/);
     assert.deepEqual(second, [told, quoted]);
     assert.ok(!JSON.stringify(events).includes(modelKey));
@@ -111,7 +109,7 @@ describe('a run whose provider', () => {
     await runs.say(id, 'again');
     await runs.turns(id, 2);
     const events = await runs.events(id);
-    const sentence = 'MODEL: The provider of the model refuses the key in your settings (401): bad key …';
+    const sentence = 'MODEL: The model provider rejected the API key in your settings (401): bad key …';
     assert.deepEqual(errorsOf(events), [sentence, sentence]);
     assert.ok(!JSON.stringify(events).includes(modelKey));
   });

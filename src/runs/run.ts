@@ -65,7 +65,7 @@ function eventsFromPreviousRun(
     ...(question === null ? [] : [questionExpired]),
     ...(node === null || node === nodeId
       ? []
-      : [notice('It goes on on another machine: changes that were not pushed are lost.')]),
+      : [notice('The conversation continues on another machine: changes that were not pushed are lost.')]),
   ];
 }
 

@@ -73,7 +73,7 @@ describe('the tools of ours', () => {
     const id = await create('mcp-servers', onMain);
     assert.deepEqual(await turns(id, 1), ['no MCP servers']);
     assert.deepEqual(told(await events(id)), [
-      'The tools for pull requests and issues are left out: this agent cannot speak to tool servers over HTTP.',
+      'The tools for pull requests and issues are not available: this agent does not support MCP servers over HTTP.',
     ]);
   });
 });

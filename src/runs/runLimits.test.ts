@@ -113,7 +113,7 @@ describe('a run that fills its disk', () => {
 
 describe('a conversation for which there is no run', () => {
   for (const [option, sentence] of [
-    ['PARLEY_SLOTS', 'All workers are busy: it starts as soon as one is free.'],
+    ['PARLEY_SLOTS', 'All workers are busy. The conversation starts as soon as one is free.'],
     ['PARLEY_RUNNING_MAX', null],
   ] as const)
     it(`waits until another has ended, and says so, where ${option} is reached`, async (t) => {

@@ -37,8 +37,8 @@ describe('the tool servers of a run', () => {
     const id = await create('mcp-servers', { mcp_config });
     assert.deepEqual(await turns(id, 1), ['files stdio files-mcp --all env:TOKEN']);
     assert.deepEqual(told(await events(id)), [
-      'The tool server https://a.example/sse is left out: this agent cannot speak to tool servers over SSE.',
-      'The tool server https://b.example/mcp is left out: this agent cannot speak to tool servers over HTTP.',
+      'The MCP server https://a.example/sse is not available: this agent does not support MCP servers over SSE.',
+      'The MCP server https://b.example/mcp is not available: this agent does not support MCP servers over HTTP.',
     ]);
   });
 });
@@ -73,7 +73,7 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
       const http = await startMcpServer(t, { form: 'json' });
       const { create, turns } = await startRuns({ sandbox, env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' } }, t);
       const id = await create('mcp-tools 127_0_0_1', { mcp_config: { shttp_servers: [{ url: http.url }] } });
-      assert.match((await turns(id, 1)).join(''), /^502 The tool server could not be asked\./);
+      assert.match((await turns(id, 1)).join(''), /^502 The MCP server could not be reached\./);
       assert.equal(http.requests.length, 0);
     });
   });

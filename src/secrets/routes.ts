@@ -19,8 +19,8 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'listSecrets',
-        summary: 'List your custom secrets',
-        description: 'Names and descriptions; the values are never shown.',
+        summary: 'List custom secrets',
+        description: 'Returns names and descriptions. Values are never returned.',
         response: { 200: SecretList },
       },
     },
@@ -34,9 +34,9 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'createSecret',
-        summary: 'Store a secret',
+        summary: 'Create a secret',
         description:
-          'Runs get it as an environment variable of this name. A name that is already in use is refused with 409.',
+          'Agents get it as an environment variable of this name. Returns 400 if the name is already in use.',
         body: NewSecret,
         response: { 201: Message },
       },
@@ -55,8 +55,8 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'updateSecret',
-        summary: 'Rename, describe or replace a secret',
-        description: 'What is left out stays, its value too. All of it happens at once, or nothing does.',
+        summary: 'Update a secret',
+        description: 'Changes the name, the description or the value. Absent fields stay as they are.',
         params: NameInPath,
         body: SecretUpdate,
         response: { 200: Message },
@@ -102,8 +102,8 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'addGitProviders',
-        summary: 'Store tokens of git providers',
-        description: 'An empty token keeps the stored one and changes the host.',
+        summary: 'Store access tokens of Git providers',
+        description: 'An empty token keeps the stored token and changes the host.',
         body: AddGitProviders,
         response: { 200: Message },
       },
@@ -121,7 +121,7 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'deleteGitProvider',
-        summary: 'Forget the token of one git provider',
+        summary: 'Delete the access token of a Git provider',
         description: 'Returns 404 if no token of this provider is stored.',
         params: ProviderInPath,
         response: { 200: Message },
@@ -140,7 +140,7 @@ export function secretRoutes(app: Server, secrets: Secrets): void {
       schema: {
         tags,
         operationId: 'unsetProviderTokens',
-        summary: 'Forget all tokens of git providers',
+        summary: 'Delete all access tokens of Git providers',
         description: 'Succeeds even if none is stored.',
         response: { 200: Message },
       },

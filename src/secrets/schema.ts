@@ -14,7 +14,7 @@ export const SecretName = text({
   bytesMax: 64,
   pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,63}$',
   patternText: 'consist of letters, digits and _, and not begin with a digit',
-  description: 'As a variable of the environment is named.',
+  description: 'A valid name of an environment variable.',
 });
 
 const Description = nullableText({ bytesMax: kib });
@@ -22,7 +22,7 @@ const Description = nullableText({ bytesMax: kib });
 const Value = text({
   bytesMax: valueBytesMax,
   lengthMin: 1,
-  description: 'Stored sealed; never shown again.',
+  description: 'Stored encrypted and never shown again.',
 });
 
 export const NewSecret = Type.Object(
@@ -69,7 +69,7 @@ export function normaliseHost(sent: string | null | undefined): string | null {
 function hostFault(value: string): string | undefined {
   const host = normaliseHost(value);
   const good = host === null || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(host);
-  return good ? undefined : 'must be a host name, such as git.example.com, with a port where needed';
+  return good ? undefined : 'must be a host name, such as git.example.com, optionally with a port';
 }
 
 const ProviderToken = Type.Object(
@@ -77,12 +77,12 @@ const ProviderToken = Type.Object(
     token: Type.Optional(
       nullableText({
         bytesMax: tokenBytesMax,
-        description: 'Empty keeps the stored one. Never shown again.',
+        description: 'An empty string keeps the stored token. Never shown again.',
       }),
     ),
     host: Type.Optional(
       checked(
-        nullableText({ bytesMax: hostBytesMax, description: 'Of a self-managed installation.' }),
+        nullableText({ bytesMax: hostBytesMax, description: 'The host of a self-hosted instance.' }),
         hostFault,
       ),
     ),

@@ -18,16 +18,19 @@ const providerToken = 'provider_token';
 export type Secrets = ReturnType<typeof createSecrets>;
 
 function notFound(): AppError {
-  return new AppError('not_found', 'There is no secret of that name.');
+  return new AppError('not_found', 'This secret does not exist.');
 }
 
 function exists(): AppError {
-  return new AppError('secret_exists', 'A secret of that name exists already.');
+  return new AppError('secret_exists', 'A secret with this name already exists.');
 }
 
 function refuseTooMany(stored: number): void {
   if (stored >= customSecretsMax)
-    throw new AppError('limit_reached', `At most ${customSecretsMax} secrets can be kept; delete one first.`);
+    throw new AppError(
+      'limit_reached',
+      `At most ${customSecretsMax} secrets can be stored; delete one first.`,
+    );
 }
 
 export function createSecrets({ settings }: { settings: Settings }) {
@@ -117,7 +120,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
   async function removeGitProvider(writer: Writer, name: string): Promise<void> {
     await settings.change(writer, async (rows) => {
       if (!rows.secrets.some((secret) => secret.kind === providerToken && secret.name === name))
-        throw new AppError('not_found', 'No token of that git provider is stored.');
+        throw new AppError('not_found', 'No access token of this Git provider is stored.');
       return changeOf(rows, [{ kind: providerToken, name, sealed: null }]);
     });
   }

@@ -29,21 +29,21 @@ export function optionRoutes(app: Server, { agents, models }: Offered): void {
     {
       path: 'models',
       operationId: 'listModels',
-      summary: 'Models that are known by name',
-      description: 'Values for `llm_model`. Models that were retired by today are left out.',
+      summary: 'List known models',
+      description: 'Values for `llm_model`. Retired models are not included.',
       list: () => models.names(new Date().toISOString().slice(0, 10)),
     },
     {
       path: 'agents',
       operationId: 'listAgents',
-      summary: 'Agents that settings can name',
-      description: 'Values for `agent`: the profiles of this service and their aliases.',
+      summary: 'List agents',
+      description: 'Values for `agent`: the agents of this server and their aliases.',
       list: () => agents,
     },
     {
       path: 'security-analyzers',
       operationId: 'listSecurityAnalyzers',
-      summary: 'Security analyzers',
+      summary: 'List security analyzers',
       description: 'Values for `security_analyzer`.',
       list: () => securityAnalyzers,
     },
@@ -65,8 +65,9 @@ export function optionRoutes(app: Server, { agents, models }: Offered): void {
       schema: {
         tags: ['Options'],
         operationId: 'getClientConfig',
-        summary: 'What existing web clients ask first',
-        description: 'Fixed values that tell web clients which features to show. No key is needed.',
+        summary: 'Read the configuration for web clients',
+        description:
+          'Returns fixed values that tell existing web clients which features to show. No API key is required.',
         response: { 200: ClientConfig },
       },
     },

@@ -27,7 +27,7 @@ function send(request: FastifyRequest, reply: FastifyReply, { text, etag }: Rend
 }
 
 const IfMatch = Type.Object({
-  'if-match': Type.Optional(Type.String({ description: 'The ETag that the change was made from.' })),
+  'if-match': Type.Optional(Type.String({ description: 'The ETag of the settings that you read.' })),
 });
 
 /** GET of the full record, for those who ask often. */
@@ -50,11 +50,11 @@ export function settingsRoutes(app: Server, settings: Settings): void {
           responses: {
             200: {
               description:
-                'The full record under X-Session-API-Key; exactly twelve of its members under Authorization: Bearer.',
+                'All fields for X-Session-API-Key; exactly twelve fields for Authorization: Bearer.',
               anyOf: [FullSettings, ReducedSettings],
               examples: { full: fullSettingsExample, reduced: reducedSettingsExample },
             },
-            304: { description: 'The record is the one that If-None-Match names.', anyOf: [] },
+            304: { description: 'The settings have not changed.', anyOf: [] },
           },
         },
       },
@@ -63,7 +63,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
         operationId: 'getSettings',
         summary: 'Read your settings',
         description:
-          'Secret values are never shown: their members are null and the `…_set` members tell whether they are stored. Answers carry an ETag; If-None-Match gives 304.',
+          'Secret values are never returned: their fields are null, and the `…_set` fields show whether a value is stored. Responses have an ETag; If-None-Match returns 304.',
       },
     },
     (request, reply) => {
@@ -89,7 +89,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
         operationId: 'storeSettings',
         summary: 'Store settings',
         description:
-          'Merges into your record: an absent member keeps its value, and so does null for `llm_model`, `llm_base_url`, `user_consents_to_analytics` and the three keys, for which an empty string and the mask keep it too. Otherwise null and an empty string clear. Unknown and derived fields are ignored, but a `secrets_store` with values is refused: they are stored with POST /api/secrets and POST /api/add-git-providers.',
+          'Merges into your settings: an absent field keeps its value, and so does null for `llm_model`, `llm_base_url`, `user_consents_to_analytics` and the three API keys, for which an empty string and the mask keep it as well. Otherwise null and an empty string clear the field. Unknown and read-only fields are ignored, but a `secrets_store` with values is rejected: store them with POST /api/secrets and POST /api/add-git-providers.',
         headers: IfMatch,
         body: PostSettings,
         response: { 200: Message },
@@ -111,7 +111,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
           errors: ['precondition_failed', 'sealing_key_missing'],
           responses: {
             200: {
-              description: 'The whole record as it is now.',
+              description: 'The updated settings.',
               anyOf: [FullSettings],
               examples: { full: fullSettingsExample },
             },
@@ -123,7 +123,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
         operationId: 'patchSettings',
         summary: 'Change settings',
         description:
-          'A JSON merge patch (RFC 7396): null clears, or puts a boolean back to its default; unknown members are refused. If-Match with the ETag that you read refuses the change where somebody else was faster.',
+          'A JSON merge patch (RFC 7396): null clears a field or resets a boolean to its default; unknown fields are rejected. With If-Match, the change is rejected if the settings have changed since you read them.',
         headers: IfMatch,
         body: PatchSettings,
       },
@@ -148,7 +148,7 @@ export function settingsRoutes(app: Server, settings: Settings): void {
     async () => {
       throw new AppError(
         'gone',
-        'Settings cannot be reset as a whole; clear members with PATCH /api/settings.',
+        'Settings cannot be reset as a whole; clear fields with PATCH /api/settings.',
       );
     },
   );

@@ -19,7 +19,10 @@ const oneText = (name: string) => ({
   required: [name],
 });
 const secret = (description: string) =>
-  Type.Unsafe<null>({ type: 'null', description: `${description} Its value is never shown: always null.` });
+  Type.Unsafe<null>({
+    type: 'null',
+    description: `${description} Always null: the value is never returned.`,
+  });
 
 function baseUrlFault(value: string): string | undefined {
   if (value === '') return undefined;
@@ -33,7 +36,7 @@ export const SecretsStore = Type.Unsafe<{
   custom_secrets: Record<string, { description: string | null }>;
 }>({
   type: 'object',
-  description: 'Which tokens and secrets are stored; never their values.',
+  description: 'Which access tokens and secrets are stored, without their values.',
   properties: {
     provider_tokens: map(oneText('host')),
     custom_secrets: map(oneText('description')),
@@ -42,15 +45,18 @@ export const SecretsStore = Type.Unsafe<{
 });
 
 const members = {
-  language: text('Language of the page and of answers, such as en or zh-CN.'),
-  agent: text('Which agent works; null is the built-in one.'),
+  language: text('The language of the web UI and of answers, such as en or zh-CN.'),
+  agent: text('The agent for new conversations; null is the built-in agent.'),
   max_iterations: integer(1, iterationsMax),
   security_analyzer: text(),
   confirmation_mode: maybe(),
-  llm_model: text('Such as anthropic/claude-sonnet-4-5; see /api/options/models.'),
-  llm_api_key: secret('The key of the language model.'),
-  llm_api_key_set: Type.Boolean({ description: 'Whether a key of the language model is stored.' }),
-  llm_base_url: checked(text('Where the model is, for other than the usual place.'), baseUrlFault),
+  llm_model: text('For example, anthropic/claude-sonnet-4-5; see /api/options/models.'),
+  llm_api_key: secret('The API key of the model.'),
+  llm_api_key_set: Type.Boolean({ description: 'Whether an API key of the model is stored.' }),
+  llm_base_url: checked(
+    text('The base URL of the model, if it is not the default of the provider.'),
+    baseUrlFault,
+  ),
   remote_runtime_resource_factor: integer(1, resourceFactorMax),
   secrets_store: SecretsStore,
   enable_default_condenser: Type.Boolean({ default: true }),
@@ -61,8 +67,8 @@ const members = {
   sandbox_base_container_image: text(),
   sandbox_runtime_container_image: text(),
   mcp_config: orNull(ShownMcpConfig),
-  search_api_key: secret('The key of the web search.'),
-  sandbox_api_key: secret('The key of the sandbox.'),
+  search_api_key: secret('The API key of the web search.'),
+  sandbox_api_key: secret('The API key of the sandbox.'),
   max_budget_per_task: orNull(Type.Number({ minimum: 0, description: 'US dollars.' })),
   email: text(),
   email_verified: maybe(),
@@ -70,7 +76,7 @@ const members = {
   git_user_email: text(),
   provider_tokens_set: Type.Unsafe<Record<string, string | null>>({
     ...map({ type: ['string', 'null'] }),
-    description: 'The git providers with a stored token, each with its host or null.',
+    description: 'Git providers with a stored access token, each with its host or null.',
   }),
   search_api_key_set: Type.Boolean({ default: false }),
 } satisfies TProperties;
@@ -128,7 +134,10 @@ export const keptOnNull: ReadonlySet<string> = new Set([
   ...secretMembers,
 ]);
 
-const secretText = nullableText({ bytesMax: textBytesMax, description: 'Stored sealed; never shown again.' });
+const secretText = nullableText({
+  bytesMax: textBytesMax,
+  description: 'Stored encrypted and never shown again.',
+});
 
 type PlainMember = Exclude<MemberName, (typeof derivedMembers)[number] | SecretMember | 'mcp_config'>;
 type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {

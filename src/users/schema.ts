@@ -8,5 +8,5 @@ export const UserName = text({
   lengthMin: 1,
   pattern: userNamePattern,
   patternText: 'begin with a letter or digit, and consist of letters, digits and ._@-',
-  description: 'Letters, digits and ._@- ; the user is made where new.',
+  description: 'Letters, digits and ._@- only. A new user is created.',
 });

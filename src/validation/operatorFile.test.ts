@@ -31,6 +31,6 @@ describe('a file of the operator', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     for (const place of [folder, pipe])
-      assert.throws(() => readOperatorFile(place, 'prices'), refusal(/The prices in .* it is no file/));
+      assert.throws(() => readOperatorFile(place, 'prices'), refusal(/The prices in .* it is not a file/));
   });
 });

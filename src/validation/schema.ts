@@ -30,7 +30,7 @@ export function textFault(value: string, bytesMax: number): string | undefined {
   if (value.length > bytesMax || Buffer.byteLength(value) > bytesMax)
     return `must be at most ${bytesMax} bytes`;
   if (value.includes(nul)) return 'must not contain NUL characters';
-  if (!value.isWellFormed()) return 'must be well-formed Unicode: it has half of a surrogate pair';
+  if (!value.isWellFormed()) return 'must be well-formed Unicode without unpaired surrogates';
   return undefined;
 }
 

@@ -5,6 +5,6 @@ export function urlFault(value: string, keyMember = 'api_key'): string | undefin
   const url = /^(https?|wss?):\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
   if (url === null || url.hostname === '') return 'must be an http, https, ws or wss URL with a host';
   if (url.username !== '' || url.password !== '')
-    return `must not hold a user name or password; use ${keyMember}`;
+    return `must not contain a user name or password; use ${keyMember}`;
   return undefined;
 }

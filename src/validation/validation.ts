@@ -77,7 +77,7 @@ function sentence(error: ValidationError): string {
     case 'enum':
       return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
     case 'boolean':
-      return 'is not a known member';
+      return 'is not a known field';
     case 'pattern':
       return `must ${patternRule(String(params['pattern']))}`;
     case 'maxLength':
@@ -85,9 +85,9 @@ function sentence(error: ValidationError): string {
     case 'minLength':
       return params['limit'] === 1 ? 'must not be empty' : `must be at least ${params['limit']} characters`;
     case 'maxItems':
-      return `must hold at most ${params['limit']} entries`;
+      return `must have at most ${params['limit']} entries`;
     case 'maxProperties':
-      return `must hold at most ${params['limit']} members`;
+      return `must have at most ${params['limit']} fields`;
     case 'minimum':
       return `must be at least ${params['limit']}`;
     case 'maximum':

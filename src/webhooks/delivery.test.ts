@@ -129,8 +129,8 @@ for (const kind of databaseKinds) {
       await bench.say('hello');
       const errorOf = (id: string) =>
         until('an attempt fails', async () => (await bench.list(id))[0]?.last_error ?? undefined);
-      assert.equal(await errorOf(redirects.id), 'It answers with a redirect, which is not followed.');
-      assert.equal(await errorOf(hangs.id), 'It does not answer within 0.1 s.');
+      assert.equal(await errorOf(redirects.id), 'It returned a redirect, which is not followed.');
+      assert.equal(await errorOf(hangs.id), 'It did not respond within 0.1 s.');
       assert.equal(await errorOf(absent.id), 'It does not accept connections.');
       const [shown] = await bench.list(hangs.id);
       assert.equal(shown?.state, 'waiting');

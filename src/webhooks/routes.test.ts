@@ -265,7 +265,7 @@ for (const kind of databaseKinds) {
         assert.equal(status, 422, text);
         assert.match(
           body.error,
-          /^url must not be a private address here; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES/,
+          /^url must not be a private address; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES/,
         );
         assert.ok(!text.includes('CANARY'));
       }

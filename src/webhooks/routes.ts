@@ -37,9 +37,9 @@ function managementRoutes(app: Server, webhooks: Webhooks): void {
       schema: {
         tags,
         operationId: 'createWebhook',
-        summary: 'Be told of what happens',
+        summary: 'Create a webhook',
         description:
-          'Messages are POSTed to the URL, signed as Standard Webhooks describes, until it answers 2xx. The answer holds the secret that signs them, this once.',
+          'Parley sends POST requests to the URL, signed according to Standard Webhooks, and retries until it gets a 2xx response. The response contains the signing secret. It is shown only once.',
         body: NewWebhook,
         response: { 201: CreatedWebhook },
       },
@@ -57,8 +57,8 @@ function managementRoutes(app: Server, webhooks: Webhooks): void {
       schema: {
         tags,
         operationId: 'listWebhooks',
-        summary: 'List your webhooks',
-        description: 'The secrets that sign their messages are not shown.',
+        summary: 'List webhooks',
+        description: 'The signing secrets are not returned.',
         response: { 200: WebhookList },
       },
     },
@@ -73,7 +73,7 @@ function managementRoutes(app: Server, webhooks: Webhooks): void {
         tags,
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
-        description: 'Messages that wait for it are not sent any more.',
+        description: 'Pending deliveries are discarded.',
         params: WebhookInPath,
         response: { 200: Message },
       },
@@ -93,8 +93,9 @@ function deliveryRoutes(app: Server, webhooks: Webhooks): void {
       schema: {
         tags,
         operationId: 'listDeliveries',
-        summary: 'List messages that wait or failed',
-        description: 'The newest first. Messages that have arrived are not kept.',
+        summary: 'List deliveries',
+        description:
+          'Lists pending and failed deliveries, the newest first. Successful deliveries are not kept.',
         params: WebhookInPath,
         querystring: DeliveryPage,
         response: { 200: DeliveryList },
@@ -110,8 +111,8 @@ function deliveryRoutes(app: Server, webhooks: Webhooks): void {
       schema: {
         tags,
         operationId: 'redeliverAll',
-        summary: 'Send all failed messages again',
-        description: '`redelivered` is the number of messages that will be sent again.',
+        summary: 'Redeliver all failed deliveries',
+        description: '`redelivered` is the number of deliveries that will be sent again.',
         params: WebhookInPath,
         response: { 200: Redelivered },
       },
@@ -126,8 +127,8 @@ function deliveryRoutes(app: Server, webhooks: Webhooks): void {
       schema: {
         tags,
         operationId: 'redeliver',
-        summary: 'Send a failed message again',
-        description: 'One that has not failed is left alone: `redelivered` is then 0.',
+        summary: 'Redeliver a failed delivery',
+        description: '`redelivered` is 0 if the delivery has not failed.',
         params: DeliveryInPath,
         response: { 200: Redelivered },
       },

@@ -14,23 +14,23 @@ const pageMax = 100;
 function urlFault(value: string): string | undefined {
   const url = /^https?:\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
   if (url === null || url.hostname === '') return 'must be an http or https URL with a host';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
-  return value.includes('#') ? 'must not hold a fragment' : undefined;
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  return value.includes('#') ? 'must not contain a fragment' : undefined;
 }
 
 export const NewWebhook = Type.Object(
   {
     url: checked(
-      text({ bytesMax: urlBytesMax, description: 'http or https. It may hold a secret of yours.' }),
+      text({ bytesMax: urlBytesMax, description: 'An http or https URL. It may contain a secret of yours.' }),
       urlFault,
     ),
     events: Type.Array(oneOf(webhookEvents), {
       minItems: 1,
       maxItems: webhookEvents.length,
       uniqueItems: true,
-      description: 'What to be told of: changes of status, entries of the log.',
+      description: 'The types of events to send: status changes, conversation events.',
     }),
-    description: Type.Optional(nullableText({ bytesMax: kib, description: 'In your own words.' })),
+    description: Type.Optional(nullableText({ bytesMax: kib, description: 'A description of your choice.' })),
   },
   { $id: 'NewWebhook', additionalProperties: false },
 );
@@ -42,8 +42,8 @@ const webhookMembers = {
   events: Type.Array(oneOf(webhookEvents)),
   description: orNull(Type.String()),
   created_at: time(),
-  waiting: Type.Integer({ description: 'Messages on their way; counted up to 10,000.' }),
-  failed: Type.Integer({ description: 'Messages that were given up; counted up to 10,000.' }),
+  waiting: Type.Integer({ description: 'The number of pending deliveries, counted up to 10,000.' }),
+  failed: Type.Integer({ description: 'The number of failed deliveries, counted up to 10,000.' }),
 };
 
 export const WebhookRecord = Type.Object(webhookMembers, { $id: 'Webhook', additionalProperties: false });
@@ -52,7 +52,7 @@ export type WebhookRecord = Type.Static<typeof WebhookRecord>;
 export const CreatedWebhook = Type.Object(
   {
     ...webhookMembers,
-    secret: Type.String({ description: 'Proves that messages are ours. It is shown this once.' }),
+    secret: Type.String({ description: 'The signing secret. It is shown only once.' }),
   },
   { $id: 'CreatedWebhook', additionalProperties: false },
 );
@@ -65,7 +65,7 @@ export const WebhookList = Type.Object(
 
 export const DeliveryPage = Type.Object(
   {
-    state: Type.Optional(oneOf(deliveryStates, { description: 'Only those; absent: all.' })),
+    state: Type.Optional(oneOf(deliveryStates, { description: 'Filters by state. Default: all.' })),
     limit: Type.Optional(
       checked(text({ bytesMax: 8, description: `1 to ${pageMax}; default: ${pageMax}.` }), (value) =>
         wholeNumber(value, pageMax) === undefined ? `must be a whole number from 1 to ${pageMax}` : undefined,
@@ -75,7 +75,7 @@ export const DeliveryPage = Type.Object(
       text({
         bytesMax: 64,
         pattern: '^msg_[0-9a-f]{32}$',
-        description: 'The next_page_id of the page before.',
+        description: 'The next_page_id of the previous page.',
       }),
     ),
   },
@@ -90,15 +90,17 @@ export function pageSize({ limit }: DeliveryPage): number {
 
 export const DeliveryRecord = Type.Object(
   {
-    id: Type.String({ description: 'The `webhook-id` of the message: the same at every attempt.' }),
+    id: Type.String({ description: 'The `webhook-id` of the request, which is the same for every attempt.' }),
     type: oneOf(webhookEvents),
     conversation_id: Type.String(),
     state: oneOf(deliveryStates),
     created_at: time(),
     attempts: Type.Integer(),
     next_attempt_at: orNull(time()),
-    last_status: orNull(Type.Integer({ description: 'Of the last answer; null where there was none.' })),
-    last_error: orNull(Type.String({ description: 'Why the last attempt failed, as a sentence.' })),
+    last_status: orNull(
+      Type.Integer({ description: 'The status of the last response, or null if there was none.' }),
+    ),
+    last_error: orNull(Type.String({ description: 'Why the last attempt failed.' })),
   },
   { $id: 'Delivery', additionalProperties: false },
 );
@@ -111,6 +113,6 @@ export const DeliveryList = Type.Object(
 export type DeliveryList = Type.Static<typeof DeliveryList>;
 
 export const Redelivered = Type.Object(
-  { redelivered: Type.Integer({ description: 'How many failed messages are sent again.' }) },
+  { redelivered: Type.Integer({ description: 'The number of deliveries that will be sent again.' }) },
   { $id: 'Redelivered', additionalProperties: false },
 );

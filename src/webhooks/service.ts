@@ -69,7 +69,7 @@ export function toDelivery(row: DeliveryRow): DeliveryRecord {
 }
 
 function notFound(what = 'webhook'): AppError {
-  return new AppError('not_found', `There is no ${what} of that id.`);
+  return new AppError('not_found', `This ${what} does not exist.`);
 }
 
 /** Sends failed messages again, all of a webhook or one. Returns how many; undefined: there is no such thing. */
@@ -93,12 +93,11 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
     if (isIP(literal) === 0) return;
     const found = classifyAddress(literal);
     const fault = (message: string) => invalid([{ path: 'url', message }]);
-    if (found === 'never')
-      throw fault('must not be a link-local or reserved address, which this service never connects to');
+    if (found === 'never') throw fault('must not be a link-local or reserved address');
     const at = { host: literal, port: portOf(target) };
     if (found === 'private' && !allowsPrivate(await allowPrivate(), at, literal))
       throw fault(
-        'must not be a private address here; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES',
+        'must not be a private address; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES',
       );
   }
 
@@ -126,7 +125,10 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
       case 'created':
         return { ...toRecord(stored.webhook), secret };
       case 'too_many':
-        throw new AppError('limit_reached', `At most ${webhooksMax} webhooks can be kept; delete one first.`);
+        throw new AppError(
+          'limit_reached',
+          `At most ${webhooksMax} webhooks can be stored; delete one first.`,
+        );
     }
   }
 

@@ -82,7 +82,7 @@ const bad: readonly Bad[] = [
   invalidBody('a microagent without a repo', { create_microagent: { title: 'x' } }, 'create_microagent.repo'),
   invalidBody('NUL characters', { initial_user_msg: `a${String.fromCharCode(0)}b` }, 'initial_user_msg'),
   {
-    ...invalidBody('half of a surrogate pair', {}, 'repository'),
+    ...invalidBody('unpaired surrogates', {}, 'repository'),
     ask: { raw: '{"repository":"\\ud800"}', headers: json },
   },
   invalidBody('a message over 256 KiB', { initial_user_msg: 'é'.repeat(131_073) }, 'initial_user_msg'),

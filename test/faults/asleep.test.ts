@@ -50,7 +50,7 @@ describe('a worker that sleeps longer than its lease', { timeout: 60_000 }, () =
       },
       takeoverMax,
     );
-    assert.ok(log.some(({ message }) => /goes on on another machine/.test(message)));
+    assert.ok(log.some(({ message }) => /continues on another machine/.test(message)));
     assert.ok(isRunning(agent));
 
     sleeper.send('SIGCONT');

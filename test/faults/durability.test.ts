@@ -29,7 +29,7 @@ describe('the connection that writes to SQLite', { timeout: 60_000 }, () => {
       const { code, stdout, stderr } = await site.run(['serve'], { faults: true });
       assert.equal(code, 2, stderr);
       assert.equal(stdout, '');
-      assert.match(stderr, /^parley: SQLite cannot promise durable commits on this file system/);
+      assert.match(stderr, /^parley: SQLite cannot guarantee durable commits on this file system/);
       assert.match(stderr, fault === 'no-log' ? /journal delete/ : /synchronous 1/);
     });
   }

@@ -67,10 +67,10 @@ for (const kind of databaseKinds) {
     it('is refused with another sealing key than it was made with, and without one', async (t) => {
       const site = await createUsed(kind, t);
       const env = { PARLEY_SECRET_KEY: secretKey.toString('hex') };
-      await refused(site, /sealing key is not the right one.*PARLEY_SECRET_KEY/, { env });
+      await refused(site, /encryption key is wrong.*PARLEY_SECRET_KEY/, { env });
       const file = join(site.place.dataDir, 'secret.key');
       rmSync(file);
-      await refused(site, /sealing key is missing.*secret\.key/);
+      await refused(site, /encryption key is missing.*secret\.key/);
       assert.throws(() => readFileSync(file), { code: 'ENOENT' });
     });
 
@@ -93,7 +93,7 @@ describe('a start on SQLite', suite, () => {
     writeFileSync(file, right.subarray(0, 20));
     await refused(site, /secret\.key is damaged.*backup/);
     writeFileSync(file, secretKey.toString('hex'));
-    await refused(site, /sealing key is not the right one/);
+    await refused(site, /encryption key is wrong/);
     writeFileSync(file, right);
     const again = await site.serve();
     assert.equal((await again.ask('/api/settings')).status, 200);
@@ -154,15 +154,15 @@ describe('a start on PostgreSQL', suite, () => {
   it('is refused where nobody answers, the password is wrong or the database is missing', async (t) => {
     const site = await createSite('sqlite', t);
     const real = new URL(postgresUrl('none'));
-    await refused(site, /DATABASE_URL cannot be used: .*ECONNREFUSED/, at(1));
-    await refused(site, /DATABASE_URL cannot be used: .*password/, at(real.port));
-    await refused(site, /DATABASE_URL cannot be used: .*"none" does not exist/, {
+    await refused(site, /DATABASE_URL is not available: .*ECONNREFUSED/, at(1));
+    await refused(site, /DATABASE_URL is not available: .*password/, at(real.port));
+    await refused(site, /DATABASE_URL is not available: .*"none" does not exist/, {
       env: { DATABASE_URL: real.href },
     });
   });
 
   it('is refused where somebody listens and says nothing', async (t) => {
     const site = await createSite('sqlite', t);
-    await refused(site, /DATABASE_URL cannot be used: /, at(await occupyPort(t)));
+    await refused(site, /DATABASE_URL is not available: /, at(await occupyPort(t)));
   });
 });

@@ -57,7 +57,7 @@ const steps: Readonly<Record<string, Step>> = {
     settings: { confirmation_mode: true },
     reached: ({ events }) => events.at(-1)?.args?.['confirmation_state'] === 'awaiting_confirmation',
     said: /You said: You were interrupted.*\n.*the same messages.*\n> ask delete everything$/,
-    notice: /The question of the agent has expired/,
+    notice: /The approval request has expired/,
   },
   'right after the claim': {
     message: 'say first',

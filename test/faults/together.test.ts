@@ -107,10 +107,7 @@ describe('two first starts at the same moment on one PostgreSQL', { timeout: 60_
     const [refused, ...rest] = outcomes.flatMap(({ ended }) => ended ?? []);
     assert.deepEqual(rest, []);
     assert.equal(refused?.code, 2);
-    assert.match(
-      refused.stderr,
-      /^parley: The sealing key is not the right one[^\n]+PARLEY_SECRET_KEY[^\n]+\n$/,
-    );
+    assert.match(refused.stderr, /^parley: The encryption key is wrong[^\n]+PARLEY_SECRET_KEY[^\n]+\n$/);
     const [holder = '', ...others] = dirs.filter((dir) => existsSync(join(dir, 'secret.key')));
     assert.deepEqual(others, []);
     const url = outcomes.find((outcome) => outcome.url !== undefined)?.url ?? '';

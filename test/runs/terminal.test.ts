@@ -71,7 +71,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     const { code, stdout } = await running.ended();
     assert.equal(code, 6);
     assert.ok(stdout.includes('\r\u001b[K'));
-    assert.match(readable(stdout), /The conversation has stopped: You stopped it\.\n$/);
+    assert.match(readable(stdout), /The conversation has stopped: You stopped the conversation\.\n$/);
   });
 
   it('leaves the conversation running on Ctrl-C, and says so, 130', async (t) => {

@@ -102,7 +102,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await enter(page, runs.service, path(id));
     await page.locator('.steps .now', { hasText: 'Starting the agent' }).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByText('You stopped it.').first().waitFor();
+    await page.getByText('You stopped the conversation.').first().waitFor();
     await runs.service.ask('/api/settings', { json: { agent: 'fake' } });
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
@@ -261,7 +261,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await runs.say(id, 'say once more');
     await until('it sounds again', async () => (await sounds()) === 3);
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByRole('log').getByText('You stopped it.').last().waitFor();
+    await page.getByRole('log').getByText('You stopped the conversation.').last().waitFor();
     assert.equal(await sounds(), 3);
     await page.getByRole('link', { name: 'Back to conversations' }).click();
     await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();

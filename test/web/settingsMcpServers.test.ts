@@ -91,7 +91,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await button(page, `Edit: ${url}`).click();
     await page.getByLabel('URL').fill('https://other.example.com/sse');
     await button(page, 'Save server').click();
-    await page.getByText('is masked, and no stored server matches it').waitFor();
+    await page.getByText('is masked, but no stored server matches it').waitFor();
     await button(page, 'Remove: API key').click();
     await button(page, 'Save server').click();
     await page.getByText('SSE', { exact: true }).waitFor();
@@ -174,7 +174,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('This is not valid JSON').waitFor();
     await text.fill('{"shttp_servers": [{"url": "nowhere"}], "stdio": []}');
     await button(page, 'Save').click();
-    await page.getByText('stdio is not a known member').waitFor();
+    await page.getByText('stdio is not a known field').waitFor();
     await text.fill(
       JSON.stringify({ shttp_servers: [{ url, api_key: mask }, 'https://new.example.com/mcp'] }),
     );

@@ -354,7 +354,7 @@ describe('an agent that says too much', () => {
   it('is ended for more questions at once than anybody could answer', async (t) => {
     const { agent } = await startSession(t, { onPermission: () => new Promise(() => {}) });
     const error = await errorOf(agent.prompt(lines('ask-many 65')));
-    assert.equal(error.message, 'The agent asked more than 64 things at once.');
+    assert.equal(error.message, 'The agent sent more than 64 requests at once.');
     const { agent: other } = await startSession(t, { onPermission: async () => 'cancelled' });
     assert.equal((await other.prompt(lines('ask-many 64'))).stopReason, 'end_turn');
   });

@@ -154,7 +154,7 @@ const stopReasons: readonly unknown[] = [
 function toTurnEnd(answer: unknown): TurnEnd {
   const { stopReason, usage } = isObject(answer) ? answer : {};
   if (!stopReasons.includes(stopReason))
-    throw new AgentError('protocol', 'The agent ended its turn without a reason that is known.');
+    throw new AgentError('protocol', 'The agent ended its turn with an unknown stop reason.');
   return { stopReason: stopReason as StopReason, ...(usage == null ? {} : { usage }) };
 }
 

@@ -29,7 +29,7 @@ describe('the tool servers that an agent is given', () => {
       { type: 'http', name: 'b_example_3', url: 'http://127.0.0.1:9/mcp/3', headers },
     ]);
     assert.deepEqual(refused, [
-      'The tool server wss://c.example/mcp is left out: no agent can speak to a WebSocket server.',
+      'The MCP server wss://c.example/mcp is not available: no agent supports WebSocket servers.',
     ]);
     assert.ok(!JSON.stringify({ servers, refused }).includes('hidden'));
   });
@@ -43,7 +43,7 @@ describe('the tool servers that an agent is given', () => {
     assert.equal(servers.length, 4);
     assert.equal(
       refused[0],
-      'The tool server https://a.example/sse is left out: this agent cannot speak to tool servers over SSE.',
+      'The MCP server https://a.example/sse is not available: this agent does not support MCP servers over SSE.',
     );
   });
 

@@ -23,16 +23,16 @@ export interface GivenServers {
 const transportNames = { http: 'HTTP', sse: 'SSE' } as const;
 
 function refusal({ server, transport }: Remote, { capabilities, bridge }: ServerOptions): string | undefined {
-  const left = `The tool server ${shownUrl(server.url)} is left out:`;
-  if (!/^https?:/i.test(server.url)) return `${left} no agent can speak to a WebSocket server.`;
+  const left = `The MCP server ${shownUrl(server.url)} is not available:`;
+  if (!/^https?:/i.test(server.url)) return `${left} no agent supports WebSocket servers.`;
   if (bridge === undefined) return `${left} this run has no way to other servers.`;
   if (capabilities.mcpCapabilities?.[transport] !== true)
-    return `${left} this agent cannot speak to tool servers over ${transportNames[transport]}.`;
+    return `${left} this agent does not support MCP servers over ${transportNames[transport]}.`;
   return undefined;
 }
 
 const ownRefusal =
-  'The tools for pull requests and issues are left out: this agent cannot speak to tool servers over HTTP.';
+  'The tools for pull requests and issues are not available: this agent does not support MCP servers over HTTP.';
 
 /** After its host; agents make names of tools of it. */
 function nameAfter(url: string): string {

@@ -71,7 +71,7 @@ describe('a peer', () => {
     const params = { text: 'x'.repeat(messageBytesMax - 1_000) };
     for (const id of [1, 2, 3]) say({ id, method: 'ask', params });
     const end = await peer.done;
-    assert.deepEqual([end?.code, end?.message], ['protocol', 'The agent asked for too much at once.']);
+    assert.deepEqual([end?.code, end?.message], ['protocol', 'The agent sent too many requests at once.']);
   });
 
   it('ends where a message holds too many values, before they are made', async () => {

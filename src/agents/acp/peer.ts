@@ -138,9 +138,9 @@ export function createPeer(options: PeerOptions): Peer {
   async function answer(message: Params, method: string, params: Params, bytes: number): Promise<void> {
     const { id } = message;
     if (openRequests >= openRequestsMax)
-      throw new AgentError('protocol', `The agent asked more than ${openRequestsMax} things at once.`);
+      throw new AgentError('protocol', `The agent sent more than ${openRequestsMax} requests at once.`);
     if (openRequestBytes + bytes > openRequestBytesMax)
-      throw new AgentError('protocol', 'The agent asked for too much at once.');
+      throw new AgentError('protocol', 'The agent sent too many requests at once.');
     openRequests += 1;
     openRequestBytes += bytes;
     try {

@@ -43,7 +43,7 @@ describe('a prompt', () => {
         type: 'resource_link',
         name: 'b c.png',
         uri: 'https://a.example/x/b%20c.png?d',
-        description: 'An image that the user sent. It could not be fetched for you.',
+        description: 'An image that the user sent. It could not be fetched.',
       });
     }
   });

@@ -61,7 +61,7 @@ async function imageBlock(url: string, options: PromptOptions): Promise<ContentB
     type: 'resource_link',
     name: nameOf(url),
     uri: url,
-    description: 'An image that the user sent. It could not be fetched for you.',
+    description: 'An image that the user sent. It could not be fetched.',
   };
 }
 

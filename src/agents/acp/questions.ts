@@ -31,7 +31,7 @@ const ownFields = 'permission request';
 function toRequest({ sessionId: _, toolCall, options, ...own }: Params): PermissionRequest {
   const known: unknown[] = Array.isArray(options) ? options.slice(0, optionsMax) : [];
   if (!isObject(toolCall) || typeof toolCall['toolCallId'] !== 'string' || !known.every(isOption))
-    throw new RpcError(rpcCodes.invalidParams, 'This is no permission request.');
+    throw new RpcError(rpcCodes.invalidParams, 'This is not a permission request.');
   const call = toolCall as PermissionRequest['toolCall'];
   return {
     toolCall: Object.keys(own).length === 0 ? call : { ...call, [ownFields]: own },

@@ -43,14 +43,14 @@ describe('an answer that breaks off', () => {
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(log(bench), 'x\n');
     assert.equal(bench.ended().length, 1);
-    assert.match(thoughts(bench), /broke off\. Asking again/);
+    assert.match(thoughts(bench), /was interrupted\. Trying again/);
   });
 
   it('is not asked for again by one who is cancelled meanwhile, and nothing of the history is lost', async (t) => {
     const answers = [calling([run('echo x >>log')]), cutOff(half), saying('Here.')];
     const bench = await startRawBench(t, answers, { askAgainMs: 60_000 });
     const turn = bench.prompt('go');
-    await until('it waits', async () => /Asking again/.test(thoughts(bench)));
+    await until('it waits', async () => /Trying again/.test(thoughts(bench)));
     await bench.cancel();
     assert.equal(await turn, 'cancelled');
     await bench.prompt('and now?');

@@ -125,7 +125,7 @@ export async function takeStep(needs: StepNeeds): Promise<Step> {
     } catch (error) {
       if (needs.signal.aborted) throw error instanceof StepStopped ? error : new StepStopped('');
       if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error, attempt);
-      const content = words('The answer of the model broke off. Asking again.');
+      const content = words('The response of the model was interrupted. Trying again.');
       await needs.client.tell({ sessionUpdate: 'agent_thought_chunk', content });
       await pause(askAgainMs * 2 ** (attempt - 1), undefined, { signal: needs.signal }).catch(() => {
         throw new StepStopped('');

@@ -158,7 +158,7 @@ describe('the faults of a forge', () => {
     ['redirecting', /redirect, which is not followed\. The repository may have another name now\.$/],
     ['rubbish', /does not answer as the API of a git provider does\.$/],
     ['closing', /cannot be asked\. The connection to it failed\.$/],
-    ['flooding', /cannot be asked\. Its answer is larger than 8192 KiB\.$/],
+    ['flooding', /cannot be asked\. Its response is larger than 8192 KiB\.$/],
   ] as const)
     it(`are told of a server that is ${name}`, async (t) => {
       const { url } = await listenOnLoopback(t, pretenders[name]);
@@ -192,7 +192,7 @@ describe('what the tools are given', () => {
       [{ ...proposal, title: ' ' }, /^title must be one line/],
       [{ ...proposal, title: 'x'.repeat(251) }, /^title must be at most 250 characters/],
       [{ ...proposal, body: 'x'.repeat(60_001) }, /^body must be at most 60000 characters/],
-      [{ ...proposal, repository: 'a/b' }, /^repository is not a known member/],
+      [{ ...proposal, repository: 'a/b' }, /^repository is not a known field/],
       [{ title: 'x', body: '' }, /^branch is required/],
     ] as const) {
       const { text, failed } = await open(given);
@@ -254,7 +254,7 @@ describe('the place of a forge', () => {
       asked.length = 0;
       const remote = { ...remoteOf(provider, origin), namedByOperator: false };
       const { open } = useTools({ remote, token, selectedBranch: null, allowPrivate: () => false, lookup });
-      assert.match((await open(proposal)).text, /cannot be asked\. Its host name is not known\.$/);
+      assert.match((await open(proposal)).text, /cannot be asked\. Its host name cannot be resolved\.$/);
       assert.deepEqual(asked, [host]);
     });
 

@@ -21,9 +21,9 @@ export function confirmationRoutes(app: Server, confirmations: Confirmations): v
       schema: {
         tags: ['Conversations'],
         operationId: 'confirmAction',
-        summary: 'Answer the question of an agent',
+        summary: 'Answer an approval request',
         description:
-          'The agent asks before it acts where `confirmation_mode` is on: its state is then `awaiting_user_confirmation`.',
+          'With `confirmation_mode`, the agent asks before it acts. Its state is `awaiting_user_confirmation` while it waits for the answer.',
         params: ConversationParams,
         body: Confirmation,
         response: { 200: Success },

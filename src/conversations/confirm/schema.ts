@@ -10,7 +10,7 @@ export const Confirmation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'The id of the event that asks. Absent: whichever waits.',
+        description: 'The id of the event that asks. If absent, the open approval request is answered.',
       }),
     ),
   },

@@ -52,7 +52,7 @@ export function createConfirmations({
     if (outcome === 'none')
       throw new AppError(
         'nothing_to_confirm',
-        'No question of the agent waits for this answer; it may have been answered, or have expired.',
+        'No approval request is waiting for this answer; it may have been answered already, or it has expired.',
       );
     database.notify([conversationTopic(outcome.key), userTopic(principal.userId)]);
   }

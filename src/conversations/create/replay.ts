@@ -34,7 +34,7 @@ function valueFault(event: object): string | undefined {
       const fault = typeof value === 'string' ? textFault(value, replayBytesMax) : numberFault(value);
       if (fault !== undefined) return fault;
       if (typeof value === 'object' && value !== null) {
-        if (Object.hasOwn(value, '__proto__')) return 'must not hold a member named __proto__';
+        if (Object.hasOwn(value, '__proto__')) return 'must not contain a field named __proto__';
         for (const name of Array.isArray(value) ? [] : Object.keys(value)) next.push(name);
         for (const inner of Object.values(value)) next.push(inner);
       }
@@ -46,9 +46,9 @@ function valueFault(event: object): string | undefined {
 
 function numberFault(value: unknown): string | undefined {
   if (typeof value !== 'number') return undefined;
-  if (!Number.isFinite(value)) return 'must not hold numbers that are too large';
+  if (!Number.isFinite(value)) return 'must not contain numbers that are too large';
   const unsafe = Number.isInteger(value) && !Number.isSafeInteger(value);
-  return unsafe ? 'must not hold whole numbers beyond 2^53' : undefined;
+  return unsafe ? 'must not contain whole numbers beyond 2^53' : undefined;
 }
 
 /** Members whose shape readers rely on. */
@@ -114,6 +114,6 @@ export function readReplay(text: string): ReplayedEvent[] {
     throw error instanceof AppError ? error : refuse('must be valid JSON');
   }
   const events = findEvents(parsed);
-  if (events.length > replayEventsMax) throw refuse(`must hold at most ${replayEventsMax} events`);
+  if (events.length > replayEventsMax) throw refuse(`must have at most ${replayEventsMax} events`);
   return events.map((event, i) => toEvent(event, `[${i}]`));
 }

@@ -8,7 +8,7 @@ import type { Conversations } from './service.ts';
 
 const IdempotencyHeader = Type.Object({
   'idempotency-key': Type.Optional(
-    Type.String({ description: 'Makes a repeat of this request safe for 24 hours, where you send no id.' }),
+    Type.String({ description: 'Makes retries of this request safe for 24 hours if you send no id.' }),
   ),
 });
 
@@ -35,7 +35,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
         operationId: 'createConversation',
         summary: 'Create a conversation',
         description:
-          'Every member is optional; null means absent. The answer is sent once the conversation is on disk. Repeat a request safely by sending a `conversation_id` of your own, or the header `Idempotency-Key` (kept 24 hours).',
+          'Every field is optional; null means absent. The response is sent when the conversation is stored durably. To retry safely, send a `conversation_id` of your own or the header `Idempotency-Key`, which is kept for 24 hours.',
         body: CreateConversation,
         response: { 200: ConversationResponse },
       },

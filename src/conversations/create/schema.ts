@@ -37,7 +37,7 @@ function imageUrlFault(value: string): string | undefined {
   const isLong = value.length > imageLinkBytesMax || Buffer.byteLength(value) > imageLinkBytesMax;
   if (isLong && !/^data:/i.test(value)) return `must be at most ${imageLinkBytesMax} bytes`;
   return imageKind(value) === 'refused'
-    ? 'must not be a URL other than http, https or the data of an image'
+    ? 'must be an http or https URL, or a data URL of an image'
     : undefined;
 }
 
@@ -67,13 +67,15 @@ export const NullableImageUrls = orNull(
   Type.Array(checked(text({ bytesMax: bodyBytesMax }), imageUrlFault), { maxItems: imageUrlsMax }),
   {
     description:
-      'http or https URLs, or data URLs of images; other schemes are refused. What is no URL is kept in the log and not sent to the agent.',
+      'http or https URLs, or data URLs of images; other schemes are rejected. Other strings are kept in the events and not sent to the agent.',
   },
 );
 
 export const CreateConversation = Type.Object(
   {
-    repository: Type.Optional(nullableText({ bytesMax: shortBytesMax, description: 'Such as owner/name.' })),
+    repository: Type.Optional(
+      nullableText({ bytesMax: shortBytesMax, description: 'For example, owner/name.' }),
+    ),
     git_provider: Type.Optional(nullableOneOf(gitProviders)),
     selected_branch: Type.Optional(nullableText({ bytesMax: shortBytesMax })),
     initial_user_msg: Type.Optional(
@@ -84,21 +86,24 @@ export const CreateConversation = Type.Object(
       nullableText({
         bytesMax: replayBytesMax,
         description:
-          'Events to start the log with: a JSON list, or an object with one as trajectory or events. An empty string, list or object means none.',
+          'Events with which the conversation starts: a JSON list, or an object with a list as `trajectory` or `events`. An empty string, list or object means none.',
       }),
     ),
     suggested_task: Type.Optional(
       orNull(SuggestedTask, {
-        description: 'Its prompt becomes the first message; it wins over create_microagent.',
+        description: 'Its prompt becomes the first message. It takes precedence over create_microagent.',
       }),
     ),
     create_microagent: Type.Optional(
       orNull(CreateMicroagent, {
-        description: 'Asks for a microagent in a repository. Only repo is required.',
+        description: 'Creates a microagent in a repository. Only repo is required.',
       }),
     ),
     conversation_instructions: Type.Optional(
-      nullableText({ bytesMax: messageBytesMax, description: 'Standing instructions for the agent.' }),
+      nullableText({
+        bytesMax: messageBytesMax,
+        description: 'Custom instructions for the whole conversation.',
+      }),
     ),
     mcp_config: Type.Optional(NullableMcpConfig),
     conversation_id: Type.Optional(ConversationId),
@@ -111,7 +116,7 @@ export const ConversationResponse = Type.Object(
   {
     status: Type.Unsafe<'ok'>({ type: 'string', enum: ['ok'] }),
     conversation_id: Type.String(),
-    message: orNull(Type.String(), { description: 'Something that you should know, such as why it waits.' }),
+    message: orNull(Type.String(), { description: 'A notice, such as why the conversation waits.' }),
     conversation_status: nullableOneOf(conversationStatuses),
   },
   { $id: 'ConversationResponse', additionalProperties: false },

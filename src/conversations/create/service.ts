@@ -80,12 +80,12 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
     case 'id_taken':
       throw new AppError(
         'conversation_exists',
-        'A conversation with this conversation_id exists and was created with another request.',
+        'A conversation with this conversation_id exists and was created with a different request.',
       );
     case 'key_reused':
       throw new AppError(
         'idempotency_key_reused',
-        'This Idempotency-Key was used with another request in the last 24 hours.',
+        'This Idempotency-Key was used with a different request in the last 24 hours.',
       );
   }
 }

@@ -27,7 +27,7 @@ interface WaitingOptions {
 }
 
 export function tooManyWaiting(max: number): AppError {
-  return new AppError('too_many_waiting', `${max} of your conversations wait for a worker already.`, {
+  return new AppError('too_many_waiting', `${max} of your conversations are already waiting for a worker.`, {
     retryAfterS,
   });
 }

@@ -26,7 +26,7 @@ export const StartConversation = Type.Object(
 
 export const NewMessage = Type.Object(
   {
-    message: text({ bytesMax: messageBytesMax, description: 'What to tell the agent.' }),
+    message: text({ bytesMax: messageBytesMax, description: 'The message to the agent.' }),
     image_urls: Type.Optional(NullableImageUrls),
   },
   { $id: 'NewMessage', additionalProperties: false },
@@ -55,7 +55,7 @@ export type StateArgs = Type.Static<typeof StateArgs>;
 export const UserAction = Type.Object(
   {
     action: oneOf(['message', 'change_agent_state']),
-    args: Type.Object({}, { additionalProperties: true, description: 'As the action asks for.' }),
+    args: Type.Object({}, { additionalProperties: true, description: 'The arguments of the action.' }),
   },
   { $id: 'UserAction', additionalProperties: true },
 );

@@ -89,7 +89,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
   ): Promise<void> {
     const images = image_urls ?? [];
     if (message.trim() === '' && images.length + files.length === 0)
-      throw invalid([{ path, message: 'must not be empty where there is no image' }]);
+      throw invalid([{ path, message: 'must not be empty if there is no image' }]);
     const at = now();
     const events = [userMessage(message, images, files), ...unsentImages(images)];
     const texts = events.map((event) => eventText(event, at));

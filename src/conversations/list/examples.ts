@@ -18,6 +18,6 @@ export const infoExample: ConversationInfo = {
   session_api_key: null,
   created_at: '2026-01-31T12:00:00.000Z',
   pr_number: [],
-  stop_reason: { code: 'user', message: 'You stopped it.' },
+  stop_reason: { code: 'user', message: 'You stopped the conversation.' },
   usage: usageExample,
 };

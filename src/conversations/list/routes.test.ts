@@ -134,7 +134,7 @@ for (const kind of databaseKinds) {
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;
-      assert.deepEqual(stopped?.stop_reason, { code: 'user', message: 'You stopped it.' });
+      assert.deepEqual(stopped?.stop_reason, { code: 'user', message: 'You stopped the conversation.' });
       assert.deepEqual((await service.ask(`${path}/${id}`, { key })).body, stopped);
     });
 

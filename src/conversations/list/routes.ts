@@ -31,7 +31,7 @@ function listRoute(app: Server, listing: Listing): void {
         operationId: 'listConversations',
         summary: 'List your conversations',
         description:
-          'Newest first. Send `next_page_id` back as `page_id` until it is null. A filter that fits hardly anything may end a page early, after 100,000 conversations were looked at.',
+          'The newest conversation comes first. Send `next_page_id` as `page_id` until it is null. With a filter, a page may end early after 100,000 conversations were examined.',
         querystring: ListQuery,
         response: { 200: ConversationList },
       },
@@ -49,7 +49,7 @@ function infoRoute(app: Server, listing: Listing): void {
         document: {
           responses: {
             200: {
-              description: 'The conversation; null where you have none of that id.',
+              description: 'The conversation, or null if it does not exist.',
               anyOf: [NullableInfo],
               examples: { stopped: infoExample },
             },
@@ -80,8 +80,8 @@ function configRoute(app: Server, listing: Listing): void {
       schema: {
         tags,
         operationId: 'getConversationConfig',
-        summary: 'Read what runs a conversation',
-        description: '`runtime_id` is the id of the latest run; null before the first.',
+        summary: 'Read the runtime of a conversation',
+        description: '`runtime_id` is the id of the latest run, or null before the first one.',
         params: ConversationParams,
         response: { 200: ConversationConfig },
       },
@@ -102,8 +102,8 @@ function absentRoutes(app: Server, listing: Listing): void {
       schema: {
         tags,
         operationId: 'getVscodeUrl',
-        summary: 'Ask for an editor',
-        description: 'There is none; older clients ask.',
+        summary: 'Read the editor URL',
+        description: 'Always null; existing clients request it.',
         params: ConversationParams,
         response: { 200: VscodeUrl },
       },
@@ -121,8 +121,8 @@ function absentRoutes(app: Server, listing: Listing): void {
       schema: {
         tags,
         operationId: 'getWebHosts',
-        summary: 'Ask for servers of the agent',
-        description: 'There are none; older clients ask.',
+        summary: 'Read the web hosts',
+        description: 'Always empty; existing clients request it.',
         params: ConversationParams,
         response: { 200: WebHosts },
       },

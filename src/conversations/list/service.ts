@@ -41,7 +41,7 @@ function readPageId(text: string | undefined): ListPosition | null {
   if (text === undefined) return null;
   const [, at, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (at === undefined || key === undefined)
-    throw invalid([{ path: 'page_id', message: 'must be the next_page_id of a page before' }]);
+    throw invalid([{ path: 'page_id', message: 'must be the next_page_id of a previous page' }]);
   return { at: Number(at), key: Number(key) };
 }
 

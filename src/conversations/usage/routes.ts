@@ -15,8 +15,8 @@ export function usageRoutes(app: Server, usages: Usages): void {
       schema: {
         tags: ['Conversations'],
         operationId: 'getUsage',
-        summary: 'What a conversation has taken of its model',
-        description: 'At most a few seconds behind while it works.',
+        summary: 'Read the usage of a conversation',
+        description: 'The figures may be a few seconds old while the agent works.',
         params: ConversationParams,
         response: { 200: Usage },
       },

@@ -6,11 +6,11 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const Usage = Type.Object(
   {
     requests: count('Model requests.'),
-    input_tokens: count('Without those of a cache.'),
-    output_tokens: count('With those of its thoughts.'),
-    cache_read_tokens: count('Read from a cache of the provider.'),
-    cache_write_tokens: count('Written to one.'),
-    cost_usd: Type.Number({ minimum: 0, description: 'US dollars, by the prices that are known.' }),
+    input_tokens: count('Input tokens, without cached tokens.'),
+    output_tokens: count('Output tokens, including reasoning.'),
+    cache_read_tokens: count('Tokens read from the cache of the provider.'),
+    cache_write_tokens: count('Tokens written to the cache of the provider.'),
+    cost_usd: Type.Number({ minimum: 0, description: 'The cost in US dollars, based on known prices.' }),
   },
   { $id: 'Usage', additionalProperties: false },
 );

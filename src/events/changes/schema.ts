@@ -8,7 +8,7 @@ export const Change = Type.Object(
     conversation_id: Type.String(),
     status: nullableOneOf(conversationStatuses, { description: 'Null: it was deleted.' }),
     agent_state: nullableOneOf(agentStates, {
-      description: 'What its agent does. Null unless it is RUNNING.',
+      description: 'The state of the agent. Null unless the conversation is RUNNING.',
     }),
     title: Type.String(),
     stop_reason: orNull(

@@ -131,7 +131,7 @@ for (const kind of databaseKinds) {
       assert.equal(late.status, 409);
       assert.deepEqual(
         told(await second.events(id)).filter((text) => text.includes('expired')),
-        ['The question of the agent has expired; it may ask again.'],
+        ['The approval request has expired; the agent may ask again.'],
       );
       await second.say(id, 'recall\nask execute deploy');
       await question(second, id, 2);

@@ -75,7 +75,7 @@ export async function readWorkspaceState({
   const bounds = { timeoutMs: readStateMs, outputBytesMax, signal };
   const { code, bound, stdout } = await runToEnd(sandbox, launch, bounds);
   if (code === 0 && bound === undefined) return parseState(stdout);
-  return { fault: 'The workspace cannot be looked at.' };
+  return { fault: 'The workspace cannot be read.' };
 }
 
 /** The contents of files are fetched only when they are needed, where the server can do that. */
@@ -88,8 +88,7 @@ function argsOf(remote: GitRemote | undefined, branch: string | null): string[] 
 /** Fills an empty workspace: a clone, or a repository without anything. */
 export async function fillWorkspace(options: CloneOptions): Promise<WorkspaceState | CloneFault> {
   const { remote, branch, timeoutMs, hostFault, report } = options;
-  if (branch !== null && !isBranchName(branch))
-    return { fault: 'The name of the branch is not one that git allows.' };
+  if (branch !== null && !isBranchName(branch)) return { fault: 'The branch name is not valid in Git.' };
   if (remote !== undefined) report('Cloning the repository');
   const outcome = await run(options, argsOf(remote, branch), timeoutMs, createGitProgressReader(report));
   if (outcome.code === 0 && outcome.bound === undefined) return parseState(outcome.stdout);

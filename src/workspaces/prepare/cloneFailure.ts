@@ -29,9 +29,9 @@ function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, strin
     [/Remote branch .* not found/, `There is no branch "${branch}" in ${path}.`],
     [
       /fsckObjects|fsck error|invalid path|index-pack (failed|died)|inflate:|bad object|early EOF/,
-      `${path} holds something that git refuses to take, because it is damaged or dangerous.`,
+      `${path} contains objects that Git rejects because they are damaged or dangerous.`,
     ],
-    [/execvp git: No such file/, 'git is not installed where agents run.'],
+    [/execvp git: No such file/, 'Git is not installed where agents run.'],
   ];
 }
 
@@ -46,9 +46,9 @@ function lastWord(stderr: string): string | undefined {
 
 export function cloneFailure(outcome: RunOutcome, clone: Clone): string {
   const { path, timeoutMs, fault } = clone;
-  if (outcome.bound === 'aborted') return 'It was stopped while its workspace was made.';
+  if (outcome.bound === 'aborted') return 'The conversation was stopped while its workspace was prepared.';
   if (outcome.bound === 'time') return `Cloning ${path} took longer than ${timeoutMs / 1_000} s.`;
-  if (outcome.code === couldNotStartCode) return 'git is not installed where agents run.';
+  if (outcome.code === couldNotStartCode) return 'Git is not installed where agents run.';
   if (fault !== undefined) return fault;
   const stderr = outcome.stderr.toString();
   const known = knownFaults(clone).find(([pattern]) => pattern.test(stderr));

@@ -56,10 +56,7 @@ for (const engine of workspaceSandboxes) {
     it('takes no branch for an option or for something else', async (t) => {
       const remote = remoteAt(await serve(t), 'ada/app');
       for (const branch of ['--upload-pack=touch /tmp/x', '-b', 'a..b', 'a b', 'x.lock', 'a\nb', '', '@{-1}'])
-        assert.equal(
-          await failureOf(t, remote, { branch }),
-          'The name of the branch is not one that git allows.',
-        );
+        assert.equal(await failureOf(t, remote, { branch }), 'The branch name is not valid in Git.');
     });
 
     it('says that the host cannot be reached', async (t) => {
@@ -147,7 +144,7 @@ describe('the reason of a failed clone', () => {
     const stderr = Buffer.alloc(0);
     assert.equal(
       cloneFailure({ ...ended, code: 127, stderr }, clone),
-      'git is not installed where agents run.',
+      'Git is not installed where agents run.',
     );
   });
 

@@ -111,8 +111,7 @@ for (const engine of workspaceSandboxes) {
           await bench.prepare(),
           {
             outcome: 'failed',
-            sentence:
-              'eve/trap holds something that git refuses to take, because it is damaged or dangerous.',
+            sentence: 'eve/trap contains objects that Git rejects because they are damaged or dangerous.',
           },
           path,
         );

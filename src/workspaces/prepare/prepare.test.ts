@@ -176,7 +176,7 @@ for (const engine of workspaceSandboxes) {
       stop.abort('stop');
       assert.deepEqual(await preparing.promise, {
         outcome: 'failed',
-        sentence: 'It was stopped while its workspace was made.',
+        sentence: 'The conversation was stopped while its workspace was prepared.',
       });
       assert.ok(!existsSync(bench.folders.readyMark));
     });

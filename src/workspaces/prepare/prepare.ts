@@ -81,7 +81,10 @@ export async function prepareWorkspace(options: PrepareOptions): Promise<Prepare
     if ('fault' in found) return { outcome: 'failed', sentence: found.fault };
     const setupFailure = await setUp(options, found, setupMs, report);
     if (signal.aborted)
-      return { outcome: 'failed', sentence: 'It was stopped while its workspace was made.' };
+      return {
+        outcome: 'failed',
+        sentence: 'The conversation was stopped while its workspace was prepared.',
+      };
     return { outcome: 'ready', setupFailure };
   } finally {
     end();

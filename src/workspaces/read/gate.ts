@@ -15,7 +15,7 @@ interface Waiting {
 
 /** Who closed the connection does not read it. */
 export function gaveUp(): AppError {
-  return new AppError('malformed_request', 'The connection was closed before the answer.');
+  return new AppError('malformed_request', 'The connection was closed before the response.');
 }
 
 export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMax }: GateBounds) {
@@ -66,7 +66,7 @@ export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMa
     if (hasRoom(userId)) return take(userId);
     const userIds = waiting.map((entry) => entry.userId);
     if (waiting.length >= waitingMax || countOf(userIds, userId) >= userWaitingMax)
-      throw new AppError('overloaded', 'Too many look at workspaces right now; try again.', {
+      throw new AppError('overloaded', 'Too many requests are reading workspaces; try again.', {
         retryAfterS: 1,
       });
     return wait(userId, signal);

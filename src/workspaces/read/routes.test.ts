@@ -128,7 +128,7 @@ for (const kind of databaseKinds) {
       for (const route of routes) {
         const { status, body } = await ask(route, other.body.key);
         assert.equal(status, 404, route);
-        assert.equal(body.error, 'You have no conversation of that id.');
+        assert.equal(body.error, 'This conversation does not exist.');
         assert.equal((await ask(route, narrow.body.key)).status, 403, route);
       }
     });
@@ -149,7 +149,7 @@ for (const kind of databaseKinds) {
         const { status, body } = await service.ask(`/api/conversations/${plain.id}/${route}`);
         assert.equal(status, 404);
         assert.equal(body.code, 'no_repository');
-        assert.match(body.error, /not a git repository/, 'what older clients look for');
+        assert.match(body.error, /not a Git repository/, 'what older clients look for');
       }
     });
 
@@ -169,7 +169,7 @@ for (const kind of databaseKinds) {
         assert.equal((await ask(`${route}?color=red&${name}=a`)).status, 422);
       }
       const { body } = await ask('list-files?path=a&path=b');
-      assert.equal(body.error, 'path must be given only once.');
+      assert.equal(body.error, 'path must be sent only once.');
       for (const route of ['git/diff', 'select-file', 'git/diff?path=', 'select-file?file='])
         assert.equal((await ask(route)).status, 422, route);
     });

@@ -26,7 +26,7 @@ const gitErrors: readonly ErrorCode[] = [...errors, 'no_repository'];
 /** A parameter that came twice is a list, of which the schema could only say that it is no string. */
 const once: preValidationHookHandler = ({ query }, _reply, done) => {
   const repeated = Object.entries(query as object).filter(([, value]) => Array.isArray(value));
-  const details = repeated.map(([path]) => ({ path, message: 'must be given only once' }));
+  const details = repeated.map(([path]) => ({ path, message: 'must be sent only once' }));
   done(details.length === 0 ? undefined : invalid(details));
 };
 
@@ -48,9 +48,9 @@ function gitRoutes(app: Server, workspaces: Workspaces): void {
       schema: {
         tags,
         operationId: 'getGitChanges',
-        summary: 'List what has changed',
+        summary: 'List changed files',
         description:
-          'All files that differ from where the branch left its origin, committed or not, and those that git does not know. Repositories in folders of the workspace are looked at, too.',
+          'Lists all files that have changed since the conversation began, committed or not, including untracked files and repositories in subfolders.',
         params: ConversationParams,
         response: { 200: GitChanges },
       },
@@ -69,9 +69,9 @@ function gitRoutes(app: Server, workspaces: Workspaces): void {
       schema: {
         tags,
         operationId: 'getGitDiff',
-        summary: 'Read a file before and after',
+        summary: 'Read the diff of a file',
         description:
-          'Both versions of one file that `git/changes` lists. One is empty if the file was added or deleted.',
+          'Returns both versions of a file that `git/changes` lists. One is empty if the file was added or deleted.',
         params: ConversationParams,
         querystring: GitDiffQuery,
         response: { 200: GitDiff },
@@ -92,7 +92,7 @@ function fileRoutes(app: Server, workspaces: Workspaces): void {
         operationId: 'listFiles',
         summary: 'List a folder',
         description:
-          'Paths relative to the workspace, folders first and with a slash at the end. Left out: .git, .DS_Store, node_modules, .venv, lost+found and .vscode.',
+          'Returns paths relative to the workspace; folders come first and end with a slash. Not included: .git, .DS_Store, node_modules, .venv, lost+found and .vscode.',
         params: ConversationParams,
         querystring: ListFilesQuery,
         response: { 200: FileList },
@@ -113,7 +113,7 @@ function fileRoutes(app: Server, workspaces: Workspaces): void {
         tags,
         operationId: 'selectFile',
         summary: 'Read a file',
-        description: 'Text in UTF-8 of at most 1 MiB.',
+        description: 'Returns UTF-8 text of at most 1 MiB.',
         params: ConversationParams,
         querystring: SelectFileQuery,
         response: { 200: SelectedFile },
@@ -145,7 +145,7 @@ function archiveRoute(app: Server, workspaces: Workspaces): void {
         operationId: 'zipDirectory',
         summary: 'Download the workspace',
         description:
-          'As a zip archive, without .git and without links; what cannot be read is left out. At most 50,000 files and folders of 1 GiB in all. A transfer that breaks off is no whole archive.',
+          'Returns a zip archive without .git, links and unreadable files, with at most 50,000 files and folders and 1 GiB. An interrupted response is not a valid archive.',
         params: ConversationParams,
       },
     },

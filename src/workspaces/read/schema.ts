@@ -5,8 +5,8 @@ import { checked, kib, oneOf, text } from '../../validation/schema.ts';
 const pathBytesMax = 4 * kib;
 
 function pathFault(path: string): string | undefined {
-  if (path.startsWith('/')) return 'must be relative to the workspace, without a slash at its start';
-  if (path.split('/').includes('..')) return 'must not lead upwards ("..")';
+  if (path.startsWith('/')) return 'must be relative to the workspace and must not start with a slash';
+  if (path.split('/').includes('..')) return 'must not contain ".."';
   return undefined;
 }
 
@@ -25,14 +25,15 @@ export const SelectFileQuery = Type.Object(
 );
 
 export const GitDiffQuery = Type.Object(
-  { path: path('A file in the workspace, which may be gone.', 1) },
+  { path: path('A file in the workspace, which may have been deleted.', 1) },
   { additionalProperties: false },
 );
 
 export const GitChange = Type.Object(
   {
     status: oneOf(['M', 'A', 'D'], {
-      description: 'Modified or in conflict, added or untracked, deleted. A renamed file is D and A.',
+      description:
+        'M: modified or in conflict. A: added or untracked. D: deleted. A renamed file is D and A.',
     }),
     path: Type.String(),
   },
@@ -43,8 +44,8 @@ export const GitChanges = Type.Array(GitChange);
 
 export const GitDiff = Type.Object(
   {
-    modified: Type.String({ description: 'As it is now; empty where it is gone.' }),
-    original: Type.String({ description: 'As it was at origin; empty where it is new.' }),
+    modified: Type.String({ description: 'The current content; empty if the file was deleted.' }),
+    original: Type.String({ description: 'The original content; empty if the file is new.' }),
   },
   { $id: 'GitDiff', additionalProperties: false },
 );

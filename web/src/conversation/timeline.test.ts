@@ -210,14 +210,14 @@ describe('a timeline', () => {
   });
 
   it('shows a pause as a stop', () => {
-    const { items } = timelineOf(asks, state('paused', 'You stopped it.'));
+    const { items } = timelineOf(asks, state('paused', 'You stopped the conversation.'));
     assert.equal(callOf(items()[0]).outcome, 'unfinished');
     assert.deepEqual(items()[1], {
       id: 1,
       at: undefined,
       replayed: false,
       kind: 'stopped',
-      text: 'You stopped it.',
+      text: 'You stopped the conversation.',
     });
   });
 
@@ -225,7 +225,7 @@ describe('a timeline', () => {
     const timeline = timelineOf(
       asks,
       state('awaiting_user_confirmation'),
-      state('stopped', 'You stopped it.'),
+      state('stopped', 'You stopped the conversation.'),
     );
     assert.equal(callOf(timeline.items()[0]).question?.answer, 'closed');
     assert.equal(timeline.state().agentState, 'stopped');
