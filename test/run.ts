@@ -21,7 +21,7 @@ const groups: Readonly<Record<string, Group>> = {
       'test/{fast,chaos}/**/*.test.ts',
     ],
     flags: ['--test-isolation=none'],
-    minutesMax: 10,
+    minutesMax: 15,
     shards: 2,
   },
   // They start programs, and mostly wait for them.
@@ -33,20 +33,20 @@ const groups: Readonly<Record<string, Group>> = {
       'test/runs/**/*.test.ts',
     ],
     flags: ['--test-isolation=none'],
-    minutesMax: 10,
+    minutesMax: 15,
     shards: 3,
   },
-  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 10 },
+  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
   // Not part of `npm test`: processes are killed and databases fail over at many moments, which takes minutes.
   recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
   // Each file has a browser of its own: two at a time.
   web: {
     files: ['test/web/**/*.test.ts', 'web/src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    minutesMax: 10,
+    minutesMax: 15,
   },
   // Not part of `npm test`: they need programs that not every machine has, and skip those that are missing.
-  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 10 },
+  clients: { files: ['test/clients/**/*.test.ts'], flags: [], minutesMax: 15 },
   // Not part of `npm test`, which has a short one.
   fuzz: { files: ['test/fuzz/**/*.test.ts'], flags: ['--test-isolation=none'], minutesMax: 15 },
   // Not part of `npm test`: the linters and generators are installed for it.
