@@ -1,4 +1,4 @@
-// A conversation on the page, with the fake agent: watched, answered, steered, and gone.
+// The screen of a conversation, with the fake agent.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -13,7 +13,7 @@ const path = (id: string) => `/conversations/${id}`;
 describe('a conversation', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('shows what the agent does while it does it', async (t) => {
+  it('shows the actions of the agent live', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create(
       [
@@ -32,7 +32,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const log = page.getByRole('log');
     await log.getByText('It works now').waitFor();
     assert.equal(await log.locator('.prose strong').textContent(), 'works');
-    // What no browser could read as Markdown stands there as it is, and leads nowhere into this page.
+    // Text that takes too long to parse is shown as plain text, and links into the web UI are removed.
     await log.locator('.plain-text', { hasText: 'too deep' }).waitFor();
     assert.equal(await log.getByRole('link', { name: 'that' }).count(), 0);
     const link = log.getByRole('link', { name: 'this' });
@@ -56,7 +56,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('dialog', { name: 'a.txt' }).getByText('+hello').waitFor();
     await page.keyboard.press('Escape');
 
-    // On a phone the details lie over the timeline: they make way for what is sent.
+    // On a phone the details cover the timeline, and close when a message is sent.
     await page.setViewportSize({ width: 390, height: 800 });
     await page.getByLabel('Message', { exact: true }).fill('say And now this.');
     await page.getByLabel('Message', { exact: true }).press('Control+Enter');
@@ -95,7 +95,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await log.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
   });
 
-  it('is stopped and started, and says how far the start has come', async (t) => {
+  it('can be stopped and started, and shows the steps of a start', async (t) => {
     const runs = await startRuns({ settings: { agent: 'slow' } }, t);
     const id = await runs.create('say hello');
     const page = await browser.open(t, runs.service.url);
@@ -109,7 +109,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await runs.reaches(id, 'RUNNING');
   });
 
-  it('says why it failed', async (t) => {
+  it('shows why it failed', async (t) => {
     const runs = await startRuns({ settings: { agent: 'absent' } }, t);
     const id = await runs.create('say hello');
     const page = await browser.open(t, runs.service.url);
@@ -119,11 +119,11 @@ describe('a conversation', { skip: noBrowser }, () => {
       .getByRole('log')
       .getByText(/is not installed in the PATH/)
       .waitFor();
-    // The timeline has told it.
+    // The timeline already shows the reason.
     assert.equal(await page.locator('.at-work').count(), 0);
   });
 
-  it('gets another title, gives its log and files, and is deleted once that is confirmed', async (t) => {
+  it('can be renamed, exported, and deleted after a confirmation', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create('edit a.txt hello');
     await runs.turns(id, 1);
@@ -173,7 +173,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByText('This conversation does not exist or was deleted.').waitFor();
   });
 
-  it('follows its end until one scrolls up, and then says that there is something new', async (t) => {
+  it('stays at its end until the user scrolls up, and then announces new messages', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create(Array.from({ length: 40 }, (_, i) => `run echo line ${i}`).join('\n'));
     await runs.turns(id, 1);
@@ -209,7 +209,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('line 42', { exact: true }).waitFor();
   });
 
-  it('holds only what can be seen of a long log', async (t) => {
+  it('renders only the visible part of a long log', async (t) => {
     const service = await startService({}, t);
     const said = (content: string) => ({
       source: 'agent',
@@ -241,7 +241,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('The last one').waitFor();
   });
 
-  it('sounds when the agent waits and when it ends by itself, also in the list, where the settings want it', async (t) => {
+  it('plays a sound when the agent waits or the conversation stops by itself, if the settings want it', async (t) => {
     const runs = await startRuns({ settings: { enable_sound_notifications: true } }, t);
     const id = await runs.create('say hello');
     await runs.turns(id, 1);

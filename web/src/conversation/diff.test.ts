@@ -7,12 +7,12 @@ const signs = { added: '+', removed: '-', same: ' ', hunk: '', file: 'file ' };
 const shown = (lines: readonly DiffLine[]) => lines.map(({ kind, text }) => signs[kind] + text);
 
 describe('the difference of two texts', () => {
-  it('is nothing where they are the same', () => {
+  it('is empty if they are equal', () => {
     assert.deepEqual(compare('a\nb\n', 'a\nb\n'), []);
     assert.deepEqual(compare('', ''), []);
   });
 
-  it('shows what changed with three lines around it', () => {
+  it('has the changes with three lines of context', () => {
     const before = Array.from({ length: 20 }, (_, i) => `line ${i}`);
     const after = before.with(9, 'other').toSpliced(19, 1);
     assert.deepEqual(shown(compare(`${before.join('\n')}\n`, `${after.join('\n')}\n`)), [
@@ -33,7 +33,7 @@ describe('the difference of two texts', () => {
     ]);
   });
 
-  it('tells of a last line break that came', () => {
+  it('shows an added final line break', () => {
     assert.deepEqual(shown(compare('a', 'a\n')), [
       '@@ -1,1 +1,1 @@',
       '-a',
@@ -44,7 +44,7 @@ describe('the difference of two texts', () => {
 });
 
 describe('a unified diff', () => {
-  it('is read without the name of its file where that is shown', () => {
+  it('has no file name if that is already shown', () => {
     assert.deepEqual(
       readDiff('--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n\\ No newline at end of file', 'a'),
       [
@@ -57,7 +57,7 @@ describe('a unified diff', () => {
     );
   });
 
-  it('names each file of several, and one that is not the one that is shown', () => {
+  it('names several files, or one that is not shown', () => {
     const diff = '--- /workspace/a\n+++ /workspace/a\n@@ -1 +1 @@\n-x\n+y';
     assert.deepEqual(
       readDiff(diff, 'a').filter(({ kind }) => kind === 'file'),
@@ -72,7 +72,7 @@ describe('a unified diff', () => {
     assert.equal(shown(readDiff('--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y', 'b'))[0], 'file a → b');
   });
 
-  it('keeps lines that came or went away and look like a name', () => {
+  it('keeps added and removed lines that look like a file name', () => {
     const diff =
       '--- a\n+++ a\n@@ -1,2 +1,2 @@\n--- j;\n+++ j; rm x\n@@ y\n--- c\n+++ d\n@@ -0,0 +1,1 @@\n+++ new';
     assert.deepEqual(shown(readDiff(diff)), [
@@ -87,7 +87,7 @@ describe('a unified diff', () => {
     ]);
   });
 
-  it('names what hides in its lines', () => {
+  it('shows hidden characters', () => {
     assert.deepEqual(shown(readDiff('--- a\n+++ a\n@@ -0,0 +1 @@\n+x\u202ey', 'a')), [
       '@@ -0,0 +1 @@',
       '+x⟨U+202E⟩y',
