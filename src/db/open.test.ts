@@ -22,7 +22,7 @@ describe('ensureDataDir', () => {
   it('refuses a place where the system makes no folders', { skip: process.platform !== 'linux' }, () => {
     assert.throws(() => ensureDataDir('/proc/parley/data'), {
       name: 'RefusalError',
-      message: /^The data folder \/proc\/parley\/data cannot be made: .*PARLEY_DATA_DIR\.$/,
+      message: /^The data folder \/proc\/parley\/data cannot be created: .*PARLEY_DATA_DIR\.$/,
     });
   });
 });

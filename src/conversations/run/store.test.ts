@@ -110,7 +110,7 @@ for (const kind of databaseKinds) {
       const run = { key: taken.key, runId: await runIdOf(database, 'a1'), at };
       const plain = { ...run, step: 1, events: ['{"n":1}'] };
       for (let sent = 0; sent < 2; sent++) assert.equal(await database.run(recordRun, plain), 1);
-      const question = { ...run, step: 2, events: ['{"n":2}', '{"n":3}'], asks: 1 };
+      const question = { ...run, step: 2, events: ['{"n":2}', '{"n":3}'], approvalRequestIndex: 1 };
       for (let sent = 0; sent < 2; sent++) assert.equal(await database.run(recordRun, question), 2);
       const [row] = await inspect(database, 'select next_event, question from conversations');
       assert.deepEqual([Number(row?.['next_event']), Number(row?.['question'])], [4, 3]);
