@@ -133,7 +133,7 @@ describe('finding a program of our own', () => {
     const found = await findAgent(own('main.ts'), '/nonexistent');
     const main = resolve(import.meta.dirname, '../main.ts');
     assert.deepEqual(found?.start, [node, main]);
-    const packages = realpathSync(resolve(import.meta.dirname, '../../../node_modules'));
+    const packages = realpathSync(resolve(import.meta.dirname, '../../node_modules'));
     assert.deepEqual(found.readable.slice(0, 3), [dirname(main), packages, node]);
   });
 

@@ -65,6 +65,6 @@ describe('the tool servers that an agent is given', () => {
     }
     const none = toMcpServers({ config, capabilities: {}, own: 'parley', bridge });
     assert.equal(none.servers.length, 2);
-    assert.match(String(none.refused.at(-1)), /^The tools for pull requests and issues are left out:/);
+    assert.match(String(none.refused.at(-1)), /^The tools for pull requests and issues are not available:/);
   });
 });
