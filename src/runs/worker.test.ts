@@ -9,6 +9,7 @@ import { stopReason } from '../conversations/states.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
 import { AppError } from '../errors.ts';
+import { eventText, notice } from '../events/shapes.ts';
 import type { Clock } from '../process/clock.ts';
 import { createIds } from '../process/ids.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
@@ -81,7 +82,7 @@ for (const kind of databaseKinds) {
       await create('a1');
       const worker = await work(async ({ record }) => {
         await record({ to: 'RUNNING' });
-        await record({ events: ['{"source":"agent"}'] });
+        await record({ events: [eventText(notice('It works.'), new Date().toISOString())] });
         await record({ to: 'STOPPED', reason: stopReason('finished') });
       });
       await until('it has stopped', async () => (await infoOf('a1')).stop_reason?.code === 'finished');
