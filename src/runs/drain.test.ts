@@ -8,6 +8,7 @@ import { startRuns } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 import { createConversation } from '../conversations/create/store.ts';
 import { stopReason } from '../conversations/states.ts';
+import { eventText, notice } from '../events/shapes.ts';
 import { createIds } from '../process/ids.ts';
 import { ensureUser } from '../users/store.ts';
 import type { RunAgent } from './claimedRun.ts';
@@ -35,7 +36,7 @@ function createCounter() {
       [...running.values()].reduce((sum, count) => sum + count, 0),
     );
     mostOfUser = Math.max(mostOfUser, ...running.values());
-    await record({ to: 'RUNNING', events: ['{"source":"agent"}'] });
+    await record({ to: 'RUNNING', events: [eventText(notice('It works.'), new Date().toISOString())] });
     await pause(workMs);
     await record({ to: 'STOPPED', reason: stopReason('finished') });
     add(userId, -1);
