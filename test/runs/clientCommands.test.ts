@@ -339,7 +339,7 @@ describe('parley diff', () => {
     await runs.turns(id, 1);
     const { code, stdout, stderr } = await line.run(['diff', id]);
     assert.equal(code, 1);
-    assert.match(stderr, /^a\.bin is left out: The file is not text/);
+    assert.match(stderr, /^a\.bin is left out: The file is not UTF-8 text/);
     assert.match(stdout, /^diff --git a\/b\.txt b\/b\.txt\n.*\+text\n$/s);
   });
 });
