@@ -27,6 +27,7 @@ function writeObject({ properties = {}, required = [], ...schema }: Schema): str
       `${commentOf(member)}${name}${required.includes(name) ? '' : '?'}: ${writeType(member)};\n`,
   );
   if (members.length > 0) return `{\n${members.join('')}`.replaceAll('\n', '\n  ').replace(/ *$/, '}');
+  if (schema.additionalProperties === false && schema.patternProperties === undefined) return '{}';
   const [value = schema.additionalProperties] = Object.values(schema.patternProperties ?? {});
   return `Record<string, ${typeof value === 'object' ? writeType(value) : 'unknown'}>`;
 }

@@ -117,7 +117,7 @@ describe('a start on SQLite', suite, () => {
     const file = join(site.place.dataDir, 'file');
     writeFileSync(file, '');
     const env = { PARLEY_DATA_DIR: join(file, 'data') };
-    await refused(site, /data folder .* cannot be made.*PARLEY_DATA_DIR/, { env });
+    await refused(site, /data folder .* cannot be created.*PARLEY_DATA_DIR/, { env });
   });
 
   for (const name of ['parley.db', 'service.lock']) {
