@@ -31,16 +31,17 @@ describe('fitText', () => {
 });
 
 describe('formatTable', () => {
-  it('shrinks the last column first, then the others, down to their minimum', () => {
+  it('shrinks the last column first, then the others, down to their minimum or else to their headings', () => {
     const table = (widthMax: number) =>
       formatTable({
-        columns: [{ heading: 'ID' }, { heading: 'STATUS', widthMin: 6 }, { heading: 'TITLE', widthMin: 5 }],
+        columns: [{ heading: 'ID' }, { heading: 'STATUS', widthMin: 6 }, { heading: 'TITLE', widthMin: 7 }],
         rows: [[{ text: 'abcdef' }, { text: 'waiting for input' }, { text: 'A long title' }]],
         style: (_, text) => text,
         widthMax,
       });
     assert.equal(table(80), 'ID      STATUS             TITLE\nabcdef  waiting for input  A long title\n');
     assert.equal(table(34), 'ID      STATUS             TITLE\nabcdef  waiting for input  A long…\n');
+    assert.equal(table(23), 'ID      STATUS  TITLE\nabcdef  waiti…  A long…\n');
     assert.equal(table(21), 'ID      STATUS  TITLE\nabcdef  waiti…  A lo…\n');
   });
 });

@@ -52,7 +52,7 @@ export function fitText(text: string, widthMax: number): string {
 
 interface Column {
   readonly heading: string;
-  /** How far it may shrink. Absent: not at all. */
+  /** How far it may shrink while other columns can shrink, too. Absent: not at all. */
   readonly widthMin?: number;
 }
 
@@ -69,18 +69,23 @@ interface Table {
   readonly widthMax: number;
 }
 
-/** Shrinks the last column first. */
+/** Shrinks the last column first: each to its minimum and, where that is not enough, to its heading. */
 function columnWidths({ columns, rows, widthMax }: Table): number[] {
   const widths = columns.map(({ heading }, i) =>
     Math.max(heading.length, ...rows.map((row) => textWidth(row[i]?.text ?? ''))),
   );
   let excess = widths.reduce((sum, width) => sum + width, gap * (columns.length - 1)) - widthMax;
-  for (let i = columns.length - 1; i >= 0 && excess > 0; i--) {
-    const width = widths[i] ?? 0;
-    const shrunk = Math.max(width - excess, Math.min(width, columns[i]?.widthMin ?? width));
-    widths[i] = shrunk;
-    excess -= width - shrunk;
-  }
+  const shrink = (minimumOf: (column: Column) => number) => {
+    for (const [i, column] of [...columns.entries()].reverse()) {
+      const width = widths[i] ?? 0;
+      if (excess <= 0 || column.widthMin === undefined) continue;
+      const shrunk = Math.max(width - excess, Math.min(width, minimumOf(column)));
+      widths[i] = shrunk;
+      excess -= width - shrunk;
+    }
+  };
+  shrink(({ widthMin, heading }) => widthMin ?? heading.length);
+  shrink(({ heading }) => heading.length);
   return widths;
 }
 
