@@ -35,6 +35,16 @@ export const approvals = {
     await script.say(`${status} ${rest}`);
   },
 
+  /** `ask-input {"command":"a\\nb"}`: the same for an input of more than one line. */
+  'ask-input': async (script, rest) => {
+    const rawInput = JSON.parse(rest) as { command: string };
+    const call = { toolCallId: randomUUID(), title: 'Run a command', kind: 'execute' as const, rawInput };
+    await script.update({ sessionUpdate: 'tool_call', status: 'pending', ...call });
+    const status = (await request(script, call)) ? 'completed' : 'failed';
+    await script.update({ sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, status });
+    await script.say(status);
+  },
+
   /** `begin-ask-run rm a`: calls it in progress before it asks, as some do. */
   'begin-ask-run': async (script, rest) => {
     const call = execute(randomUUID(), rest);

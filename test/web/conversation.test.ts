@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
+import { question } from '../support/runTalk.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { enter, useBrowser } from './browser.ts';
@@ -93,6 +94,69 @@ describe('a conversation', { skip: noBrowser }, () => {
     const said = await runs.turns(id, 1);
     assert.match(said.join('\n'), /once.*no.*always/s);
     assert.equal(await log.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
+  });
+
+  it('shows an approval request from its head, and takes an approval only once all of it was on the screen', async (t) => {
+    const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
+    const hidden = { command: `touch evil${'\n'.repeat(121)}echo harmless${' '.repeat(400)}; rm b` };
+    const tall = {
+      command: ['touch evil', ...Array.from({ length: 120 }, (_, i) => `echo ${i}`)].join('\n'),
+    };
+    const before = Array.from({ length: 30 }, (_, i) => `say line ${i}`);
+    const asks = [hidden, tall, tall].map((input) => `ask-input ${JSON.stringify(input)}`);
+    const id = await runs.create([...before, ...asks].join('\n'));
+    await question(runs, id);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const log = page.getByRole('log');
+    const approve = log.getByRole('button', { name: 'Approve', exact: true });
+    const head = log.locator('.asking').getByText('touch evil');
+    const hint = log.getByText('Scroll through the whole request before you approve it.');
+    const isInView = `(() => {
+      const { top } = document.querySelector('.asking').getBoundingClientRect();
+      const view = document.querySelector('.scroller').getBoundingClientRect();
+      return top >= view.top && top < view.bottom;
+    })()`;
+
+    await log.getByText('⟨120 empty lines⟩').waitFor();
+    await log.getByText('⟨400 spaces⟩').waitFor();
+    await until('the head of the first request is shown', () => page.evaluate<boolean>(isInView));
+    await log.locator('[aria-disabled=false]').and(approve).click();
+
+    await question(runs, id, 2);
+    await head.waitFor();
+    await until('the head of the second request is shown', () => page.evaluate<boolean>(isInView));
+    await hint.waitFor();
+    assert.equal(await approve.getAttribute('aria-disabled'), 'true');
+    // Its head and its end are not all of it.
+    await page.getByRole('button', { name: 'Jump to latest' }).click();
+    await approve.click();
+    const isButtonInView = `document.querySelector('.question').getBoundingClientRect().bottom
+      <= document.querySelector('.scroller').getBoundingClientRect().bottom`;
+    await until('the part that nobody has seen is shown', async () => !(await page.evaluate(isButtonInView)));
+    assert.equal(await approve.getAttribute('aria-disabled'), 'true');
+    await page.reload();
+    await head.waitFor();
+    await until('the head is shown after a reload', () => page.evaluate<boolean>(isInView));
+    await log.hover();
+    await until('all of it was on the screen', async () => {
+      await page.mouse.wheel(0, 300);
+      return (await hint.count()) === 0;
+    });
+    await approve.click();
+
+    await question(runs, id, 3);
+    await until('the head of the third request is shown', () => page.evaluate<boolean>(isInView));
+    // Each press shows what is left, and approves only then.
+    const approved = log.getByText('You approved this action.');
+    let presses = 0;
+    await until('keys go through it', async () => {
+      await page.keyboard.press('a');
+      presses++;
+      return (await approved.count()) > 0 && (await approve.count()) === 0;
+    });
+    assert.ok(presses > 2, `${presses} presses`);
+    assert.deepEqual(await runs.turns(id, 1), ['completed', 'completed', 'completed']);
   });
 
   it('can be stopped and started, and shows the steps of a start', async (t) => {

@@ -1,12 +1,13 @@
 // One use of a tool: what was done in a line, what came of it below, and the question where it needs leave.
 import { memo, type ReactNode } from 'react';
+import { foldBlanks } from '../../../src/text/foldBlanks.ts';
 import { Icon, type IconName } from '../components/Icon.tsx';
 import type { Texts } from '../texts/en.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { CopyButton } from './content/CopyButton.tsx';
 import { DiffView } from './content/DiffView.tsx';
 import { Output } from './content/Output.tsx';
-import { countChanges, readDiff } from './diff.ts';
+import { countChanges, foldDiffLines, readDiff } from './diff.ts';
 import { ElapsedTime } from './ElapsedTime.tsx';
 import type { Call } from './items.ts';
 import { QuestionView } from './QuestionView.tsx';
@@ -55,7 +56,7 @@ function Command({ call }: { readonly call: Call }) {
   return (
     <div className="terminal">
       <div className="command">
-        <pre>{call.subject}</pre>
+        <pre>{foldBlanks(call.subject, items)}</pre>
         <CopyButton text={() => call.subject} />
       </div>
       {call.output.trim() === '' ? null : <Output text={call.output} label={items.output} end />}
@@ -67,7 +68,8 @@ const isAsking = ({ question }: Call) => question?.answer === 'open';
 
 function Edit({ call }: { readonly call: Call }) {
   const { items } = useTexts();
-  const lines = readDiff(call.diff, call.subject);
+  const told = readDiff(call.diff, call.subject);
+  const lines = isAsking(call) ? foldDiffLines(told, items) : told;
   return (
     <>
       {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} whole={isAsking(call)} />}
@@ -97,7 +99,9 @@ function Folded({ call, children }: { readonly call: Call; readonly children: Re
     return (
       <>
         <div className="call-head">{children}</div>
-        {call.input === '' ? null : <Output text={call.input} label={items.input} unfolded />}
+        {call.input === '' ? null : (
+          <Output text={foldBlanks(call.input, items)} label={items.input} unfolded />
+        )}
       </>
     );
   return (
@@ -111,14 +115,15 @@ function Folded({ call, children }: { readonly call: Call; readonly children: Re
 
 export const CallView = memo(function CallView({ call }: { readonly call: Call }) {
   const texts = useTexts();
+  const fold = (text: string) => (isAsking(call) ? foldBlanks(text, texts.items) : text);
   const head = (
     <>
       <Icon name={icons[call.tool]} />
       <span className="verb">{verbOf(call, texts)}</span>
       {call.tool === 'run' ? (
-        <span className="subject quiet">{call.title === call.subject ? '' : call.title}</span>
+        <span className="subject quiet">{call.title === call.subject ? '' : fold(call.title)}</span>
       ) : (
-        <span className="subject mono">{call.subject || call.title}</span>
+        <span className="subject mono">{fold(call.subject || call.title)}</span>
       )}
       <Counts diff={call.diff} />
       <Ending call={call} />
@@ -135,7 +140,7 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
         <Folded call={call}>{head}</Folded>
       )}
       {isAsking(call) && call.request !== '' ? (
-        <Output text={call.request} label={texts.items.request} unfolded />
+        <Output text={foldBlanks(call.request, texts.items)} label={texts.items.request} unfolded />
       ) : null}
       {call.question === undefined ? null : (
         <QuestionView key={call.question.event} question={call.question} />

@@ -155,7 +155,7 @@ export function Conversation({ id }: { readonly id: string }) {
           <Loading>{texts.loading}</Loading>
         ) : (
           <Unfolded value={unfolded}>
-            <TimelineView items={log.items} sent={sent} />
+            <TimelineView items={log.items} asked={asked} sent={sent} />
           </Unfolded>
         )}
         <div className="foot">

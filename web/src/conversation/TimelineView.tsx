@@ -38,11 +38,13 @@ function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void
 
 interface TimelineProps {
   readonly items: readonly Item[];
+  /** The event of the approval request that waits. */
+  readonly asked: number | undefined;
   /** How much was sent from here: whoever sends something wants to see it. */
   readonly sent: number;
 }
 
-export function TimelineView({ items, sent }: TimelineProps) {
+export function TimelineView({ items, asked, sent }: TimelineProps) {
   const { conversation } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
   const seen = useRef(items.length);
@@ -58,7 +60,7 @@ export function TimelineView({ items, sent }: TimelineProps) {
     paddingEnd: 16,
   });
 
-  const { atEnd, toEnd } = useFollowedEnd(scroller);
+  const { atEnd, toEnd } = useFollowedEnd(scroller, asked);
   useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
   useEffect(() => {
     if (sent > 0) toEnd();

@@ -1,7 +1,8 @@
 // Differences between two versions of a file.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compare, type DiffLine, readDiff } from './diff.ts';
+import { englishNotes } from '../../../src/text/foldBlanks.ts';
+import { compare, type DiffLine, foldDiffLines, readDiff } from './diff.ts';
 
 const signs = { added: '+', removed: '-', same: ' ', hunk: '', file: 'file ' };
 const shown = (lines: readonly DiffLine[]) => lines.map(({ kind, text }) => signs[kind] + text);
@@ -91,6 +92,20 @@ describe('a unified diff', () => {
     assert.deepEqual(shown(readDiff('--- a\n+++ a\n@@ -0,0 +1 @@\n+x\u202ey', 'a')), [
       '@@ -0,0 +1 @@',
       '+x⟨U+202E⟩y',
+    ]);
+  });
+});
+
+describe('a difference that somebody approves', () => {
+  it('has its empty lines and wide gaps folded', () => {
+    const lines = compare('a\n', `a\n${'\n'.repeat(50)}b${' '.repeat(100)}c\n\n\n`);
+    assert.deepEqual(shown(foldDiffLines(lines, englishNotes)), [
+      '@@ -1 +1,54 @@',
+      ' a',
+      '+⟨50 empty lines⟩',
+      '+b ⟨100 spaces⟩ c',
+      '+',
+      '+',
     ]);
   });
 });

@@ -1,4 +1,5 @@
 // Parses unified diffs into lines, and compares two versions of a file.
+import { type FoldNotes, foldLines, foldSpaces, isBlank } from '../../../src/text/foldBlanks.ts';
 import { diffLines, hunksText } from '../../../src/text/lineDiff.ts';
 import { visibleText } from '../components/visibleText.ts';
 import { shortPath } from './paths.ts';
@@ -64,4 +65,13 @@ export function countChanges(lines: readonly DiffLine[]): { added: number; remov
     added: lines.filter(({ kind }) => kind === 'added').length,
     removed: lines.filter(({ kind }) => kind === 'removed').length,
   };
+}
+
+/** The lines for somebody who has to approve them: empty lines and wide gaps are folded. */
+export function foldDiffLines(lines: readonly DiffLine[], notes: FoldNotes): DiffLine[] {
+  return foldLines(
+    lines,
+    ({ kind, text }) => (isBlank(text) ? kind : undefined),
+    ({ kind }, count) => ({ kind, text: `⟨${notes.emptyLines(count)}⟩` }),
+  ).map(({ kind, text }) => ({ kind, text: foldSpaces(text, notes) }));
 }

@@ -191,6 +191,9 @@ export const de: Texts = {
     notice: 'Hinweis',
     error: 'Fehler',
     question: 'Der Agent braucht deine Genehmigung.',
+    scrollFirst: 'Scrollen Sie durch die ganze Anfrage, bevor Sie sie genehmigen.',
+    emptyLines: (count: number) => `${count} leere Zeilen`,
+    spaces: (count: number) => `${count} Leerzeichen`,
     risk: [
       'Diese Aktion liest nur.',
       'Diese Aktion ändert Dateien.',

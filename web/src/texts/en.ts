@@ -189,6 +189,9 @@ export const en = {
     notice: 'Notice',
     error: 'Error',
     question: 'The agent needs your approval.',
+    scrollFirst: 'Scroll through the whole request before you approve it.',
+    emptyLines: (count: number) => `${count} empty lines`,
+    spaces: (count: number) => `${count} spaces`,
     risk: [
       'This action only reads.',
       'This action changes files.',
