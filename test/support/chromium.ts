@@ -58,11 +58,20 @@ async function unpack(): Promise<void> {
   }
 }
 
+interface LaunchOptions {
+  /** It keeps pages that were left, as browsers do; Playwright switches that off. */
+  readonly keepsPages?: boolean;
+}
+
 /** It reaches this machine alone. */
-export async function launchBrowser(): Promise<Browser> {
-  if (installed !== undefined) return chromium.launch({ executablePath: installed, args: flags });
+export async function launchBrowser({ keepsPages = false }: LaunchOptions = {}): Promise<Browser> {
+  const common = {
+    args: flags,
+    ...(keepsPages ? { ignoreDefaultArgs: ['--disable-back-forward-cache'] } : {}),
+  };
+  if (installed !== undefined) return chromium.launch({ executablePath: installed, ...common });
   if (!existsSync(folder)) await unpack();
-  const options = { executablePath: join(folder, 'chromium'), args: flags };
+  const options = { executablePath: join(folder, 'chromium'), ...common };
   try {
     return await chromium.launch(options);
   } catch {

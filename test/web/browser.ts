@@ -51,13 +51,13 @@ async function openTab(browser: Browser, t: Cleanup, url: string, options: Brows
 }
 
 /** Starts one browser for a whole file, because a start takes longer than most tests. */
-export function useBrowser(): TestBrowser {
+export function useBrowser(options: Parameters<typeof launchBrowser>[0] = {}): TestBrowser {
   let launched: Promise<Browser> | undefined;
   after(async () => (await launched)?.close());
   return {
-    open: async (t, url, options = {}) => {
-      launched ??= launchBrowser();
-      return openTab(await launched, t, url, options);
+    open: async (t, url, context = {}) => {
+      launched ??= launchBrowser(options);
+      return openTab(await launched, t, url, context);
     },
   };
 }

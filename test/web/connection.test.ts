@@ -11,6 +11,7 @@ const lost = 'The connection to Parley was lost. Reconnecting…';
 
 describe('the connection of the web UI', { skip: noBrowser }, () => {
   const browser = useBrowser();
+  const keepingBrowser = useBrowser({ keepsPages: true });
 
   it('is restored after a loss, and each event is shown once', async (t) => {
     const runs = await startRuns({}, t);
@@ -42,6 +43,30 @@ describe('the connection of the web UI', { skip: noBrowser }, () => {
     await page.getByText('Reconnected.').waitFor({ state: 'detached' });
     for (const text of ['line 0', 'line 1', 'line 2'])
       assert.equal(await log.getByText(text, { exact: true }).count(), 1, text);
+  });
+
+  it('is closed when its page is left, so that the next one gets through, and opened when one comes back', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const { url } = runs.service;
+    const page = await keepingBrowser.open(t, url);
+    await enter(page, runs.service, `/conversations/${id}`);
+    const log = page.getByRole('log');
+    await log.getByText('hello', { exact: true }).waitFor();
+    // Browsers open six connections to a host, and keep a few pages that were left.
+    for (let round = 0; round < 8; round++) {
+      await page.goto(`${url}/?round=${round}`);
+      await page.getByRole('link', { name: 'say hello' }).waitFor();
+      await page.goto(`${url}/conversations/${id}`);
+      await log.getByText('hello', { exact: true }).waitFor();
+    }
+    await page.goto(`${url}/settings/model`);
+    await page.getByRole('heading', { name: 'Model', exact: true }).waitFor();
+    await page.goBack({ waitUntil: 'commit' });
+    await log.getByText('hello', { exact: true }).waitFor();
+    await runs.say(id, 'say and again');
+    await log.getByText('and again', { exact: true }).waitFor();
   });
 
   it('can be lost on the home screen without losing text, and the list catches up', async (t) => {

@@ -8,14 +8,21 @@ function subscribeWith(...errors: readonly Error[]) {
   const { promise: settled, resolve } = Promise.withResolvers<void>();
   const seen: string[] = [];
   const left = [...errors];
+  const page = new EventTarget();
   const unsubscribe = startSubscription({
     retryMs: 1,
+    page,
     read: async (signal) => {
       const error = left.shift();
       if (error !== undefined) throw error;
       seen.push('open');
       resolve();
-      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      await new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          seen.push('closed');
+          reject(signal.reason);
+        }),
+      );
     },
     onInterrupted: (error) => seen.push(`interrupted: ${(error as Error).message}`),
     onRejected: (error) => {
@@ -23,7 +30,7 @@ function subscribeWith(...errors: readonly Error[]) {
       resolve();
     },
   });
-  return { seen, settled, unsubscribe };
+  return { seen, settled, unsubscribe, page };
 }
 
 const proxy = () => new ParleyError('unexpected', 'a page', { status: 404 });
@@ -33,7 +40,13 @@ describe('a subscription', () => {
     const { seen, settled, unsubscribe } = subscribeWith(proxy(), proxy(), new TypeError('bad frame'));
     await settled;
     unsubscribe();
-    assert.deepEqual(seen, ['interrupted: a page', 'interrupted: a page', 'interrupted: bad frame', 'open']);
+    assert.deepEqual(seen, [
+      'interrupted: a page',
+      'interrupted: a page',
+      'interrupted: bad frame',
+      'open',
+      'closed',
+    ]);
   });
 
   it('ends when the service rejects it', async () => {
@@ -50,6 +63,32 @@ describe('a subscription', () => {
     await settled;
     unsubscribe();
     await new Promise(setImmediate);
-    assert.deepEqual(seen, ['open']);
+    assert.deepEqual(seen, ['open', 'closed']);
+  });
+
+  it('is closed while its page is hidden, and opened once when the page is shown again', async () => {
+    const { seen, settled, unsubscribe, page } = subscribeWith();
+    await settled;
+    // The first show of a page comes after its scripts have begun.
+    page.dispatchEvent(new Event('pageshow'));
+    page.dispatchEvent(new Event('pagehide'));
+    assert.deepEqual(seen, ['open', 'closed']);
+    page.dispatchEvent(new Event('pageshow'));
+    page.dispatchEvent(new Event('pageshow'));
+    assert.deepEqual(seen, ['open', 'closed', 'open']);
+    unsubscribe();
+    page.dispatchEvent(new Event('pageshow'));
+    assert.deepEqual(seen, ['open', 'closed', 'open', 'closed']);
+  });
+
+  it('stays closed when the page is shown again after it was rejected', async () => {
+    const error = new ParleyError('not_found', 'gone', { status: 404 });
+    const { seen, settled, unsubscribe, page } = subscribeWith(error);
+    await settled;
+    page.dispatchEvent(new Event('pagehide'));
+    page.dispatchEvent(new Event('pageshow'));
+    await new Promise(setImmediate);
+    unsubscribe();
+    assert.deepEqual(seen, ['rejected: gone']);
   });
 });
