@@ -81,6 +81,15 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).max_iterations, null);
   });
 
+  it('say that a section does not exist, and keep the navigation', async (t) => {
+    const { page } = await open(t, 'nonsense');
+    await page.getByText('This section of the settings does not exist.').waitFor();
+    assert.match(page.url(), /\/settings\/nonsense$/);
+    const links = page.getByRole('navigation', { name: 'Sections' }).getByRole('link');
+    await links.first().click();
+    await page.getByRole('heading', { level: 2, name: 'Model', exact: true }).waitFor();
+  });
+
   it('suggest the models that the service lists', async (t) => {
     const { service, page } = await open(t, 'model');
     const { body: models } = await service.ask('/api/options/models');

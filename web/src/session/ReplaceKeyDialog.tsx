@@ -48,14 +48,16 @@ export function ReplaceKeyDialog() {
           <button type="button" className="button" onClick={() => answerOffer(false)}>
             {signIn.keepOwn}
           </button>
-          <button
-            type="button"
-            className="button danger"
-            disabled={other === undefined || other === 'invalid'}
-            onClick={() => answerOffer(true)}
-          >
-            {signIn.takeOther}
-          </button>
+          {other === 'invalid' ? null : (
+            <button
+              type="button"
+              className="button danger"
+              disabled={other === undefined}
+              onClick={() => answerOffer(true)}
+            >
+              {signIn.takeOther}
+            </button>
+          )}
         </>
       }
     >

@@ -1,5 +1,5 @@
 // The settings screen: the navigation and the selected section.
-import { Link, Redirect } from 'wouter';
+import { Link } from 'wouter';
 import { Callout, ErrorCallout, Loading } from '../components/Callout.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
@@ -11,7 +11,12 @@ function SectionContent({ section }: { readonly section: string }) {
   const texts = useTexts();
   const { data, error, refetch } = useSettings();
   const found = sections.find(({ id }) => id === section);
-  if (found === undefined) return <Redirect to="/settings/model" replace />;
+  if (found === undefined)
+    return (
+      <div className="section">
+        <Callout kind="warning">{texts.settings.missing}</Callout>
+      </div>
+    );
   if (data !== undefined) return <found.Component key={found.id} settings={data} />;
   if (error === null) return <Loading>{texts.shell.loading}</Loading>;
   return (

@@ -245,6 +245,7 @@ export const de: Texts = {
     discard: 'Verwerfen',
     unsaved: 'Du hast nicht gespeicherte Änderungen.',
     failed: 'Die Einstellungen konnten nicht geladen werden.',
+    missing: 'Diesen Abschnitt der Einstellungen gibt es nicht.',
     secretSet: 'Ein Wert ist gespeichert. Er kann nicht angezeigt werden.',
     secretUnset: 'Nicht gesetzt.',
     secretReplace: 'Ersetzen',

@@ -243,6 +243,7 @@ export const en = {
     discard: 'Discard',
     unsaved: 'You have unsaved changes.',
     failed: 'The settings could not be loaded.',
+    missing: 'This section of the settings does not exist.',
     secretSet: 'A value is stored. It cannot be shown.',
     secretUnset: 'Not set.',
     secretReplace: 'Replace',
