@@ -29,6 +29,12 @@ function unionPlace(error: ValidationError): string | undefined {
   return /^(.*?\/anyOf)\/\d+/.exec(error.schemaPath)?.[1];
 }
 
+/** One error for all values of a union, in place of one for each. */
+function anyOfConstants(error: ValidationError, constants: readonly ValidationError[]): ValidationError {
+  const allowedValues = constants.map(({ params }) => (params as { allowedValue: unknown }).allowedValue);
+  return { ...error, keyword: 'enum', params: { allowedValues } } as ValidationError;
+}
+
 /**
  * Of a union, only the branch that the caller meant is worth telling: the one whose type fits. Where none
  * fits, the types that would.
@@ -45,6 +51,11 @@ function withoutOtherBranches(errors: readonly ValidationError[]): ValidationErr
     const misfits = siblings.filter((e) => e.keyword === 'type' && e.instancePath === place.instancePath);
     const branch = (e: ValidationError) => e.schemaPath.slice(union.length).split('/')[1];
     const misfit = new Set(misfits.map(branch));
+    const constants = siblings.filter(
+      (e) => e.keyword === 'const' && e.instancePath === place.instancePath && !misfit.has(branch(e)),
+    );
+    if (constants.length > 1 && constants.includes(error))
+      return error === constants[0] ? [anyOfConstants(error, constants)] : [];
     if (siblings.some((e) => !misfit.has(branch(e)))) return misfit.has(branch(error)) ? [] : [error];
     if (error !== misfits[0]) return [];
     const types = misfits.flatMap((e) => (e.params as { type: string | string[] }).type);
@@ -76,6 +87,8 @@ function sentence(error: ValidationError): string {
         .join(' or ')}`;
     case 'enum':
       return `must be one of ${(params['allowedValues'] as unknown[]).map(String).join(', ')}`;
+    case 'const':
+      return `must be ${String(params['allowedValue'])}`;
     case 'boolean':
       return 'is not a known field';
     case 'pattern':

@@ -1,12 +1,13 @@
 // Turns the ACP updates of a session into events of the log. It joins chunks, leaves out noise and limits the number of
 // events of a turn.
 import type { Outcome, TaskStatus } from '../../events/decoder/words.ts';
-import { errorEvent, userRejected } from '../../events/shapes.ts';
+import { errorEvent, notice, userRejected } from '../../events/shapes.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { textOf } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
+import { isNotice } from './agentNotices.ts';
 import { type Approval, approvalOf } from './approval.ts';
-import { cutText, cutValue, type Mask } from './bounds.ts';
+import { cutText, cutValue, type Mask, textOfBlock } from './bounds.ts';
 import { type CallConfirmation, toAction, toObservation } from './callEvents.ts';
 import { callIdOf } from './callFields.ts';
 import { isObject, type Params } from './peer.ts';
@@ -15,6 +16,7 @@ import { hasEnded, mergeCall, type ToolCall } from './toolCall.ts';
 import type { SessionUpdate } from './update.ts';
 
 const updateBytesMax = 16 * kib;
+const noticeBytesMax = 4 * kib;
 const planEntriesMax = 100;
 const planTextBytesMax = kib;
 const currencyLengthMax = 3;
@@ -112,6 +114,11 @@ function toOther(update: SessionUpdate, mask: Mask): NewEvent {
   return { source: 'agent', message: '', observation: 'agent_update', content: '', extras };
 }
 
+/** Says whose words these are, because every other notice comes from the service. */
+function toNotice(content: unknown, mask: Mask): NewEvent {
+  return notice(cutText(mask(`The agent reports: ${textOfBlock(content)}`), noticeBytesMax));
+}
+
 function tooMany(max: number): NewEvent {
   return errorEvent(
     'TOO_MANY_EVENTS',
@@ -204,6 +211,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     take: (update) => {
       const { sessionUpdate: kind, content, messageId } = update;
       if (ignored.includes(kind)) return [];
+      if (isNotice(update)) return within([...speech.end(), toNotice(content, mask)]);
       const part = messageParts.get(kind);
       if (part !== undefined) return within(speech.add({ kind: part, content, messageId }));
       // What it said before comes before what it does, but how much it has used is no interruption.

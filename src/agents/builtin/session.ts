@@ -1,6 +1,7 @@
 // A session: what it remembers, its tools, and one turn after the other.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
+import { asNotice } from '../acp/agentNotices.ts';
 import type { NotedTurn } from '../acp/notedTurns.ts';
 import type { Client } from './client.ts';
 import type { AgentConfig } from './config.ts';
@@ -99,7 +100,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
     const { tools: remoteTools, faults } = await servers;
     const text = faults.join('\n');
     if (!faultsTold && text !== '')
-      await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+      await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text }, ...asNotice });
     faultsTold = true;
     if (journal.messages.length === 0) void giveTitle(model, words, to, signal);
     const system = systemPrompt({ cwd, instructions: await instructions, knowledge: always });

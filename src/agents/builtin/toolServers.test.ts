@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { startAgentBench, temporary } from '../../../test/support/agentBench.ts';
 import { listenOnLoopback, pretenders, startMcpServer } from '../../../test/support/mcpServer.ts';
+import { createEventMapper } from '../acp/events.ts';
 import { openToolServers } from './toolServers.ts';
 
 const stdioServer = `
@@ -79,6 +80,20 @@ describe('tool servers', () => {
     t.after(close);
     assert.equal(tools.length, 1);
     assert.match(faults.toSorted().join('\n'), /absent cannot be used.*\n.*broken cannot be used/);
+  });
+
+  it('that cannot be used are reported once, as a notice', async (t) => {
+    const absent = { name: 'absent', command: '/nonexistent/program', args: [], env: [] };
+    const bench = await startAgentBench(t, { script: [{ say: 'Done.' }], mcpServers: [absent] });
+    await bench.open();
+    await bench.prompt('go');
+    await bench.prompt('again');
+    const mapper = createEventMapper();
+    const notices = bench.updates
+      .flatMap((update) => mapper.take(update as never))
+      .filter((event) => 'observation' in event && event.observation === 'notice');
+    assert.equal(notices.length, 1);
+    assert.match(notices[0]?.message ?? '', /^The agent reports: The MCP server absent cannot be used: /);
   });
 
   it('are used by the agent as its own tools are, and asked for', async (t) => {

@@ -173,7 +173,7 @@ export async function openToolServers(options: ServersOptions): Promise<ToolServ
         const definitions = await listDefinitions(client);
         return definitions.map((one) => toTool(client, one, nameOf(server.name, one.name, taken)));
       } catch (error) {
-        faults.push(`The tool server ${server.name} cannot be used: ${(error as Error).message}`);
+        faults.push(`The MCP server ${server.name} cannot be used: ${(error as Error).message}`);
         return [];
       }
     }),
@@ -181,7 +181,7 @@ export async function openToolServers(options: ServersOptions): Promise<ToolServ
   const tools = opened.flat();
   if (tools.length > allToolsMax)
     faults.push(
-      `The tool servers have ${tools.length} tools, of which the first ${allToolsMax} can be used: ${tools[allToolsMax]?.name} and those after it are left out.`,
+      `The MCP servers have ${tools.length} tools, of which the first ${allToolsMax} can be used: ${tools[allToolsMax]?.name} and those after it are left out.`,
     );
   return {
     tools: tools.slice(0, allToolsMax),

@@ -215,8 +215,9 @@ function createStopTool(background: Background): Tool {
     name: 'bash_stop',
     description: 'Ends a background command and gives the rest of its output.',
     input: StopInput,
-    kind: 'execute',
-    title: ({ id }) => `Stop ${id}`,
+    // Not `execute`: its title would be taken for a command.
+    kind: 'other',
+    title: ({ id }) => `Stop the background command ${id}`,
     run: async ({ id }) => {
       const command = background.find(id);
       if (command === undefined) return unknownId(id, background);

@@ -11,7 +11,7 @@ describe('the toolbox', () => {
     assert.deepEqual(Object.fromEntries(tools.map(({ name, kind }) => [name, kind])), {
       bash: 'execute',
       bash_output: 'read',
-      bash_stop: 'execute',
+      bash_stop: 'other',
       read_file: 'read',
       write_file: 'edit',
       edit_file: 'edit',
@@ -29,6 +29,7 @@ describe('the toolbox', () => {
     const title = (name: string, input: object) => toolNamed(tools, name).title(input as never);
     assert.equal(title('read_file', { path: 'src/a.ts' }), 'Read src/a.ts');
     assert.equal(title('search_text', { pattern: 'a|b', path: 'src' }), 'Search a|b in src');
+    assert.equal(title('bash_stop', { id: 'bg1' }), 'Stop the background command bg1');
     assert.equal(title('fetch_page', { url: 'https://example.com/' }), 'Fetch https://example.com/');
   });
 });
@@ -45,5 +46,12 @@ describe('update_plan', () => {
     const { text } = await openBench(t, tools).run('update_plan', { entries });
     assert.equal(text, 'The plan is shown: 2 entries, 1 not completed.');
     assert.deepEqual(plans, [entries]);
+  });
+
+  it('says which states there are when one is wrong', (t) => {
+    const { tools, close } = createToolbox({ env: {}, onPlan: () => {} });
+    t.after(close);
+    const fault = toolNamed(tools, 'update_plan').check({ entries: [{ content: 'look', status: 'done' }] });
+    assert.equal(fault, 'entries[0].status must be one of pending, in_progress, completed');
   });
 });
