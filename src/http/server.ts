@@ -95,6 +95,11 @@ function createFastify(options: ServerOptions, { guard, trusted, nextId, openAns
   }).withTypeProvider<TypeBoxTypeProvider>();
 }
 
+/** The host of a request target in absolute form, as proxies send it. It counts more than the Host header. */
+function authorityOf(target = ''): string | undefined {
+  return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
+}
+
 /** Checks the host and the origin before anything else, and answers what needs no route. */
 function requestHook({ guard, trusted }: ServerParts, unrouted: Unrouted): onRequestHookHandler {
   return (request, reply, done) => {
@@ -109,6 +114,8 @@ function requestHook({ guard, trusted }: ServerParts, unrouted: Unrouted): onReq
     const { origin } = request.headers;
     try {
       guard.check(host, origin);
+      const named = authorityOf(request.raw.url);
+      if (named !== undefined) guard.check(named, origin);
     } catch (error) {
       return done(error as Error);
     }

@@ -258,7 +258,15 @@ for (const kind of databaseKinds) {
   describe(`a private address on ${kind}`, () => {
     it('is refused where the operator does not allow it, 422 without the URL', async (t) => {
       const service = await startService({ kind, env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' } }, t);
-      for (const host of ['127.0.0.1:8080', '10.1.2.3', '[::1]', '[::ffff:127.0.0.1]', '0x7f.1']) {
+      for (const host of [
+        '127.0.0.1:8080',
+        '10.1.2.3',
+        '[::1]',
+        '[::ffff:127.0.0.1]',
+        '0x7f.1',
+        'localhost:8080',
+        'x.localhost',
+      ]) {
         const { status, body, text } = await service.ask(w, {
           json: { ...hook, url: `http://${host}/CANARY` },
         });

@@ -1,5 +1,6 @@
 // The rules of webhooks: whose they are, how many, to which addresses, and what is sent again.
 import { isIP } from 'node:net';
+import { isLoopbackName } from '../config.ts';
 import type { Database } from '../db/transaction.ts';
 import { ownerOf } from '../encryption/store.ts';
 import { storeEncrypted } from '../encryption/storeEncrypted.ts';
@@ -68,6 +69,9 @@ export function toDelivery(row: DeliveryRow): DeliveryRecord {
   };
 }
 
+/** What names such as localhost stand for. */
+const loopback = '127.0.0.1';
+
 function notFound(what = 'webhook'): AppError {
   return new AppError('not_found', `This ${what} does not exist.`);
 }
@@ -86,15 +90,16 @@ export async function redeliverAll(
 }
 
 export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: WebhooksOptions) {
-  /** Names are checked when they are connected to; an address in the URL can be refused at once. */
+  /** Names are checked when they are connected to; an address in the URL, or localhost, can be refused at once. */
   async function refuseAddress(url: string): Promise<void> {
     const target = new URL(url);
-    const literal = bareHost(target.hostname);
+    const host = bareHost(target.hostname);
+    const literal = isLoopbackName(host) ? loopback : host;
     if (isIP(literal) === 0) return;
     const found = classifyAddress(literal);
     const fault = (message: string) => invalid([{ path: 'url', message }]);
     if (found === 'never') throw fault('must not be a link-local or reserved address');
-    const at = { host: literal, port: portOf(target) };
+    const at = { host, port: portOf(target) };
     if (found === 'private' && !allowsPrivate(await allowPrivate(), at, literal))
       throw fault(
         'must not be a private address; the operator can allow this host with PARLEY_ALLOW_PRIVATE_ADDRESSES',

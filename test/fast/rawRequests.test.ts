@@ -217,6 +217,16 @@ describe('requests in pieces and in a row', () => {
     assert.deepEqual([others[0]?.status, others[1]?.status], [405, 200]);
   });
 
+  it('in absolute form are answered only for a host that is allowed', async (t) => {
+    const ask = async (authority: string) => {
+      const [answer] = await talk(t, `GET http://${authority}/alive HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      return answer?.status;
+    };
+    assert.equal(await ask(host), 200);
+    assert.equal(await ask('evil.example.com'), 403);
+    assert.equal(await ask(`evil@${host}`), 403);
+  });
+
   it('that break off store nothing', async (t) => {
     const count = () => countRows(service.place, 'conversations');
     const stored = await count();
