@@ -114,7 +114,7 @@ interface WorkspaceNeeds {
 }
 
 async function prepare(
-  { conversation, inputs, recorder, faults, signal }: RunContext,
+  { conversation, inputs, recorder, faults, masking, signal }: RunContext,
   needs: WorkspaceNeeds,
 ) {
   const { git, ...rest } = needs;
@@ -124,6 +124,7 @@ async function prepare(
     branch: conversation.branch,
     identity: identityOf(name, email),
     ...(git === undefined ? {} : { hostFault: git.fault }),
+    hide: masking.text,
     onProgress: (text) =>
       faults.watch(() => recorder.step({ runtimeStatus: `STATUS$SETTING_UP_WORKSPACE: ${text}` })),
     signal,

@@ -101,10 +101,10 @@ export function runToEnd(
 export function runForTail(
   sandbox: OpenSandbox,
   program: SandboxProgram,
-  bounds: TimeBounds & { readonly tailBytesMax: number },
+  bounds: TimeBounds & { readonly tailBytesMax: number; readonly hide?: (text: string) => string },
 ): Promise<Bounded & { readonly tail: string }> {
   return runBounded(sandbox, program, bounds, ({ stdout, stderr }) => {
-    const tail = keepTail([stdout, stderr], bounds.tailBytesMax);
+    const tail = keepTail([stdout, stderr], bounds.tailBytesMax, bounds.hide);
     return () => ({ tail: tail() });
   });
 }

@@ -26,6 +26,8 @@ export interface PrepareOptions extends GitContext {
   readonly setupRefusal: string | undefined;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
+  /** Takes secrets out of the output of the setup script, where it has to be cut. */
+  readonly hide?: (text: string) => string;
   readonly onProgress: ReportProgress;
   readonly times?: Partial<PrepareTimes>;
 }
@@ -55,13 +57,13 @@ async function setUp(
   timeoutMs: number,
   report: Report,
 ): Promise<SetupFailure | undefined> {
-  const { sandbox, environment, signal, folders, setupRefusal } = options;
+  const { sandbox, environment, signal, folders, setupRefusal, hide } = options;
   if (hasSetupScript && setupRefusal !== undefined)
     return { sentence: `${setupScript} was not run, because ${setupRefusal}.`, output: '' };
   let failure: SetupFailure | undefined;
   if (hasSetupScript) {
     report(`Running ${setupScript}`);
-    failure = await runSetupScript({ sandbox, env: environment, signal, timeoutMs });
+    failure = await runSetupScript({ sandbox, env: environment, signal, timeoutMs, ...(hide && { hide }) });
   }
   if (!signal.aborted) replaceFile(folders.setupMark, '');
   return failure;

@@ -18,13 +18,20 @@ interface SetupOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
+  /** Takes secrets out of the output. */
+  readonly hide?: (text: string) => string;
 }
 
 /** Undefined where it went well. */
 export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
-  const { sandbox, env, signal, timeoutMs } = options;
+  const { sandbox, env, signal, timeoutMs, hide } = options;
   const launch = { argv: ['bash', setupScript], env } as const;
-  const outcome = await runForTail(sandbox, launch, { timeoutMs, signal, tailBytesMax });
+  const outcome = await runForTail(sandbox, launch, {
+    timeoutMs,
+    signal,
+    tailBytesMax,
+    ...(hide && { hide }),
+  });
   const { code, bound, tail } = outcome;
   if (code === 0) return undefined;
   const how =
