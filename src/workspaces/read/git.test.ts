@@ -162,6 +162,10 @@ describe('the changes of a workspace', () => {
       '.git/objects/info/commit-graph',
     ])
       execFileSync('mkfifo', [join(workspace, path)]);
+    const odd = Buffer.concat([Buffer.from(`${workspace}/`), Buffer.from([0xff])]);
+    mkdirSync(odd);
+    // The name is no text, so that only a shell can be told it.
+    execFileSync('sh', ['-c', 'mkfifo "$(printf \'\\377\')/.gitignore"'], { cwd: workspace });
     assert.deepEqual(await changesOf(workspace), ['M a.txt', 'M b/c.txt', 'A b/d.txt']);
     assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
   });
