@@ -37,6 +37,8 @@ type Shared = Pick<ExchangeDependencies, 'modelHosts' | 'models' | 'meter' | 'al
 export interface GatewayOptions extends Target, Shared {
   /** Reports what the user should know: a fault, a retry, an estimated price. */
   readonly onNotice: Notify;
+  /** Notices of earlier runs that need not be repeated. */
+  readonly knownNotices?: readonly string[];
   readonly bodies?: ExchangeDependencies['bodies'];
   /** Shorter ones, for tests. */
   readonly times?: Partial<GatewayTimes>;
@@ -78,7 +80,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const times = { ...defaultTimes, ...options.times };
   const bounds = { ...defaultBounds, ...options.bounds };
   const connections = createConnections(times);
-  const notices = createNotices(options.onNotice);
+  const notices = createNotices(options.onNotice, options.knownNotices);
   const exchange = createExchange({ ...options, bodies, times, bounds, connections, notices });
   const openExchanges = createOpenExchanges();
   let target: Target = options;

@@ -14,8 +14,9 @@ export interface Notices {
   reportOnce(sentence: string): void;
 }
 
-export function createNotices(notify: Notify): Notices {
-  const reportedOnce = new Set<string>();
+/** `known` are sentences that `reportOnce` need not report again. */
+export function createNotices(notify: Notify, known: readonly string[] = []): Notices {
+  const reportedOnce = new Set(known);
   const reported = new Set<string>();
 
   function report(sentence: string, isFault: boolean): void {

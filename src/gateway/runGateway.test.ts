@@ -8,6 +8,7 @@ import { until } from '../../test/support/until.ts';
 import { createBodies } from '../bridge/bodies.ts';
 import { createConversation } from '../conversations/create/store.ts';
 import { claimConversation } from '../conversations/run/claimStore.ts';
+import type { UsageColumns } from '../conversations/usage/shape.ts';
 import { findUsage } from '../conversations/usage/store.ts';
 import { loadModels } from '../models/catalogue.ts';
 import { ensureUser } from '../users/store.ts';
@@ -17,7 +18,11 @@ const [chat] = modelRequests;
 const chunk = 'data: {"choices":[{"delta":{"content":"word "}}]}\n\n';
 
 /** A gateway of a claimed conversation, whose provider says so much, and no more. */
-async function openRun(t: TestContext, said: string) {
+async function openRun(
+  t: TestContext,
+  said: string,
+  { usedBefore = {}, isLocal = false }: { usedBefore?: Partial<UsageColumns>; isLocal?: boolean } = {},
+) {
   const database = await openTestDatabase('sqlite', t);
   const { id: userId } = await database.run(ensureUser, 'ada');
   await database.run(createConversation, newConversation(userId, 'a'));
@@ -30,7 +35,7 @@ async function openRun(t: TestContext, said: string) {
   });
   const settings = {
     llm_model: chat.model,
-    llm_base_url: null,
+    llm_base_url: isLocal ? provider.url : null,
     max_iterations: null,
     max_budget_per_task: null,
   };
@@ -38,12 +43,12 @@ async function openRun(t: TestContext, said: string) {
   const notices: string[] = [];
   const gateway = createRunGateway({
     database,
-    conversation,
+    conversation: { ...conversation, ...usedBefore },
     model,
     loadModel: async () => model,
     modelHosts: hostsAt(provider.url),
     models: loadModels(),
-    allowPrivate: () => false,
+    allowPrivate: () => isLocal,
     bodies: createBodies(),
     onNotice: (sentence) => notices.push(sentence),
     onLimit: () => {},
@@ -57,6 +62,21 @@ async function openRun(t: TestContext, said: string) {
   const usage = () => database.run(findUsage, { userId, id: 'a' });
   return { gateway, provider, ask, usage, notices };
 }
+
+describe('a local model', () => {
+  it('is reported as free once per conversation, also if that has several runs', async (t) => {
+    const noticesOf = async (usedBefore: Partial<UsageColumns>) => {
+      const run = await openRun(t, chunk, { isLocal: true, usedBefore });
+      const answer = await run.ask(new AbortController().signal);
+      await answer.body?.getReader().read();
+      await run.gateway.close();
+      return run.notices;
+    };
+    assert.deepEqual(await noticesOf({}), ['The model is on a private address, and counts as free.']);
+    assert.deepEqual(await noticesOf({ model_requests: 3 }), []);
+    assert.equal((await noticesOf({ model_requests: 3, cost_nanos: 5 })).length, 1);
+  });
+});
 
 describe('the metrics of a gateway', () => {
   it('are what the conversation has used, and nothing before it has used something', async (t) => {

@@ -23,6 +23,7 @@ import {
   noUsage,
   type Usage,
 } from './usage/meter.ts';
+import { freeNote } from './usage/prices.ts';
 
 const storeEveryMs = 2_000;
 const nanosPerDollar = 1e9;
@@ -114,6 +115,11 @@ function toMetrics(
   };
 }
 
+/** Whether earlier runs of the conversation have used a model that costs nothing, and therefore said so. */
+function wasFree({ model_requests, cost_nanos }: UsageColumns): boolean {
+  return Number(model_requests) > 0 && Number(cost_nanos) === 0;
+}
+
 export function createRunGateway(options: RunGatewayOptions): RunGateway {
   const { database, conversation, model, loadModel, onLimit, onBackgroundError } = options;
   const meter = createMeter({
@@ -121,7 +127,12 @@ export function createRunGateway(options: RunGatewayOptions): RunGateway {
     spentNanos: Number(conversation.cost_nanos),
     onLimit,
   });
-  const gateway = createGateway({ ...options, ...toTarget(model), meter });
+  const gateway = createGateway({
+    ...options,
+    ...toTarget(model),
+    meter,
+    knownNotices: wasFree(conversation) ? [freeNote] : [],
+  });
   let known = model;
   let unstored = noUsage;
 

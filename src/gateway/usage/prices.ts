@@ -47,11 +47,12 @@ function mostExpensive(models: Models): Model {
   };
 }
 
+export const freeNote = 'The model is on a private address, and counts as free.';
 const free: Model = { input: 0, output: 0, cache_read: 0, cache_write: 0 };
 
 /** `isFree` is true for the user's own server at a private address. */
 export function findPrice(models: Models, name: string, isFree: boolean): Price {
-  if (isFree) return priceOf(free, 'The model is on a private address, and counts as free.');
+  if (isFree) return priceOf(free, freeNote);
   const known = models.find(name);
   if (known !== undefined) return priceOf(known);
   return priceOf(
