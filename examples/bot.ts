@@ -1,6 +1,7 @@
 // A bot: GitHub tells it of new issues, and it starts a conversation for each. Set PARLEY_KEY and BOT_SECRET, run
-// `node examples/bot.ts`, and add its address to the webhooks of a repository: JSON, the same secret, issues alone.
-// It listens on this machine alone: GitHub needs a proxy with https, or a tunnel, before it.
+// `npm exec -- node examples/bot.ts` (with the Node of this package, for an older one cannot), and add its URL to the
+// webhooks of a repository: JSON, the same secret, issues alone. It listens on this machine alone: GitHub needs a proxy
+// with https, or a tunnel, before it.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createParley } from 'parley/client';
