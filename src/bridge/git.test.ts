@@ -148,7 +148,7 @@ describe('the git proxy', () => {
     const answer = await asked('/ada/app.git/info/refs?service=git-receive-pack');
     assert.equal(answer.status, 403);
     assert.equal(answer.headers.get('www-authenticate'), null);
-    assert.match(await answer.text(), /does not let the token in your settings push to ada\/app\.\n$/);
+    assert.match(await answer.text(), /does not allow the token in your settings to push to ada\/app\.\n$/);
   });
 
   it('ends what it asks of the host when the program inside goes away', async (t) => {

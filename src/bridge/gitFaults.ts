@@ -20,14 +20,17 @@ export function statusFault(status: number, { remote, hasToken, toPush }: GitReq
     // Never 401: git would ask for a password.
     case 401:
     case 403:
-      if (!hasToken) return [403, `${host} wants a token for ${path}, ${noToken}.`];
-      return [403, `${host} does not let the token in your settings ${toPush ? 'push to' : 'read'} ${path}.`];
+      if (!hasToken) return [403, `${host} requires an access token for ${path}, ${noToken}.`];
+      return [
+        403,
+        `${host} does not allow the token in your settings to ${toPush ? 'push to' : 'read'} ${path}.`,
+      ];
     case 404:
     case 410:
       if (!hasToken) return [404, `${host} has no repository ${path}, or it is private ${noToken}.`];
-      return [404, `${host} has no repository ${path} that the token in your settings may see.`];
+      return [404, `${host} has no repository ${path} that the token in your settings can access.`];
     case 429:
-      return [429, `${host} has had too many requests. Try again later.`];
+      return [429, `${host} has received too many requests. Try again later.`];
     default:
       return [502, `${host} failed (${status}).`];
   }
@@ -35,7 +38,7 @@ export function statusFault(status: number, { remote, hasToken, toPush }: GitReq
 
 /** A host that wants people to sign in answers with a page. */
 export function answerFault({ origin }: GitRemote): GitFault {
-  return [502, `${new URL(origin).host} does not answer as a git host does.`];
+  return [502, `${new URL(origin).host} does not respond like a Git host.`];
 }
 
 /** Of a request that got no answer. */
@@ -45,8 +48,8 @@ export function connectionFault(error: Error, { origin }: GitRemote): GitFault {
   if (error.code === 'redirect')
     return [
       502,
-      `${host} answers with a redirect, which is not followed. The repository may have another name now.`,
+      `${host} returned a redirect, which is not followed. The repository may have another name now.`,
     ];
-  if (error.code === 'too_large') return [502, `${host} sends more than this service takes.`];
+  if (error.code === 'too_large') return [502, `${host} sent a response that is too large.`];
   return [502, `${host} cannot be reached. ${error.message}`];
 }

@@ -76,7 +76,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
 
   /** Why no further call is taken now. */
   function findOverload(): string | undefined {
-    if (underWay >= callsAtOnceMax) return 'Too many calls are under way; try again.';
+    if (underWay >= callsAtOnceMax) return 'Too many calls are in progress; try again.';
     if (now() - minute.since >= minuteMs) minute = { since: now(), calls: 0 };
     return minute.calls >= callsPerMinuteMax
       ? `There were ${callsPerMinuteMax} calls within a minute; wait, and try again.`

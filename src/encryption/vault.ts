@@ -36,7 +36,7 @@ function keyMissing(): AppError {
 }
 
 function remedy(file: string): string {
-  return `Set PARLEY_SECRET_KEY to the key that this database was made with, or restore ${file}; without it the stored secrets cannot be opened.`;
+  return `Set PARLEY_SECRET_KEY to the key that this database was created with, or restore ${file}; without it the stored secrets cannot be decrypted.`;
 }
 
 /** Opens the vault; refuses a key that is missing or wrong for this database. */

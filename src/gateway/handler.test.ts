@@ -152,8 +152,8 @@ describe('the gateway', () => {
   it('says what is missing, 402: a model, a provider, an API key, an API that the provider offers', async (t) => {
     const cases: readonly [Partial<GatewayOptions>, number, RegExp][] = [
       [{ model: null }, 0, /No model is set/],
-      [{ model: 'nobody/x' }, 0, /no provider that is known/],
-      [{ model: 'gpt-4o' }, 0, /no provider that is known/],
+      [{ model: 'nobody/x' }, 0, /no known provider/],
+      [{ model: 'gpt-4o' }, 0, /no known provider/],
       [{ key: undefined }, 0, /No API key/],
       [{ model: 'openai/gpt-4o' }, 2, /does not offer/],
       [{ model: 'litellm_proxy/x' }, 0, /llm_base_url/],

@@ -65,7 +65,7 @@ function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemot
 
 function byUrl(url: URL, asked: Asked): FoundRemote {
   if (!isBare(url))
-    return { fault: 'The URL of the repository must hold no user name, password, query or fragment.' };
+    return { fault: 'The URL of the repository must not contain a user name, password, query or fragment.' };
   const candidates = asked.provider === null ? providersWithPaths : [asked.provider];
   for (const provider of candidates) {
     const place = placeOf(provider, asked);

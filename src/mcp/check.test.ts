@@ -65,9 +65,9 @@ describe('POST /api/mcp/check', () => {
       const good = await checkOne(service, { url: server.url, api_key: canary }, list);
       assert.deepEqual(good.tools, ['a', 'echo-**********']);
       const wrong = await checkOne(service, { url: server.url, api_key: `${canary}-wrong` }, list);
-      assert.equal(wrong.reason, 'It answered 401: the api_key is not accepted.');
+      assert.equal(wrong.reason, 'It responded with 401: the api_key is not accepted.');
       const without = await checkOne(service, server.url, list);
-      assert.equal(without.reason, 'It answered 401: it needs an api_key.');
+      assert.equal(without.reason, 'It responded with 401: it requires an api_key.');
       const unsendable = await checkOne(service, { url: server.url, api_key: `${canary}\n` }, list);
       assert.equal(unsendable.reason, 'Its api_key holds characters that cannot be sent.');
       const shown = JSON.stringify([good, wrong, without, unsendable]) + service.logs();
@@ -216,7 +216,7 @@ describe('a check of something that is no working server', () => {
     ['hanging', 'It did not respond within 0.2 s.'],
     ['stalling', 'It did not respond within 0.2 s.'],
     ['redirecting', 'It returned a redirect, which is not followed.'],
-    ['failing', 'It answered 500.'],
+    ['failing', 'It responded with 500.'],
     ['closing', 'The connection to it failed.'],
     ['flooding', 'Its response is larger than 512 KiB.'],
   ];
@@ -234,7 +234,7 @@ describe('a check of something that is no working server', () => {
     const check = createCheck();
     const server = await startMcpServer(t, { form: 'json' });
     const [asSse] = await check('sse_servers', server.url);
-    assert.equal(asSse?.reason, 'It answered 405: this URL is not for this kind of MCP server.');
+    assert.equal(asSse?.reason, 'It responded with 405: this URL is not for this type of MCP server.');
     const [unknown] = await check('shttp_servers', 'http://nowhere.test/mcp');
     assert.equal(unknown?.reason, 'Its host name cannot be resolved.');
     const [linkLocal] = await check('shttp_servers', 'http://169.254.169.254/mcp');
@@ -250,7 +250,7 @@ describe('a check of something that is no working server', () => {
         .end(discover ? '' : answer);
     });
     const [checked] = await createCheck()('shttp_servers', server.url);
-    assert.equal(checked?.reason, 'It answered with the MCP error -32603.');
+    assert.equal(checked?.reason, 'It returned the MCP error -32603.');
   });
 
   it('fails as a whole when the service itself cannot go on', async () => {

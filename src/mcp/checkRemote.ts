@@ -29,7 +29,7 @@ const streamNotOffered = 405;
 
 const statusWords: Readonly<Record<number, string>> = {
   404: 'there is no MCP server at this URL',
-  405: 'this URL is not for this kind of MCP server',
+  405: 'this URL is not for this type of MCP server',
   429: 'it gets too many requests',
 };
 
@@ -38,9 +38,9 @@ function describeStatus(status: number, hasKey: boolean): string {
   const words = forKey
     ? hasKey
       ? 'the api_key is not accepted'
-      : 'it needs an api_key'
+      : 'it requires an api_key'
     : statusWords[status];
-  return `It answered ${status}${words === undefined ? '' : `: ${words}`}.`;
+  return `It responded with ${status}${words === undefined ? '' : `: ${words}`}.`;
 }
 
 /** The body, which just ends where it breaks off: the client would leave the error of a stream unhandled. */
@@ -166,5 +166,5 @@ export async function checkRemote(attempt: Attempt): Promise<Outcome> {
 function describeAnswer(error: unknown, status: number | undefined, { api_key }: RemoteServer): string {
   if (status !== undefined && status >= 400) return describeStatus(status, Boolean(api_key));
   const { code } = error as { code?: unknown };
-  return Number.isInteger(code) ? `It answered with the MCP error ${code}.` : 'It does not speak MCP.';
+  return Number.isInteger(code) ? `It returned the MCP error ${code}.` : 'It does not speak MCP.';
 }

@@ -165,7 +165,7 @@ export function findUpstream(wanted: Wanted): FoundUpstream {
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   if (provider === undefined || rest.length === 0)
     return {
-      fault: `The model in your settings has no provider that is known. Begin its name with one of ${knownPrefixes()} or set llm_base_url.`,
+      fault: `The model in your settings has no known provider. Begin its name with one of ${knownPrefixes()} or set llm_base_url.`,
     };
   const named = modelHosts[prefix];
   const origin = named ?? provider.origin;

@@ -71,7 +71,7 @@ describe('a run that fills its disk', () => {
     const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
-    assert.match(message, /^Its workspace and home hold more than 1 MB\. Start a new conversation/);
+    assert.match(message, /^The workspace and home folder exceed 1 MB\. Start a new conversation/);
     assert.deepEqual(told(events), [message]);
   });
 
@@ -80,7 +80,7 @@ describe('a run that fills its disk', () => {
     const write = 'exec 3>big; rm big; head -c 2000000 /dev/zero >&3; sleep 600';
     const { code, message } = await ending(runs, await runs.create(`really-run ${write}`));
     assert.equal(code, 'workspace_error');
-    assert.match(message, /^Its workspace and home hold more than 1 MB\./);
+    assert.match(message, /^The workspace and home folder exceed 1 MB\./);
   });
 
   it('stops with the number of files that the operator has set', async (t) => {
@@ -88,7 +88,7 @@ describe('a run that fills its disk', () => {
     const id = await runs.create('really-run for i in $(seq 300); do : >$i; done\nhang');
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
-    assert.match(message, /^Its workspace and home hold more than 200 files\. .*PARLEY_WORKSPACE_FILES\.$/);
+    assert.match(message, /^The workspace and home folder exceed 200 files\. .*PARLEY_WORKSPACE_FILES\.$/);
     assert.deepEqual(told(events), [message]);
   });
 

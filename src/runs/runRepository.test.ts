@@ -87,13 +87,13 @@ describe('a run with a repository', () => {
       'the token is wrong',
       'another-token',
       {},
-      /^127\.0\.0\.1:\d+ does not let the token in your settings read team\/app\.$/,
+      /^127\.0\.0\.1:\d+ does not allow the token in your settings to read team\/app\.$/,
     ],
     [
       'there is no token',
       null,
       {},
-      /^127\.0\.0\.1:\d+ wants a token for team\/app, and no github token is set in your settings\.$/,
+      /^127\.0\.0\.1:\d+ requires an access token for team\/app, and no github token is set in your settings\.$/,
     ],
     [
       'there is no such branch',
@@ -105,7 +105,7 @@ describe('a run with a repository', () => {
       'there is no such repository',
       token,
       { repository: 'team/none' },
-      /^127\.0\.0\.1:\d+ has no repository team\/none that the token in your settings may see\.$/,
+      /^127\.0\.0\.1:\d+ has no repository team\/none that the token in your settings can access\.$/,
     ],
     [
       'the name is none',

@@ -60,7 +60,7 @@ describe('the watch over the disk', () => {
     await until('it says so', () => said.length > 0);
     await turn();
     assert.deepEqual(said, [
-      'Its workspace and home hold more than 2 MB. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
+      'The workspace and home folder exceed 2 MB. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.',
     ]);
   });
 
@@ -90,7 +90,7 @@ describe('the watch over the disk', () => {
     await until('one says so', () => over.said.length > 0);
     assert.match(
       over.said[0] ?? '',
-      /^Its workspace and home hold more than 100 files\. .*PARLEY_WORKSPACE_FILES/,
+      /^The workspace and home folder exceed 100 files\. .*PARLEY_WORKSPACE_FILES/,
     );
     assert.deepEqual(within.said, []);
   });
@@ -125,7 +125,7 @@ describe('the watch over the disk', () => {
     const within = watch(t, () => {}, { folders: [folder], pids });
     const over = watch(t, () => {}, { folders: [folder], bytesMax: mib, pids });
     await until('it says so', () => over.said.length > 0);
-    assert.match(over.said[0] ?? '', /^Its workspace and home hold more than 1 MB\./);
+    assert.match(over.said[0] ?? '', /^The workspace and home folder exceed 1 MB\./);
     assert.deepEqual(within.said, []);
   });
 

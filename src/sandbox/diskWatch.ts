@@ -204,14 +204,14 @@ export function watchDisk(options: DiskWatchOptions): () => void {
     lateInARow = due.some((what) => tallies[what].isLate()) ? lateInARow + 1 : 0;
     return lateInARow < lateMax
       ? undefined
-      : `Its workspace and home hold so many files that they cannot be counted in ${countMs / 1_000} s.`;
+      : `The workspace and home folder have too many files to be counted within ${countMs / 1_000} s.`;
   }
 
   function overFault(): string | undefined {
     if (tallies.bytes.isOver())
-      return `Its workspace and home hold more than ${inMb(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
+      return `The workspace and home folder exceed ${inMb(bytesMax)}. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_MB.`;
     if (tallies.files.isOver())
-      return `Its workspace and home hold more than ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
+      return `The workspace and home folder exceed ${inNumbers(filesMax)} files. Start a new conversation, or ask the operator to raise PARLEY_WORKSPACE_FILES.`;
     return tallies.bytes.isUnclear() || tallies.files.isUnclear()
       ? 'Its programs have more files open than can be looked at.'
       : undefined;

@@ -51,9 +51,8 @@ async function findData(database: Database, delivery: ClaimedDelivery): Promise<
 
 function describeStatus(status: number): AttemptOutcome {
   if (status >= 200 && status < 300) return { outcome: 'delivered' };
-  if (status === goneStatus)
-    return failed('It answered 410: it wants no more messages.', { status, final: true });
-  return failed(`It answered ${status}.`, { status });
+  if (status === goneStatus) return failed('It responded with 410 (Gone).', { status, final: true });
+  return failed(`It responded with ${status}.`, { status });
 }
 
 /** Throws where it is our own fault, such as a database that does not answer: then nothing is known. */
@@ -87,7 +86,7 @@ export async function attemptDelivery(
     if (signal.aborted) return failed('The service stopped before it answered.');
     if (error instanceof OutgoingError) return failed(error.message);
     if (error instanceof DecryptionError)
-      return failed('Its secret cannot be opened; make a new webhook in its place.', { final: true });
+      return failed('Its signing secret cannot be decrypted; create a new webhook.', { final: true });
     if (error instanceof AppError && error.code === 'sealing_key_missing') return failed(error.message);
     throw error;
   }

@@ -150,7 +150,7 @@ for (const kind of databaseKinds) {
       const failed = await untilFailed(bench, id);
       assert.ok(failed.attempts >= 2);
       assert.equal(failed.last_status, 500);
-      assert.equal(failed.last_error, 'It answered 500.');
+      assert.equal(failed.last_error, 'It responded with 500.');
       assert.equal(failed.next_attempt_at, null);
       const before = receiver.received.length;
       receiver.answer(() => 200);
@@ -181,7 +181,7 @@ for (const kind of databaseKinds) {
       bench.startLoop();
       await bench.say('hello');
       const { last_error } = await untilFailed(bench, id);
-      assert.equal(last_error, 'Its secret cannot be opened; make a new webhook in its place.');
+      assert.equal(last_error, 'Its signing secret cannot be decrypted; create a new webhook.');
       assert.equal(receiver.received.length, 0);
     });
 

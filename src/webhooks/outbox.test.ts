@@ -103,7 +103,12 @@ for (const kind of databaseKinds) {
       const [late] = await claim(60_000);
       assert.equal(late?.id, early?.id);
       assert.equal(late?.attempts, 2);
-      const report = { id: String(late?.id), status: 500, error: 'It answered 500.', giveUpAfterMs: 60_000 };
+      const report = {
+        id: String(late?.id),
+        status: 500,
+        error: 'It responded with 500.',
+        giveUpAfterMs: 60_000,
+      };
       for (const retryAfterMs of [0, null])
         await bench.database.run(recordFailedAttempt, {
           ...report,

@@ -30,7 +30,7 @@ for (const kind of databaseKinds) {
       for (let i = 0; i < count; i++) await service.ask('/api/conversations', { json: {} });
       await inspect(
         service.place,
-        `update deliveries set state = 'failed', last_status = 500, last_error = 'It answered 500.'
+        `update deliveries set state = 'failed', last_status = 500, last_error = 'It responded with 500.'
          where webhook_id = '${id}'`,
       );
     }
@@ -164,7 +164,7 @@ for (const kind of databaseKinds) {
           attempts: 0,
           next_attempt_at: null,
           last_status: 500,
-          last_error: 'It answered 500.',
+          last_error: 'It responded with 500.',
         },
       );
       assert.deepEqual((await deliveries('state=waiting')).body, { deliveries: [], next_page_id: null });

@@ -70,7 +70,7 @@ for (const kind of databaseKinds) {
         ),
       );
       assert.equal(jsonLines(String(asJson))[0].failed, 2);
-      assert.match(String(failed), /^msg_\S+ +wh_\S+ +owner +conversation\.status .* It answered 410/m);
+      assert.match(String(failed), /^msg_\S+ +wh_\S+ +owner +conversation\.status .* It responded with 410/m);
       assert.equal(jsonLines(String(failedAsJson)).length, 2);
       const help = await parley('--help');
       for (const word of ['list', 'failed', 'redeliver'])

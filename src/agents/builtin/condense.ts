@@ -155,7 +155,7 @@ export function createCondenser(): Condenser {
       const notes = await takeNotes(needs, old);
       if (notes === '') return false;
       journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
-      const text = 'The conversation became long. I go on with notes of its beginning.';
+      const text = 'The conversation became long. I continue with a summary of its beginning.';
       await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
       return true;
     } catch (error) {

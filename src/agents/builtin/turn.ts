@@ -49,7 +49,7 @@ async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
   });
   if (step === undefined) return undefined;
   journal.replace(messages);
-  const text = 'The model does not take these images. I go on without them.';
+  const text = 'The model does not accept these images. I continue without them.';
   await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
   return step;
 }

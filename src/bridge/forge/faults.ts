@@ -57,7 +57,7 @@ export function statusFault({ host, token, status, body, toWrite }: Refused): Fo
       );
     case 403:
       return new ForgeFault(
-        `${host} does not let the token in the user's settings ${may} (403). The user has to give it the right, or to do it.${words}`,
+        `${host} does not allow the token in the user's settings to ${may} (403). The user must grant it this permission, or do it themselves.${words}`,
       );
     case 404:
     case 410:
@@ -73,7 +73,7 @@ export function statusFault({ host, token, status, body, toWrite }: Refused): Fo
           : `${host} does not take the question (${status}).${words}`,
       );
     case 429:
-      return new ForgeFault(`${host} has had too many requests (429). Try again later.`);
+      return new ForgeFault(`${host} has received too many requests (429). Try again later.`);
     default:
       return new ForgeFault(`${host} failed (${status}). Try again later.`);
   }
@@ -84,7 +84,7 @@ export function connectionFault(error: unknown, host: string): ForgeFault {
   if (!(error instanceof OutgoingError)) return new ForgeFault(`The connection to ${host} failed.`);
   if (error.code === 'redirect')
     return new ForgeFault(
-      `${host} answers with a redirect, which is not followed. The repository may have another name now.`,
+      `${host} returned a redirect, which is not followed. The repository may have another name now.`,
     );
   return new ForgeFault(`${host} cannot be asked. ${error.message}`);
 }

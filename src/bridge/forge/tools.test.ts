@@ -121,7 +121,7 @@ describe('the faults of a forge', () => {
     [
       403,
       { message: 'Resource not accessible' },
-      /does not let the token .* \(403\)\..* It says: Resource not/,
+      /does not allow the token .* \(403\)\..* It says: Resource not/,
     ],
     [404, { message: 'Not Found' }, /may not see it \(404\)/],
     [

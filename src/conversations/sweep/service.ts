@@ -32,7 +32,8 @@ export const defaultTimes: SweepTimes = {
   crowdedAskingMs: 15 * 60_000,
 };
 
-const madeRoom = 'It had nothing to do, and others waited for a free worker. A message starts it again.';
+const madeRoom =
+  'The conversation was idle, and others waited for a free worker. Send a message to resume it.';
 
 type StoppedKind = Exclude<OverdueKind, 'lease'>;
 

@@ -35,16 +35,16 @@ for (const engine of workspaceSandboxes) {
 
     it('says that the token is not accepted', async (t) => {
       const remote = remoteAt(await serve(t), 'ada/app');
-      const sentence = 'HOST does not let the token in your settings read ada/app.';
+      const sentence = 'HOST does not allow the token in your settings to read ada/app.';
       assert.equal(await failureOf(t, remote, { sent: 'ghp_wrong' }), sentence);
       assert.equal(
         await failureOf(t, remote, { sent: null }),
-        'HOST wants a token for ada/app, and no github token is set in your settings.',
+        'HOST requires an access token for ada/app, and no github token is set in your settings.',
       );
     });
 
     it('says that there is no such repository, or none to be seen', async (t) => {
-      const sentence = 'HOST has no repository ada/nothing that the token in your settings may see.';
+      const sentence = 'HOST has no repository ada/nothing that the token in your settings can access.';
       assert.equal(await failureOf(t, remoteAt(await serve(t), 'ada/nothing')), sentence);
     });
 
@@ -81,7 +81,7 @@ for (const engine of workspaceSandboxes) {
         response.writeHead(301, { location: `${target}${request.url}` }).end();
       });
       const sentence = await failureOf(t, remoteAt(redirecting.url, 'ada/app'));
-      assert.match(sentence, /^HOST answers with a redirect, which is not followed\./);
+      assert.match(sentence, /^HOST returned a redirect, which is not followed\./);
     });
 
     it('says that the host fails', async (t) => {
@@ -103,7 +103,7 @@ for (const engine of workspaceSandboxes) {
       });
       assert.equal(
         await failureOf(t, remoteAt(odd.url, 'ada/app')),
-        'HOST does not answer as a git host does.',
+        'HOST does not respond like a Git host.',
       );
     });
 

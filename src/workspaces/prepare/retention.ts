@@ -35,7 +35,7 @@ interface RetentionOptions {
 
 function workspaceRemoved(days: number): NewEvent {
   const after = days === 0 ? 'long' : days === 1 ? 'a day' : `${days} days`;
-  const message = `The workspace was removed, because the conversation had been stopped for ${after}. What had not been pushed is gone; the next start makes a new one.`;
+  const message = `The workspace was removed, because the conversation had been stopped for ${after}. Changes that were not pushed are lost; the next start creates a new one.`;
   return { source: 'environment', message, observation: removedObservation, content: message, extras: {} };
 }
 
