@@ -2,7 +2,7 @@
 // tools need of the user's keys stays outside.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { version } from '../process/version.ts';
-import { membersOf } from '../text/foreignJson.ts';
+import { objectOf } from '../text/foreignJson.ts';
 import { mib } from '../validation/schema.ts';
 import type { Bodies } from './bodies.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
@@ -84,7 +84,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
   }
 
   async function callTool(params: unknown, signal: AbortSignal): Promise<Outcome> {
-    const { name: wanted, arguments: given = {} } = membersOf(params);
+    const { name: wanted, arguments: given = {} } = objectOf(params);
     const tool = tools.find((one) => one.name === wanted);
     if (tool === undefined) return fault(codes.params, 'There is no tool of this name.');
     const refusal = findOverload();
@@ -102,7 +102,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
   }
 
   function initialize(params: unknown): Outcome {
-    const { protocolVersion: wanted } = membersOf(params);
+    const { protocolVersion: wanted } = objectOf(params);
     const known = protocolVersions.find((one) => one === wanted) ?? protocolVersions[0];
     return {
       result: { protocolVersion: known, capabilities: { tools: {} }, serverInfo: { name, version } },
@@ -125,7 +125,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
     if ('status' in body) return refuse(response, body.status, body.sentence);
     const message = readMessage(body);
     if (message === undefined) return send(response, 400, null, fault(codes.parse, 'This is no JSON.'));
-    const { id, method, params } = membersOf(message) as Message;
+    const { id, method, params } = objectOf(message) as Message;
     if (Array.isArray(message) || (method !== undefined && typeof method !== 'string'))
       return send(response, 400, null, fault(codes.request, 'This is no request of JSON-RPC.'));
     // Notifications, and answers to what was never asked.

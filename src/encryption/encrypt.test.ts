@@ -7,47 +7,50 @@ import { createCipher } from './encrypt.ts';
 const cipher = createCipher(randomBytes(32));
 const owner = ['conversation', '1', 'abc'];
 
-describe('a encrypted text', () => {
+describe('an encrypted text', () => {
   it('opens to the same value for the same owner', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (value, whose) => {
         const wellFormed = value.toWellFormed();
-        assert.equal(cipher.open(cipher.seal(wellFormed, whose), whose), wellFormed);
+        assert.equal(cipher.decrypt(cipher.encrypt(wellFormed, whose), whose), wellFormed);
       }),
     );
   });
 
   it('is another one each time, and names its key', () => {
-    const [a, b] = [cipher.seal('x', owner), cipher.seal('x', owner)];
+    const [a, b] = [cipher.encrypt('x', owner), cipher.encrypt('x', owner)];
     assert.notEqual(a, b);
     assert.equal(a.split('.')[1], cipher.keyId);
   });
 
   it('does not open for another owner, nor for parts of it joined otherwise', () => {
-    const sealed = cipher.seal('x', owner);
+    const encrypted = cipher.encrypt('x', owner);
     for (const other of [
       ['conversation', '2', 'abc'],
       ['conversation', '1a', 'bc'],
       ['conversation', '1'],
       [],
     ])
-      assert.throws(() => cipher.open(sealed, other), /belongs to another record/);
+      assert.throws(() => cipher.decrypt(encrypted, other), /belongs to another record/);
   });
 
   it('does not open under another key', () => {
-    assert.throws(() => createCipher(randomBytes(32)).open(cipher.seal('x', owner), owner), /another key/);
+    assert.throws(
+      () => createCipher(randomBytes(32)).decrypt(cipher.encrypt('x', owner), owner),
+      /another key/,
+    );
   });
 
   it('does not open when any of its bytes is changed, or it is cut short', () => {
-    const sealed = cipher.seal('some value', owner);
-    const [version, keyId, body = ''] = sealed.split('.');
+    const encrypted = cipher.encrypt('some value', owner);
+    const [version, keyId, body = ''] = encrypted.split('.');
     const bytes = Buffer.from(body, 'base64url');
     for (let i = 0; i < bytes.length; i++) {
       const changed = Buffer.from(bytes);
       changed[i] = (changed[i] ?? 0) ^ 1;
-      assert.throws(() => cipher.open(`${version}.${keyId}.${changed.toString('base64url')}`, owner));
+      assert.throws(() => cipher.decrypt(`${version}.${keyId}.${changed.toString('base64url')}`, owner));
     }
-    for (let length = 0; length < sealed.length; length++)
-      assert.throws(() => cipher.open(sealed.slice(0, length), owner), `${length}`);
+    for (let length = 0; length < encrypted.length; length++)
+      assert.throws(() => cipher.decrypt(encrypted.slice(0, length), owner), `${length}`);
   });
 });

@@ -1,5 +1,5 @@
-// Seals values with AES-256-GCM. The key's id is in the text, for rotation; what the value belongs to is
-// authenticated with it, so that a encrypted text that was moved to another row does not open.
+// Encrypts values with AES-256-GCM. The text contains the id of its key, for rotation. Its owner is authenticated, so
+// that a text that was moved to another row cannot be decrypted.
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto';
 
 const version = 'v1';
@@ -8,16 +8,16 @@ const tagBytes = 16;
 
 export interface Cipher {
   readonly keyId: string;
-  seal(value: string, owner: readonly string[]): string;
-  /** Throws where the key, the owner or a single bit is not the one it was encrypted with. */
-  open(sealed: string, owner: readonly string[]): string;
+  encrypt(value: string, owner: readonly string[]): string;
+  /** Throws if the key, the owner or a single bit differs. */
+  decrypt(encrypted: string, owner: readonly string[]): string;
 }
 
 export class DecryptionError extends Error {}
 
-/** The id of the key that a text was encrypted with; empty where the text is damaged. */
-export function encryptedKeyId(sealed: string): string {
-  return sealed.split('.', 2)[1] ?? '';
+/** The id of the key that encrypted the text; empty if the text is damaged. */
+export function keyIdOf(encrypted: string): string {
+  return encrypted.split('.', 2)[1] ?? '';
 }
 
 export function encryptionKeyId(key: Buffer): string {
@@ -28,19 +28,19 @@ export function createCipher(key: Buffer): Cipher {
   const keyId = encryptionKeyId(key);
   return {
     keyId,
-    seal: (value, owner) => {
+    encrypt: (value, owner) => {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
       cipher.setAAD(Buffer.from(JSON.stringify(owner)));
-      const sealed = Buffer.concat([
+      const encrypted = Buffer.concat([
         nonce,
         cipher.update(value, 'utf8'),
         cipher.final(),
         cipher.getAuthTag(),
       ]);
-      return `${version}.${keyId}.${sealed.toString('base64url')}`;
+      return `${version}.${keyId}.${encrypted.toString('base64url')}`;
     },
-    open: (text, owner) => {
+    decrypt: (text, owner) => {
       const [foundVersion, foundKeyId, body = '', ...rest] = text.split('.');
       if (foundVersion !== version || rest.length > 0)
         throw new DecryptionError('the encrypted text is damaged');

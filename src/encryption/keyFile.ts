@@ -1,5 +1,5 @@
-// The file of encryption keys: 64 hex digits a line, the newest first. More than one line means that a rotation is
-// under way.
+// The file of encryption keys: 64 hex digits per line, the newest first. More than one line means that a rotation is in
+// progress.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ const linePattern = /^[0-9a-f]{64}$/i;
 
 export interface KeyFile {
   readonly path: string;
-  /** Empty where there is no file. */
+  /** Returns an empty list if there is no file. */
   read(): readonly Buffer[];
-  /** False: another process made the file first; read it again. */
+  /** Returns false if another process has created the file first; it must be read again then. */
   create(keys: readonly Buffer[]): boolean;
   write(keys: readonly Buffer[]): void;
-  /** Leaves this key alone, also in what a killed process may have left beside the file. */
+  /** Keeps only this key, and removes temporary files of killed processes. */
   finish(key: Buffer): void;
   remove(): void;
 }

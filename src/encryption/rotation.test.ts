@@ -8,7 +8,7 @@ import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import type { Database } from '../db/transaction.ts';
-import { encryptedKeyId } from './encrypt.ts';
+import { keyIdOf } from './encrypt.ts';
 import { rotate } from './rotation.ts';
 import { openVault } from './vault.ts';
 
@@ -45,7 +45,7 @@ async function sealedTexts(place: Place): Promise<string[]> {
 
 /** Keys that anything is encrypted with. */
 async function keysInUse(place: Place): Promise<Set<string>> {
-  return new Set((await sealedTexts(place)).map(encryptedKeyId));
+  return new Set((await sealedTexts(place)).map(keyIdOf));
 }
 
 /** Opens what fill() stored, with whatever keys the folder holds now. */
@@ -181,7 +181,7 @@ for (const kind of databaseKinds) {
         rotateBeside(place),
         /^RefusalError: Neither key decrypts 1 of the stored values .*conversation 1 c50/,
       );
-      const stale = (await sealedTexts(place)).filter((text) => encryptedKeyId(text) === oldKey);
+      const stale = (await sealedTexts(place)).filter((text) => keyIdOf(text) === oldKey);
       assert.deepEqual([stale.length, keyFile(place).length], [1, 2]);
       assert.deepEqual(await openAll(place), expected);
     });

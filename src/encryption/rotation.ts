@@ -34,7 +34,7 @@ async function provenKeys({ database, dataDir, secretKeys }: VaultOptions): Prom
   if (proof === undefined) throw new RefusalError('There is no encryption key yet: start the server once.');
   const keys = secretKeys.length > 0 ? secretKeys : openKeyFile(dataDir).read();
   try {
-    createKeyring(keys).open(proof, fingerprintOwner);
+    createKeyring(keys).decrypt(proof, fingerprintOwner);
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
     throw new RefusalError(
@@ -59,7 +59,7 @@ function chooseKeys(keys: readonly Buffer[], { dataDir, secretKeys }: VaultOptio
 function reencrypt(ring: Keyring, keyId: string, place: EncryptedLocation): Reencryption[] {
   const owner = ownerOf(place);
   try {
-    return [{ ...place, resealed: ring.seal(keyId, ring.open(place.sealed, owner), owner) }];
+    return [{ ...place, reencrypted: ring.encrypt(keyId, ring.decrypt(place.encrypted, owner), owner) }];
   } catch (error) {
     if (error instanceof DecryptionError) return [];
     throw error;

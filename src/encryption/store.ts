@@ -1,9 +1,9 @@
-// Facts about the encryption keys, and every place that holds a encrypted text, so that a rotation finds them all.
+// Facts about the encryption keys, and every location of encrypted text, so that a rotation finds them all.
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 import { ownerName } from '../users/owner.ts';
 import { ensureUserSteps } from '../users/store.ts';
-import { encryptedKeyId } from './encrypt.ts';
+import { keyIdOf } from './encrypt.ts';
 
 export const fingerprintFact = 'fingerprint-key';
 export const fingerprintOwner: readonly string[] = ['fact', fingerprintFact];
@@ -14,7 +14,7 @@ export const findFact = read('secrets.findFact', function* (q, name: string) {
   return found?.value;
 });
 
-/** Keeps the first value that anybody gives, and returns it. */
+/** Stores the value unless there is one already. Returns the stored value. */
 export const keepFact = repeatableWrite(
   'secrets.keepFact',
   function* (q, fact: { name: string; value: string }) {
@@ -31,11 +31,11 @@ export const keepFact = repeatableWrite(
 
 export interface Activation {
   readonly keyId: string;
-  /** Who is named in the audit. */
+  /** Who appears in the audit log. */
   readonly by: string;
 }
 
-/** From here on nothing can be stored that another key has encrypted. */
+/** After this, values that were encrypted with another key can no longer be stored. */
 export const activateKey = repeatableWrite(
   'secrets.activateKey',
   function* (q, input: Activation): Steps<void> {
@@ -55,29 +55,29 @@ export const activateKey = repeatableWrite(
 );
 
 /**
- * Whether these texts were encrypted with the active key. It is asked in the transaction that stores them, and
- * holds until its commit: a rotation cannot come in between.
+ * Whether these texts were encrypted with the active key. It must run in the transaction that stores them: its lock
+ * keeps a rotation out until the commit.
  */
 export function* encryptedWithActiveKey(q: Queries, sealed: readonly string[]): Steps<boolean> {
   const query = q.build.selectFrom('facts').select('value').where('name', '=', activeKeyFact);
   const active = yield* one(q.kind === 'postgres' ? query.forShare() : query);
-  return sealed.every((text) => encryptedKeyId(text) === active?.value);
+  return sealed.every((text) => keyIdOf(text) === active?.value);
 }
 
-/** A encrypted text, where it is and whom it belongs to. */
+/** An encrypted text with its location and owner. */
 export interface EncryptedLocation {
   readonly table: 'secrets' | 'conversations' | 'webhooks' | 'facts';
   readonly userId: number;
-  /** Kind and name of a secret, id of a conversation or webhook, name of a fact. */
+  /** The kind and name of a secret, the id of a conversation or webhook, or the name of a fact. */
   readonly name: readonly string[];
-  readonly sealed: string;
+  readonly encrypted: string;
   /** The internal key of a conversation; 0 elsewhere. */
   readonly key: number;
 }
 
 const ownerWords = { secrets: 'secret', conversations: 'conversation', webhooks: 'webhook' } as const;
 
-/** Whom a encrypted text is bound to. */
+/** The owner that an encrypted text is bound to. */
 export function ownerOf({
   table,
   userId,
@@ -90,11 +90,11 @@ export function ownerOf({
 interface StaleInput {
   readonly keyId: string;
   readonly max: number;
-  /** Conversations up to this key have been seen: a million of them are walked once. */
+  /** Conversations up to this key were read already, so that a million of them are read only once. */
   readonly after: number;
 }
 
-/** Some of the texts that another key has encrypted; from the start, none when a rotation is done. */
+/** Some of the texts that another key has encrypted. Read from the start, it is empty when a rotation is done. */
 export const listStale = read('secrets.listStale', function* (q, { keyId, max, after }: StaleInput): Steps<
   EncryptedLocation[]
 > {
@@ -131,75 +131,75 @@ export const listStale = read('secrets.listStale', function* (q, { keyId, max, a
       .limit(max),
   );
   return [
-    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], sealed: f.value, key: 0 })),
+    ...facts.map((f) => ({ table: 'facts' as const, userId: 0, name: [f.name], encrypted: f.value, key: 0 })),
     ...secrets.map((s) => ({
       table: 'secrets' as const,
       userId: s.user_id,
       name: [s.kind, s.name],
-      sealed: s.sealed,
+      encrypted: s.sealed,
       key: 0,
     })),
     ...webhooks.map((w) => ({
       table: 'webhooks' as const,
       userId: w.user_id,
       name: [w.id],
-      sealed: w.sealed,
+      encrypted: w.sealed,
       key: 0,
     })),
     ...conversations.map((c) => ({
       table: 'conversations' as const,
       userId: c.user_id,
       name: [c.id],
-      sealed: c.sealed ?? '',
+      encrypted: c.sealed ?? '',
       key: c.key,
     })),
   ];
 });
 
 export interface Reencryption extends EncryptedLocation {
-  readonly resealed: string;
+  readonly reencrypted: string;
 }
 
 function reencryptionQuery(
   q: Queries,
-  { table, userId, name: [first = '', second = ''], sealed, resealed }: Reencryption,
+  { table, userId, name: [first = '', second = ''], encrypted, reencrypted }: Reencryption,
 ) {
   switch (table) {
     case 'facts':
       return q.build
         .updateTable('facts')
-        .set({ value: resealed })
+        .set({ value: reencrypted })
         .where('name', '=', first)
-        .where('value', '=', sealed);
+        .where('value', '=', encrypted);
     case 'secrets':
       return q.build
         .updateTable('secrets')
-        .set({ sealed: resealed })
+        .set({ sealed: reencrypted })
         .where('user_id', '=', userId)
         .where('kind', '=', first)
         .where('name', '=', second)
-        .where('sealed', '=', sealed);
+        .where('sealed', '=', encrypted);
     case 'webhooks':
       return q.build
         .updateTable('webhooks')
-        .set({ sealed: resealed })
+        .set({ sealed: reencrypted })
         .where('id', '=', first)
-        .where('sealed', '=', sealed);
+        .where('sealed', '=', encrypted);
     case 'conversations':
       return q.build
         .updateTable('conversations')
-        .set({ sealed: resealed })
+        .set({ sealed: reencrypted })
         .where('user_id', '=', userId)
         .where('id', '=', first)
-        .where('sealed', '=', sealed);
+        .where('sealed', '=', encrypted);
   }
 }
 
 /** Replaces each text unless it has changed meanwhile. */
 export const reencryptAll = repeatableWrite(
   'secrets.reseal',
-  function* (q, places: readonly Reencryption[]): Steps<void> {
-    for (const place of places) yield* rows(reencryptionQuery(q, place));
+  function* (q, texts: readonly Reencryption[]): Steps<void> {
+    for (const text of texts) yield* rows(reencryptionQuery(q, text));
   },
 );
 

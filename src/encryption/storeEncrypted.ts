@@ -1,4 +1,4 @@
-// Storing what is encrypted: encrypted anew, and stored again, where the key was rotated in between.
+// Stores encrypted values, and repeats that if the key was rotated meanwhile.
 import { AppError } from '../errors.ts';
 import type { Vault } from './vault.ts';
 
@@ -8,7 +8,7 @@ interface Outcome {
   readonly outcome: string;
 }
 
-/** Seals and stores with `attempt` until the seal is not stale. Throws where the key changes again and again. */
+/** Repeats `attempt`, which encrypts and stores, until the key is current. Throws if the key keeps changing. */
 export async function storeEncrypted<Out extends Outcome>(
   vault: Pick<Vault, 'refresh'>,
   attempt: () => Promise<Out>,

@@ -1,9 +1,9 @@
-// The encryption keys, proven to fit this database before anything is served. The proof is also the key of the
-// fingerprints: a random value, encrypted, so that a rotation changes neither.
+// The encryption keys, checked against this database before anything is served. The check value is also the key of the
+// fingerprints; it is random and stored encrypted, so that a rotation changes neither.
 import { hash, randomBytes } from 'node:crypto';
 import type { Database } from '../db/transaction.ts';
 import { AppError, RefusalError } from '../errors.ts';
-import { DecryptionError, encryptedKeyId, encryptionKeyId } from './encrypt.ts';
+import { DecryptionError, encryptionKeyId, keyIdOf } from './encrypt.ts';
 import { createEncryptionKey, openKeyFile } from './keyFile.ts';
 import { createKeyring, type Keyring } from './keyring.ts';
 import { activeKeyFact, findFact, fingerprintFact, fingerprintOwner, keepFact } from './store.ts';
@@ -11,19 +11,19 @@ import { activeKeyFact, findFact, fingerprintFact, fingerprintOwner, keepFact } 
 const fingerprintKeyBytes = 32;
 
 export interface Vault {
-  /** Seals with the key that is active as far as this process knows; a store tells when that has changed. */
+  /** Encrypts with the active key as far as this process knows. The store detects if that has changed. */
   encrypt(value: string, owner: readonly string[]): string;
-  decrypt(sealed: string, owner: readonly string[]): Promise<string>;
-  /** Learns of a rotation: reads keys and the active one again. */
+  decrypt(encrypted: string, owner: readonly string[]): Promise<string>;
+  /** Reads the keys and the active one again, after a rotation. */
   refresh(): Promise<void>;
-  /** A keyed digest: equal for equal text, and worthless to who has only the database. */
+  /** A keyed digest: equal for equal texts, and useless to someone who has only the database. */
   fingerprint(text: string): string;
 }
 
 export interface VaultOptions {
   readonly database: Database;
   readonly dataDir: string;
-  /** Keys of the environment; where there are none, the key file counts. */
+  /** Keys from the environment. If there are none, the key file is used. */
   readonly secretKeys: readonly Buffer[];
 }
 
@@ -44,61 +44,61 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
   const file = openKeyFile(dataDir);
   const readKeys = () => (secretKeys.length > 0 ? secretKeys : file.read());
   let keys = readKeys();
-  let made = false;
+  let created = false;
   const proof = await database.run(findFact, fingerprintFact);
   if (keys.length === 0) {
     if (proof !== undefined) throw new RefusalError(`The encryption key is missing. ${remedy(file.path)}`);
     keys = [createEncryptionKey()];
-    made = file.create(keys);
-    if (!made) keys = file.read();
+    created = file.create(keys);
+    if (!created) keys = file.read();
   }
   try {
     return await prove();
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    // Another process was first to start on this database: the key that we made encrypts nothing.
-    if (made) file.remove();
+    // Another process has started on this database first, so our new key encrypts nothing.
+    if (created) file.remove();
     throw new RefusalError(`The encryption key is wrong: ${error.message}. ${remedy(file.path)}`);
   }
 
   async function prove(): Promise<Vault> {
     const [first = Buffer.alloc(0)] = keys;
     const firstId = encryptionKeyId(first);
-    const fresh = createKeyring(keys).seal(
+    const fresh = createKeyring(keys).encrypt(
       firstId,
       randomBytes(fingerprintKeyBytes).toString('hex'),
       fingerprintOwner,
     );
     const kept = proof ?? (await database.run(keepFact, { name: fingerprintFact, value: fresh }));
-    const fingerprintKey = Buffer.from(createKeyring(keys).open(kept, fingerprintOwner), 'hex');
+    const fingerprintKey = Buffer.from(createKeyring(keys).decrypt(kept, fingerprintOwner), 'hex');
     const activeId = await database.run(keepFact, { name: activeKeyFact, value: firstId });
     return createVault(createKeyring(keys), activeId, fingerprintKey);
   }
 
   function createVault(provenRing: Keyring, provenId: string, fingerprintKey: Buffer): Vault {
-    let ring = provenRing;
+    let keyring = provenRing;
     let activeId = provenId;
     const prefix = fingerprintKey.toString('hex');
-    if (!ring.has(activeId)) throw new DecryptionError('it was encrypted with another key');
+    if (!keyring.has(activeId)) throw new DecryptionError('it was encrypted with another key');
 
     async function refresh(): Promise<void> {
-      ring = createKeyring(readKeys());
+      keyring = createKeyring(readKeys());
       activeId = (await database.run(findFact, activeKeyFact)) ?? activeId;
     }
 
     function seal(value: string, owner: readonly string[]): string {
-      if (ring.has(activeId)) return ring.seal(activeId, value, owner);
+      if (keyring.has(activeId)) return keyring.encrypt(activeId, value, owner);
       throw keyMissing();
     }
 
-    async function open(sealed: string, owner: readonly string[]): Promise<string> {
+    async function open(encrypted: string, owner: readonly string[]): Promise<string> {
       try {
-        return ring.open(sealed, owner);
+        return keyring.decrypt(encrypted, owner);
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
         await refresh();
-        if (!ring.has(encryptedKeyId(sealed))) throw keyMissing();
-        return ring.open(sealed, owner);
+        if (!keyring.has(keyIdOf(encrypted))) throw keyMissing();
+        return keyring.decrypt(encrypted, owner);
       }
     }
 
@@ -106,8 +106,8 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       encrypt: seal,
       decrypt: open,
       refresh,
-      // The key in front does here what HMAC does in a quarter of its time: digests are compared among
-      // themselves alone, so that making one of a longer text, which HMAC prevents, gains nothing.
+      // A prefixed key is enough here and takes a quarter of the time of HMAC. Digests are only compared with each
+      // other, so the length extension that HMAC prevents gains nothing.
       fingerprint: (text) => hash('sha256', prefix + text, 'base64url'),
     };
   }

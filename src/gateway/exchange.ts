@@ -7,6 +7,7 @@ import type { ModelHosts, Upstream } from '../models/providers.ts';
 import { classifyAddress } from '../outgoing/addresses.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { type AddressRule, portOf } from '../outgoing/resolve.ts';
+import { isObject, type JsonObject } from '../text/foreignText.ts';
 import { mib } from '../validation/schema.ts';
 import { findTooManyValues } from '../validation/tooManyValues.ts';
 import { sendWithRetries } from './attempts.ts';
@@ -16,13 +17,7 @@ import { sideRequestHeader } from './currentModel.ts';
 import { type ForwardOutcome, forwardAnswer, readError } from './forwardAnswer.ts';
 import { createGate } from './gate.ts';
 import type { Notices } from './notices.ts';
-import {
-  isObject,
-  type Json,
-  type ModelCall,
-  type ModelProtocol,
-  type Tokens,
-} from './protocols/protocol.ts';
+import type { ModelCall, ModelProtocol, Tokens } from './protocols/protocol.ts';
 import {
   answerStatusOf,
   baseUrlHint,
@@ -99,7 +94,7 @@ interface AdmittedRequest {
 
 export type Exchange = (agentRequest: AgentRequest) => Promise<void>;
 
-function parseBody(body: Buffer): Json {
+function parseBody(body: Buffer): JsonObject {
   const fault = findTooManyValues(body, requestValuesMax);
   if (fault !== undefined) throw new Refusal(`The request ${fault}.`, { status: 400 });
   try {

@@ -1,7 +1,7 @@
 // Turns error responses of a provider into messages for the user, with the provider's own text and a hint.
 import type { IncomingMessage } from 'node:http';
 import type { Upstream } from '../models/providers.ts';
-import { isObject } from './protocols/protocol.ts';
+import { isObject } from '../text/foreignText.ts';
 import { paymentRequired } from './refusal.ts';
 
 const errorTextCharsMax = 200;

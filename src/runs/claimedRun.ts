@@ -1,4 +1,4 @@
-// What stands between a worker and what it runs: a run is given this, and records through it.
+// The interface between a worker and a run, which records through it.
 
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { RunProgress } from '../conversations/run/store.ts';
@@ -12,13 +12,13 @@ export interface RunStep {
   readonly reason?: StopReason;
   readonly runtimeStatus?: string;
   readonly progress?: RunProgress;
-  /** The place in `events` of a question that waits for the user's answer. */
+  /** The index in `events` of an approval request that waits for the user. */
   readonly approvalRequestIndex?: number;
   /** The last events of a stopped agent. They are sent once and recorded although the conversation is STOPPED. */
   readonly isFinal?: boolean;
 }
 
-/** What a run has to work with. */
+/** What the worker gives to a run. */
 export interface ClaimedRun {
   readonly runId: string;
   readonly conversation: ClaimedConversation;
@@ -27,12 +27,12 @@ export interface ClaimedRun {
   /** Must be checked right before anything that only the owner of the conversation may do. */
   isHeld(): boolean;
   /**
-   * Records a step, once: where the database does not answer it tries again until the run must end. Steps must not
-   * overlap. Returns the id of its first event; undefined: the run no longer counts, and its signal is or will be
-   * aborted.
+   * Records a step exactly once. If the database does not answer, it retries until the run must end. Steps must not
+   * overlap. Returns the id of the first event; a negative number if that is no longer known and the step has no
+   * approval request; undefined if the run no longer owns the conversation, and its signal is or will be aborted.
    */
   record(step: RunStep): Promise<number | undefined>;
-  /** From now on, each event of the user that the agent was not given yet, in order. */
+  /** Calls back for each event of the user that the agent was not given yet, in order. */
   listen(onEvent: (event: UserEvent) => void): Promise<void>;
 }
 

@@ -1,5 +1,4 @@
-// What a run needs of its user: settings and the secrets that go with them, opened. Nothing of it is kept longer than
-// the run.
+// What a run needs from its user: the settings and decrypted secrets. None of it is kept longer than the run.
 import type { NormalRequest } from '../conversations/create/request.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import { ownerOf } from '../encryption/store.ts';
@@ -19,14 +18,14 @@ export interface RunInputs {
   readonly provider: GitProvider | null;
   readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
   gitToken(provider: GitProvider): Promise<string | undefined>;
-  /** By name, as the environment of what runs in the sandbox. */
+  /** Secrets by name, for the environment of programs in the sandbox. */
   readonly customSecrets: Readonly<Record<string, string>>;
   modelKey(): Promise<string | undefined>;
-  /** The settings as they are now. */
+  /** Reads the current settings. */
   readSettings(): Promise<FullSettings>;
-  /** The model as the settings have it now. */
+  /** Reads the model from the current settings. */
   loadModel(): Promise<RunModel>;
-  /** What must not be seen in the log: values that enter the sandbox, and keys that go with them. */
+  /** Values that must not appear in the log: those that enter the sandbox, and API keys that belong to them. */
   readonly hidden: readonly string[];
 }
 
@@ -38,7 +37,7 @@ function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): st
 interface InputsOptions {
   readonly settings: Settings;
   readonly vault: Vault;
-  /** The tool server for web search, where the operator named one. */
+  /** The MCP server for web search, if the operator configured one. */
   readonly searchUrl: string | undefined;
 }
 
@@ -78,7 +77,7 @@ export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: In
       settings: full,
       instructions: request.conversation_instructions,
       mcp,
-      // Where the user has one provider alone, it is meant.
+      // If the user has a token for only one provider, that one is used.
       provider: gitProviders.find((known) => known === named) ?? only,
       userHosts: full.provider_tokens_set ?? {},
       gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),

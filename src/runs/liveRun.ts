@@ -1,4 +1,4 @@
-// One run as its worker has it: its lease, what it records, what it hears, and its end.
+// One run from its worker's point of view: its lease, what it records and receives, and its end.
 
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import { crashRun, recordRun, releaseRun } from '../conversations/run/store.ts';
@@ -29,9 +29,9 @@ const crashedAgain =
 export interface LiveRun {
   readonly key: number;
   end(cause: EndCause): void;
-  /** Undefined as long as it does not listen. */
+  /** Undefined until the run listens. */
   inbox(): Inbox | undefined;
-  /** Settles when nothing of it is alive and its conversation is free. Never rejects. */
+  /** Settles when all processes have ended and the conversation is released. Never rejects. */
   readonly done: Promise<void>;
 }
 
@@ -44,9 +44,9 @@ interface LiveRunOptions {
   readonly since: number;
   readonly times: LeaseTimes;
   readonly clock: Clock;
-  /** The run before, of the same conversation in this process: it must be dead first. */
+  /** The previous run of the same conversation in this process, which must have ended first. */
   readonly after: Promise<unknown>;
-  /** Called when it begins to listen: something may have come meanwhile. */
+  /** Called when it begins to listen, because events may have arrived meanwhile. */
   readonly onListen: () => void;
   readonly onBackgroundError: (error: Error) => void;
 }
@@ -114,7 +114,7 @@ export function startRun(options: LiveRunOptions): LiveRun {
     await Promise.race([done, late.promise]).finally(timer.stop);
   }
 
-  /** A fault of ours. Without a database for a moment, the conversation is begun anew. */
+  /** Handles an internal error. If only the database was unavailable, another run starts again. */
   async function fail(error: Error): Promise<void> {
     onBackgroundError(error);
     if (isDatabaseError(error)) return;

@@ -1,13 +1,13 @@
-// Hides the values that had to enter a sandbox wherever an agent repeats them.
+// Masks the secret values that are in a sandbox wherever an agent repeats them.
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { mask } from '../mcp/secrets.ts';
 
-/** Shorter ones would hide half of a log, and hide nothing. */
+/** Masking shorter values would hide half of a log and protect nothing. */
 const maskedCharsMin = 4;
-/** The same for a line of a secret. */
+/** The same for a single line of a secret. */
 const lineCharsMin = 8;
 
-/** Words of ours, not of an agent, where we write them. */
+/** Fields with values of ours, which are never masked. */
 const ownWords: ReadonlySet<string> = new Set(['timestamp', 'source', 'action', 'observation']);
 const ownDetails: ReadonlySet<string> = new Set([
   'agent_state',
@@ -18,15 +18,15 @@ const ownDetails: ReadonlySet<string> = new Set([
 ]);
 
 export interface Masking {
-  /** From now on this value is hidden, too. */
+  /** Masks this value as well from now on. */
   hide(value: string): void;
   text(text: string): string;
   event(event: NewEvent): NewEvent;
 }
 
 /**
- * Also each of its lines: long texts come in pieces, which end where lines do, and programs indent lines or end them
- * in ways of their own.
+ * Each line is masked as well, because long texts arrive in pieces that end at lines, and programs indent lines or
+ * change their ends.
  */
 function valuesOf(secret: string): string[] {
   const lines = secret.split('\n').map((line) => line.trim());
@@ -36,13 +36,13 @@ function valuesOf(secret: string): string[] {
 
 export function createMasking(secrets: Iterable<string>): Masking {
   const hidden = new Set([...secrets].flatMap(valuesOf));
-  /** The longest first: one may be the start of another. */
+  /** The longest value is first, because one may be the start of another. */
   const sort = () => [...hidden].toSorted((a, b) => b.length - a.length);
   let values = sort();
-  // One after the other: a pattern of all of them can be larger than an engine of patterns takes.
+  // Values are replaced one by one, because a single pattern of all of them can be too large.
   const text = (shown: string) => values.reduce((rest, value) => rest.replaceAll(value, mask), shown);
 
-  /** Members that we have named, some of which hold our own words. */
+  /** Fields that we have named, some of which have values of ours. */
   function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [name, words.has(name) ? member : any(member)]),

@@ -1,24 +1,24 @@
-// The limits of the settings on model requests and their cost: one that is met ends the turn, and then the conversation.
+// The limits of the settings on model requests and their cost. Reaching one ends the turn, then the conversation.
 import type { ModelLimit } from '../gateway/usage/meter.ts';
 import { RunEnd } from './runEnd.ts';
 
-/** For so long an agent that was told to stop may end its turn. */
+/** How long an agent that was told to stop may take to end its turn. */
 const endTurnMs = 5_000;
 
 export interface RunLimits {
   meet(limit: ModelLimit): void;
-  /** Called when the first is met: the agent is to be told. */
+  /** Calls back when the first limit is reached, so that the agent can be told. */
   onMet(listener: () => void): void;
-  /** Throws where one was met. */
+  /** Throws if a limit was reached. */
   check(): void;
-  /** Rejects where one was met and the turn goes on all the same. */
+  /** Rejects if a limit was reached and the turn still does not end. */
   readonly overdue: Promise<never>;
 }
 
 export function createLimits(): RunLimits {
   const overdue = Promise.withResolvers<never>();
   overdue.promise.catch(() => {
-    // Whoever waits hears of it.
+    // The promise may be awaited later, so the rejection is not unhandled.
   });
   let met: RunEnd | undefined;
   let notify = () => {};

@@ -11,21 +11,21 @@ import type { ClaimedRun, RunStep } from './claimedRun.ts';
 import type { Masking } from './masking.ts';
 import type { RunFaults } from './runFaults.ts';
 
-/** For so long events wait for others that share their commit. */
+/** How long events wait for others, to share a commit. */
 const gatherMs = 50;
-/** More events than these in a batch make the agent wait. */
+/** A batch with more events makes the agent wait. */
 const batchEventsMax = 500;
 const stepEventsMax = 100;
 
-/** A step of a run before its events are text. */
+/** A step of a run whose events are not serialized yet. */
 export interface NewStep extends Omit<RunStep, 'events'> {
   readonly events?: readonly NewEvent[];
 }
 
 export interface Recorder {
-  /** Takes events that are to be recorded soon. Settles when there is room for more. */
+  /** Queues events. Settles when there is room for more. */
   add(events: readonly NewEvent[]): Promise<void>;
-  /** Records what waits, then this. Undefined: the run no longer counts. */
+  /** Records the queued events, then this step. Returns undefined if the run no longer owns the conversation. */
   step(step: NewStep): Promise<number | undefined>;
   /** Records the events that were left when the run was stopped, then these events and this progress. */
   recordFinal(events: readonly NewEvent[], progress?: RunProgress): Promise<void>;
@@ -44,7 +44,7 @@ interface RecorderOptions {
 /** Events that are recorded together. Others join them until that begins. */
 interface Batch {
   readonly entries: Entry[];
-  /** Settles when they are recorded; undefined as long as nobody asked for that. */
+  /** Settles when they are recorded; undefined until somebody asks for that. */
   recorded?: Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return done;
   }
 
-  /** Events that are added later make a batch of their own. */
+  /** Later events go into a new batch. */
   function closeBatch(): void {
     timer?.stop();
     timer = undefined;
@@ -103,8 +103,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /**
-   * Records the batch before whatever is called for later. It stays open until its turn comes: were each commit to take
-   * only what came within `gatherMs`, an agent that is faster than the commits would get ever further ahead of the log.
+   * Records the batch before anything that is called later. The batch stays open until its turn comes: otherwise an
+   * agent that is faster than the commits would get ever further ahead of the log.
    */
   function drain(): Promise<void> {
     const taken = batch;

@@ -1,5 +1,5 @@
-// One run: from a claimed conversation to an agent that talks, and to the end of both. Its environment, its agent, its
-// session, RUNNING, then turn after turn.
+// One run of a conversation: it opens the environment, starts the agent, opens its session, sets RUNNING, and then runs
+// turn after turn.
 
 import { AgentError } from '../agents/acp/errors.ts';
 import { createEventMapper } from '../agents/acp/events.ts';
@@ -28,9 +28,9 @@ import { openRunSession, startAgent } from './runSession.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, runTurns } from './turns.ts';
 
-/** Runs that may take a conversation one after the other without getting on. */
+/** How many runs may claim a conversation one after another without progress. */
 const claimsMax = 5;
-/** For so long an agent that its user stopped may put its things in order. */
+/** How long an agent that its user stopped may take to clean up. */
 const cancelGraceMs = 1_000;
 
 export interface AgentDependencies extends RunDependencies {
@@ -38,12 +38,12 @@ export interface AgentDependencies extends RunDependencies {
   readonly nodeId: string;
   readonly loadInputs: (conversation: ClaimedConversation) => Promise<RunInputs>;
   readonly fetchImage: FetchImage;
-  /** For each answer of an agent until its session is open. */
+  /** The timeout of each answer of an agent until its session is open. */
   readonly initializeMs: number;
   readonly onBackgroundError: (error: Error) => void;
 }
 
-/** A session is of the agent that opened it. */
+/** A session belongs to the agent that opened it. */
 function sessionText({ agent, sessionId }: { agent: string; sessionId: string }): string {
   return `${agent} ${sessionId}`;
 }
@@ -56,7 +56,7 @@ function sessionOfAgent(
   return id === agent.profile.id && rest.length > 0 ? rest.join(' ') : null;
 }
 
-/** What the log says first of a run that goes on with what another has left. */
+/** The first events of a run that continues what another run left. */
 function eventsFromPreviousRun(
   { question, workspace_node: node }: ClaimedConversation,
   nodeId: string,
@@ -134,7 +134,7 @@ async function converse(
     onPermission: confirming.onPermission,
     onNotice: (sentence) => watch(() => recorder.add([notice(sentence)])),
   });
-  // Whoever goes on with it elsewhere must not read that its user had stopped it.
+  // Not on a takeover: the next run must not find that the user had stopped it.
   const cancelOnStop = () => signal.reason === 'stop' && watch(agent.cancel);
   signal.addEventListener('abort', cancelOnStop, { once: true });
 
@@ -201,7 +201,7 @@ function toRunEnd(error: unknown): RunEnd | undefined {
   return error instanceof AgentError ? agentEnd(error) : undefined;
 }
 
-/** Stops the conversation with the reason. What is no reason is thrown on. */
+/** Stops the conversation with the reason. Other errors are rethrown. */
 async function recordEnd(recorder: RunContext['recorder'], error: unknown): Promise<void> {
   const end = toRunEnd(error);
   if (end === undefined) throw error;
@@ -209,7 +209,7 @@ async function recordEnd(recorder: RunContext['recorder'], error: unknown): Prom
   await recorder.step({ to: 'STOPPED', reason, events: endEvents(reason, details) });
 }
 
-/** Ends what runs in the environment when the run must end: at once, or after a moment where its user stopped it. */
+/** Closes the environment when the run must end: at once, or after a moment if its user stopped it. */
 function closeOnAbort(
   { clock, onBackgroundError }: AgentDependencies,
   environment: RunEnvironment,
@@ -253,7 +253,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
         faults.first,
       ]);
     } catch (error) {
-      // Stopped, lost or left to another: that its agent is gone is no fault then.
+      // If the run was stopped, lost or handed over, the end of its agent is not an error.
       if (!signal.aborted) await recordEnd(recorder, error);
     } finally {
       await environment?.close();

@@ -1,4 +1,4 @@
-// What a run has at hand: what the runs of a process share, and what this one has of its own.
+// What a run can use: what all runs of a process share, and what belongs to this run.
 import type { Profile } from '../agents/profiles.ts';
 import type { Bodies } from '../bridge/bodies.ts';
 import type { Egress } from '../bridge/bridge.ts';
@@ -28,9 +28,9 @@ export interface RunDependencies {
   readonly cgroups: Cgroups | undefined;
   readonly records: ProcessRecords;
   readonly gitHosts: GitHosts;
-  /** The tool server for web search that the operator named. */
+  /** The MCP server for web search that the operator configured. */
   readonly searchUrl: string | undefined;
-  /** Of containers that users may ask for; the first is the usual one. */
+  /** The container images that users may choose. The first is the default. */
   readonly images: readonly string[];
   readonly disk: DiskLimits & { readonly shortage: DiskShortage };
   readonly allowPrivate: AllowPrivate;
@@ -42,7 +42,7 @@ export interface RunDependencies {
 export interface GatewayNeeds {
   readonly conversation: ClaimedConversation;
   readonly inputs: RunInputs;
-  /** Of all that the bridge holds for the run. */
+  /** The request bodies that the bridge buffers for the run. */
   readonly bodies: Bodies;
   readonly onNotice: (sentence: string, isFault: boolean) => void;
   readonly onLimit: (limit: ModelLimit) => void;

@@ -6,7 +6,7 @@ import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 
 export class RunEnd extends Error {
   readonly reason: StopReason;
-  /** What else the log should hold: the last words of an agent, say. */
+  /** Details for the log, such as the last output of an agent. */
   readonly details: string;
 
   constructor(code: StopCode, sentence?: string, details = '') {
@@ -17,7 +17,7 @@ export class RunEnd extends Error {
   }
 }
 
-/** What the log says of it. */
+/** The events that record the end of a run. */
 export function endEvents(reason: StopReason, details = ''): NewEvent[] {
   const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
   return [

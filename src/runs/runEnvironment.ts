@@ -1,4 +1,4 @@
-// What a run works in: the agent that was chosen, the open bridge and sandbox, and the prepared workspace.
+// The environment of a run: the chosen agent, the open bridge and sandbox, and the prepared workspace.
 
 import { decide, type Policy } from '../agents/acp/permissions.ts';
 import { type Choice as AgentChoice, chooseAgent } from '../agents/choose.ts';
@@ -24,23 +24,23 @@ import { RunEnd } from './runEnd.ts';
 export interface RunEnvironment {
   readonly sandbox: OpenSandbox;
   readonly agent: Exclude<AgentChoice, { missing: string }>;
-  /** Whether the bridge has tools of ours. */
+  /** Whether the bridge offers tools of the service itself. */
   readonly hasOwnTools: boolean;
-  /** Every command and write must be confirmed, whatever the settings say. */
+  /** Every command and write needs approval, whatever the settings say. */
   readonly confirmAlways: boolean;
-  /** Environment variables of the agent and all that it starts. */
+  /** Environment variables of the agent and of everything that it starts. */
   readonly variables: Readonly<Record<string, string>>;
-  /** A message of the user: model requests are counted from here. */
+  /** Starts a turn: model requests are counted from here. */
   beginTurn(): Promise<void>;
-  /** Throws where a limit was met. */
+  /** Throws if a limit was reached. */
   endTurn(): void;
   /** What the conversation has used of its model so far. */
   readonly metrics: RunGateway['metrics'];
-  /** Of model requests and their cost. */
+  /** The limits on model requests and their cost. */
   readonly limits: RunLimits;
-  /** Rejects when the place has become too small. */
+  /** Rejects when the workspace has become too large or the disk too full. */
   readonly full: Promise<never>;
-  /** Nothing of the run is alive when it settles. */
+  /** Ends everything of the run before it settles. */
   close(): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ async function refuseFullDisk({ folders, disk }: RunDependencies): Promise<void>
 function watchDiskSpace({ disk }: RunDependencies, folders: readonly string[], { pids }: OpenSandbox) {
   const full = Promise.withResolvers<never>();
   full.promise.catch(() => {
-    // Whoever waits hears of it.
+    // The promise may be awaited later, so the rejection is not unhandled.
   });
   const onFull = (sentence: string) => full.reject(new RunEnd('workspace_error', sentence));
   return { full: full.promise, stop: watchDisk({ ...disk, folders, pids, onFull }) };
@@ -161,7 +161,7 @@ function variablesOf(sandbox: OpenSandbox, remote: GitRemote | undefined, inputs
   };
 }
 
-/** A repository's own script must not run past a user who wants to be asked. */
+/** The setup script of a repository must not run without approval if the user wants to approve actions. */
 function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string | undefined {
   if (confirmAlways) return 'no sandbox would confine it';
   return settings.confirmation_mode === true
@@ -169,7 +169,7 @@ function setupRefusalOf(confirmAlways: boolean, { settings }: RunInputs): string
     : undefined;
 }
 
-/** Throws RunEnd where something is missing or refused; then nothing is left open. */
+/** Throws RunEnd if something is missing or refused. Nothing is left open then. */
 export async function openRunEnvironment(
   dependencies: RunDependencies,
   context: RunContext,
@@ -208,7 +208,7 @@ export async function openRunEnvironment(
     throw new RunEnd('no_sandbox', `The sandbox could not be opened: ${error.message}.`);
   });
   const room = watchDiskSpace(dependencies, [workspace, home], sandbox);
-  // What lost its lease may have a successor already.
+  // After the lease was lost, another run may already use the workspace.
   const closeSandbox = () => sandbox.close({ atOnce: signal.reason === 'lost' });
   const close = async () => {
     room.stop();
@@ -216,7 +216,7 @@ export async function openRunEnvironment(
     await closeBridge();
   };
   const variables = variablesOf(sandbox, remote, inputs);
-  // Nothing that is under way in there outlives the run.
+  // A clone or setup script must not outlive the run.
   const abort = () => faults.watch(closeSandbox);
   signal.addEventListener('abort', abort, { once: true });
   try {

@@ -1,4 +1,4 @@
-// The agent of a run: its program started in the sandbox, and its session opened, or gone on with.
+// Starts the agent of a run in its sandbox, and opens or resumes its session.
 
 import { type Agent, type AgentOptions, openAgent } from '../agents/acp/agent.ts';
 import { toMcpServers } from '../agents/acp/mcpServers.ts';
@@ -17,9 +17,9 @@ interface AgentStart extends Listeners {
   readonly environment: RunEnvironment;
   readonly inputs: RunInputs;
   readonly mode: AskMode;
-  /** No agent was in its home before. */
+  /** No agent has used this home before. */
   readonly isNewHome: boolean;
-  /** For each answer until a session is open. */
+  /** The timeout of each answer until a session is open. */
   readonly initializeMs: number;
 }
 
@@ -52,7 +52,7 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
   });
 }
 
-/** The system has a bound for all variables of a program together. */
+/** The system limits the size of all variables of a program together. */
 function toStartError(error: NodeJS.ErrnoException): never {
   if (error.code !== 'E2BIG') throw error;
   throw new RunEnd(
@@ -65,14 +65,14 @@ interface SessionOptions {
   readonly environment: RunEnvironment;
   readonly inputs: RunInputs;
   readonly mode: AskMode;
-  /** The session to go on with. */
+  /** The session to resume. */
   readonly resume: string | null;
 }
 
 export interface RunSession extends OpenedSession {
-  /** The tool servers that the agent was given. */
+  /** The MCP servers that the agent was given. */
   readonly serverNames: readonly string[];
-  /** What it could not be given. */
+  /** Why some MCP servers could not be given to the agent. */
   readonly notices: readonly string[];
 }
 

@@ -1,5 +1,4 @@
-// The runtime of this process: what agents run in, the worker that runs them, and sandboxes in which workspaces are looked
-// at.
+// The runtime of this process: the sandbox for agents, the worker that runs them, and sandboxes for reading workspaces.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { imageBytesMax } from '../agents/acp/prompt.ts';
@@ -37,9 +36,9 @@ const mb = 1_000_000;
 const imageTimeoutMs = 20_000;
 
 export interface RuntimeTimes extends WorkerTimes {
-  /** For each answer of an agent until its session is open. */
+  /** The timeout of each answer of an agent until its session is open. */
   readonly initializeMs: number;
-  /** Between two looks for folders that nobody needs. */
+  /** How often unused folders are removed. */
   readonly retentionMs: number;
 }
 
@@ -62,7 +61,7 @@ interface RuntimeOptions {
 
 export type Runtime = ReturnType<typeof createRuntime>;
 
-/** A plan that is still being made: what the machine can do is looked at beside the rest of the start. */
+/** Wraps a plan that is still being made, because the machine is probed while the service starts. */
 function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
   return { choose: async () => (await plan).choose() };
 }
@@ -88,10 +87,10 @@ export function createRuntime(options: RuntimeOptions) {
     hasOneUser,
   });
   const sandboxes = whenPlanned(plan);
-  // Of the threads that the system has for it, some are left to the service itself.
+  // Leaves some of the system's lookup threads to the service itself.
   const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
 
-  /** Nothing is taken before `ready` has settled. */
+  /** Nothing is claimed before `ready` settles. */
   function startWorker(ready: Promise<unknown>): Worker {
     const runAgent = createRunAgent({
       database,
@@ -114,7 +113,7 @@ export function createRuntime(options: RuntimeOptions) {
         shortage: createDiskShortage(),
       },
       allowPrivate,
-      // An agent is not its user: what is private is out of its reach unless the operator says otherwise.
+      // An agent is not its user, so it reaches private addresses only if the operator allows it.
       createEgress: () =>
         createEgress({
           allowPrivate: () => config.allowPrivateAddresses ?? false,
@@ -156,8 +155,8 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   /**
-   * A sandbox without network on the workspace of a conversation; undefined where there is none on this machine. Throws
-   * where nothing may confine it.
+   * Opens a sandbox without network on the workspace of a conversation; undefined if it has none on this machine.
+   * Throws if there is no sandbox.
    */
   async function openWorkspace(
     key: number,
@@ -181,9 +180,9 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   return {
-    /** What `agent` in the settings can name. */
+    /** The values that `agent` in the settings may have. */
     agentNames: [...Object.keys(aliases), ...profiles.map(({ id }) => id)],
-    /** What agents are confined by. */
+    /** Describes the sandbox of agents. */
     describeSandbox: async () => {
       const { kind, announcement, seccomp } = await plan;
       const limits = kind === undefined ? cgroups.holds : limitsHold(kind, cgroups);

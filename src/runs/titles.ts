@@ -1,4 +1,4 @@
-// Titles that agents find for conversations. One that a person has given stays.
+// Titles that agents suggest for conversations. A title that a person has set stays.
 
 import type { SessionUpdate } from '../agents/acp/update.ts';
 import { titleOf } from '../conversations/create/request.ts';
@@ -10,7 +10,7 @@ import { wakeable } from '../process/repeat.ts';
 import type { UserMessage } from './prompts/inbox.ts';
 
 const titleCharsMax = 200;
-/** Of one run, which is many messages long: those that an agent finds after them are passed over. */
+/** Per run. Later suggestions are ignored. */
 const renamesMax = 20;
 
 interface TitlesOptions {
@@ -22,9 +22,9 @@ interface TitlesOptions {
 }
 
 export interface Titles {
-  /** The first message that the agent gets in this run is that of which a title was made when it came. */
+  /** The first message of the run, because its automatic title may be replaced. */
   addMessage(message: UserMessage): void;
-  /** Takes what an agent tells of its session, and passes over all that is no title. */
+  /** Takes a title from an update; ignores all other updates. */
   addUpdate(update: SessionUpdate): void;
 }
 
@@ -33,11 +33,11 @@ function tidy(title: string): string {
   return Array.from(line.trim()).slice(0, titleCharsMax).join('').trim();
 }
 
-/** One is given at a time: of those that come meanwhile, the newest. */
+/** Titles are stored one at a time. Of those that arrive meanwhile, the newest is next. */
 export function createTitles(options: TitlesOptions): Titles {
   const { database, conversation, runId, mask, onError } = options;
   const { key, user_id: userId, id } = conversation;
-  /** Those that nobody has chosen. */
+  /** Titles that no person has chosen. */
   const ours = [titleOf('', id)];
   let hasHeard = false;
   let found: string | undefined;

@@ -1,4 +1,5 @@
-// The talk with an agent: each message of the user is a turn, and what comes while it works waits for the next.
+// The turns of a run: the messages of the user are sent to the agent, and those that arrive during a turn wait for the
+// next.
 import type { ContentBlock } from '@agentclientprotocol/sdk';
 import type { Agent, TurnEnd } from '../agents/acp/agent.ts';
 import { AgentError } from '../agents/acp/errors.ts';
@@ -12,7 +13,7 @@ import type { Recorder } from './recorder.ts';
 import { RunEnd } from './runEnd.ts';
 import type { RunFaults } from './runFaults.ts';
 
-/** What an agent says, and does not end, is shown after so long. */
+/** Unfinished text of an agent is shown after this time. */
 const flushMs = 3_000;
 
 const oddEnds: Readonly<Partial<Record<TurnEnd['stopReason'], NewEvent>>> = {
@@ -40,7 +41,7 @@ interface TurnsOptions {
   readonly turnFrom: number;
   toBlocks(messages: readonly UserMessage[]): Promise<ContentBlock[]>;
   beginTurn(): Promise<void>;
-  /** Throws where the conversation must not go on. */
+  /** Throws if the conversation must stop. */
   endTurn(): void;
 }
 
@@ -55,18 +56,18 @@ export function agentEnd(error: AgentError): RunEnd {
     : new RunEnd('agent_error', error.message, error.details);
 }
 
-/** Returns when the signal is aborted; throws RunEnd where the agent is gone. */
+/** Returns when the signal is aborted. Throws RunEnd if the agent has ended. */
 export async function runTurns(options: TurnsOptions): Promise<void> {
   const { agent, messages, recorder, mapper, signal, watch, toBlocks } = options;
   const gone = agent.closed.then((error) => Promise.reject(agentEnd(error)));
   gone.catch(() => {
-    // Whoever waits for something else hears of it there.
+    // The rejection is handled by whoever waits for the turn.
   });
   const aborted = new Promise<undefined>((resolve) =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true }),
   );
 
-  /** Events that end a turn whose answer came, or did not. */
+  /** The events that end a turn, with or without an answer. */
   async function finish(turn: Promise<TurnEnd>): Promise<NewEvent[]> {
     try {
       const { stopReason } = await turn;

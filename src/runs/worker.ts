@@ -1,4 +1,4 @@
-// The loop that takes conversations while it has slots, and tells their runs what happens to them.
+// The loop that claims conversations while it has free slots, and forwards changes to their runs.
 
 import { type ClaimedConversation, claimConversation } from '../conversations/run/claimStore.ts';
 import { type RunState, readRunStates } from '../conversations/run/store.ts';
@@ -19,13 +19,13 @@ const defaultTimes: WorkerTimes = { leaseMs: 8_000, renewMs: 2_000, giveUpMs: 6_
 export interface WorkerOptions {
   readonly database: Database;
   readonly runAgent: RunAgent;
-  /** Names this process in the rows of its runs. */
+  /** Identifies this process in the rows of its runs. */
   readonly owner: string;
   readonly nextId: () => string;
-  /** Runs of this process at the same time. */
+  /** Concurrent runs of this process. */
   readonly slots: number;
   readonly userRunsMax: number;
-  /** Nothing is taken before this has settled. */
+  /** Nothing is claimed before this settles. */
   readonly ready?: Promise<unknown>;
   readonly onBackgroundError: (error: Error) => void;
   readonly times?: Partial<WorkerTimes>;
@@ -38,28 +38,28 @@ export function createWorker(options: WorkerOptions) {
   const { database, runAgent, owner, nextId, slots, userRunsMax, ready, onBackgroundError } = options;
   const { clock = systemClock } = options;
   const times = { ...defaultTimes, ...options.times };
-  /** By run id: one that was lost may still be ending when its conversation comes back. */
+  /** By run id, because a lost run may still be ending when its conversation is claimed again. */
   const runs = new Map<string, LiveRun>();
   let closed = false;
 
   const keysOf = () => [...runs.values()].map(({ key }) => key);
 
-  function updateRun(runId: string, run: LiveRun, claimAll: RunState | undefined): void {
+  function updateRun(runId: string, run: LiveRun, state: RunState | undefined): void {
     const inbox = run.inbox();
-    if (claimAll?.run_id !== runId) run.end('lost');
-    else if (claimAll.wanted !== null) run.end('stop');
-    else if (inbox !== undefined && claimAll.next_event > inbox.cursor())
-      inbox.readNew(claimAll.next_event).catch(onBackgroundError);
+    if (state?.run_id !== runId) run.end('lost');
+    else if (state.wanted !== null) run.end('stop');
+    else if (inbox !== undefined && state.next_event > inbox.cursor())
+      inbox.readNew(state.next_event).catch(onBackgroundError);
   }
 
-  /** One look for all runs: who is to end, who has something to read. */
+  /** One query for all runs: which must end, and which have new events. */
   async function checkRuns(): Promise<void> {
     if (runs.size === 0) return;
-    // One that begins after the look is not in it, or as another run of the same conversation.
-    const asked = [...runs];
-    const looks = await database.run(readRunStates, keysOf());
-    const seen = new Map(looks.map((look) => [look.key, look]));
-    for (const [runId, run] of asked) updateRun(runId, run, seen.get(run.key));
+    // A run that begins after the query is not in the result, or with another run id.
+    const checked = [...runs];
+    const states = await database.run(readRunStates, keysOf());
+    const seen = new Map(states.map((state) => [state.key, state]));
+    for (const [runId, run] of checked) updateRun(runId, run, seen.get(run.key));
   }
   const checking = wakeable(checkRuns, onBackgroundError);
 
@@ -85,7 +85,7 @@ export function createWorker(options: WorkerOptions) {
     });
   }
 
-  async function look(): Promise<void> {
+  async function claimAll(): Promise<void> {
     await ready;
     while (runs.size < slots && !closed) {
       const runId = nextId();
@@ -96,7 +96,7 @@ export function createWorker(options: WorkerOptions) {
       begin(claimed, runId, since);
     }
   }
-  const claiming = wakeable(look, onBackgroundError);
+  const claiming = wakeable(claimAll, onBackgroundError);
 
   database.onNotification((topics) => {
     if (topics.includes(workTopic)) claiming.wake();
@@ -104,7 +104,7 @@ export function createWorker(options: WorkerOptions) {
     if (topics.some((topic) => keys.has(conversationOf(topic) ?? -1))) checking.wake();
   });
   database.onForeignChange(checking.wake);
-  // Whatever was rung for and not heard.
+  // For notifications that were lost.
   const poll = clock.every(times.pollMs, () => {
     claiming.wake();
     checking.wake();
@@ -112,10 +112,10 @@ export function createWorker(options: WorkerOptions) {
   claiming.wake();
 
   return {
-    /** Runs that it has now. */
+    /** The number of current runs. */
     size: () => runs.size,
     isFull: () => runs.size >= slots,
-    /** Ends every run and leaves the conversations to others. */
+    /** Ends every run and leaves the conversations to other workers. */
     close: async () => {
       closed = true;
       poll.stop();

@@ -23,7 +23,7 @@ for (const kind of databaseKinds) {
         `select user_id, sealed from secrets where kind = 'custom' and name = '${name}'`,
       );
       const ring = createKeyring(openKeyFile(service.place.dataDir).read());
-      return ring.open(String(row?.['sealed']), ['secret', String(row?.['user_id']), 'custom', name]);
+      return ring.decrypt(String(row?.['sealed']), ['secret', String(row?.['user_id']), 'custom', name]);
     }
 
     it('stores a secret, 201, lists its name, and never its value', async () => {

@@ -1,22 +1,21 @@
-// Reads JSON of others, such as answers of APIs: what is not as it should be is empty, never an error.
+// Reads untrusted JSON, such as API responses. Missing or wrong values are read as empty, never as errors.
+import { isObject, type JsonObject } from './foreignText.ts';
 
-export type Members = Readonly<Record<string, unknown>>;
-
-export function membersOf(value: unknown): Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
 }
 
-export function listOf(value: unknown): Members[] {
-  return Array.isArray(value) ? value.map(membersOf) : [];
+export function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
 /** The text at the end of the path; empty where there is none. */
 export function textAt(value: unknown, ...path: readonly string[]): string {
-  const found = path.reduce<unknown>((at, name) => membersOf(at)[name], value);
+  const found = path.reduce<unknown>((at, name) => objectOf(at)[name], value);
   return typeof found === 'string' ? found : '';
 }
 
 export function numberAt(value: unknown, ...path: readonly string[]): number | undefined {
-  const found = path.reduce<unknown>((at, name) => membersOf(at)[name], value);
+  const found = path.reduce<unknown>((at, name) => objectOf(at)[name], value);
   return Number.isSafeInteger(found) ? (found as number) : undefined;
 }

@@ -1,8 +1,8 @@
 // Converts untrusted values from agents, models and MCP servers to text. Nothing here throws, whatever the value is.
 
-type Fields = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is Fields {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -7,7 +7,7 @@ import { type Received, startReceiver } from '../../test/support/receiver.ts';
 import { until } from '../../test/support/until.ts';
 import { createWebhookBench, fail, untilEmpty, untilFailed } from '../../test/support/webhookBench.ts';
 import { openConfiguredDatabase } from '../database.ts';
-import { encryptedKeyId } from '../encryption/encrypt.ts';
+import { keyIdOf } from '../encryption/encrypt.ts';
 import { rotate } from '../encryption/rotation.ts';
 import { ensureUser } from '../users/store.ts';
 import { retryDelayMs } from './delivery.ts';
@@ -208,7 +208,7 @@ for (const kind of databaseKinds) {
       await rotate({ database: beside, dataDir: bench.place.dataDir, secretKeys: [] });
       const after = await bench.watch(receiver.url, ['conversation.status']);
       const sealed = await inspect(bench.place, 'select sealed from webhooks');
-      assert.equal(new Set(sealed.map((row) => encryptedKeyId(String(row['sealed'])))).size, 1);
+      assert.equal(new Set(sealed.map((row) => keyIdOf(String(row['sealed'])))).size, 1);
       bench.startLoop();
       await bench.say('hello');
       await untilEmpty(bench);

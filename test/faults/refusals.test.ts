@@ -64,7 +64,7 @@ async function occupyPort(t: Test): Promise<number> {
 
 for (const kind of databaseKinds) {
   describe(`a start on a ${kind} database`, suite, () => {
-    it('is refused with another sealing key than it was made with, and without one', async (t) => {
+    it('is refused with another encryption key than it was made with, and without one', async (t) => {
       const site = await createUsed(kind, t);
       const env = { PARLEY_SECRET_KEY: secretKey.toString('hex') };
       await refused(site, /encryption key is wrong.*PARLEY_SECRET_KEY/, { env });

@@ -93,7 +93,7 @@ describe('two first starts at the same moment on one PostgreSQL', { timeout: 60_
     for (const program of programs) assert.doesNotMatch(program.stdout(), /pk_/);
   });
 
-  it('come up as one where each makes a sealing key of its own, the other refuses, exit code 2', async (t) => {
+  it('come up as one where each makes a encryption key of its own, the other refuses, exit code 2', async (t) => {
     const site = await createSite('postgres', t);
     // Makes the tables, so that there is something to lock.
     assert.equal((await site.run(['users', 'list'])).code, 0);

@@ -2,11 +2,12 @@
 // becomes of its updates.
 import type { AgentCapabilities, ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
 import type { SandboxProcess } from '../../sandbox/openSandbox.ts';
+import { isObject } from '../../text/foreignText.ts';
 import { watchEnd } from './end.ts';
 import { AgentError, quote } from './errors.ts';
 import { type Ask, createAsk, initialize } from './initialize.ts';
 import { notesTurns, withTurn } from './notedTurns.ts';
-import { createPeer, isObject, type Params, type Peer, RpcError, rpcCodes } from './peer.ts';
+import { createPeer, type Params, type Peer, RpcError, rpcCodes } from './peer.ts';
 import { type AnswerPermission, createQuestions } from './questions.ts';
 import { type OpenedSession, openSession } from './session.ts';
 import type { SessionUpdate } from './update.ts';

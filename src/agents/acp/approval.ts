@@ -1,10 +1,11 @@
 // Collects everything that an agent said about a call for which it needs approval, whichever field it used. A call that
 // cannot be shown in full is rejected instead of asked for.
 import { isDeepStrictEqual } from 'node:util';
+import { isObject } from '../../text/foreignText.ts';
 import { cutValue, fits, type Mask } from './bounds.ts';
 import { targetOf } from './callEvents.ts';
 import { commandIn, commandNames } from './callFields.ts';
-import { isObject, type Params } from './peer.ts';
+import type { Params } from './peer.ts';
 import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts';
 
 /** Bounds the fields that ACP does not define, with `_meta`. */

@@ -1,7 +1,6 @@
 // Keeps what agents say small enough for a log that people read: texts are masked first and cut then, so that no cut
 // can leave half a secret.
-import { jsonOf, textOf } from '../../text/foreignText.ts';
-import { isObject } from './peer.ts';
+import { isObject, jsonOf, textOf } from '../../text/foreignText.ts';
 
 export type Mask = (text: string) => string;
 

@@ -1,10 +1,10 @@
 // Reads the fields of a tool call as agents send it over ACP. Agents fill them in differently, and nothing here may
 // throw, whatever they send.
 
-import { textOf } from '../../text/foreignText.ts';
+import { isObject, textOf } from '../../text/foreignText.ts';
 import { isTextBlock, type Mask, textOfBlock } from './bounds.ts';
 import { describeChanges } from './diff.ts';
-import { isObject, type Params } from './peer.ts';
+import type { Params } from './peer.ts';
 
 const idLengthMax = 200;
 /** No tool has a longer name, and matching the patterns below against very long text could take minutes. */

@@ -3,14 +3,14 @@
 import type { Outcome, TaskStatus } from '../../events/decoder/words.ts';
 import { errorEvent, notice, userRejected } from '../../events/shapes.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
-import { textOf } from '../../text/foreignText.ts';
+import { isObject, textOf } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
 import { isNotice } from './agentNotices.ts';
 import { type Approval, approvalOf } from './approval.ts';
 import { cutText, cutValue, type Mask, textOfBlock } from './bounds.ts';
 import { type CallConfirmation, toAction, toObservation } from './callEvents.ts';
 import { callIdOf } from './callFields.ts';
-import { isObject, type Params } from './peer.ts';
+import type { Params } from './peer.ts';
 import { createSpeech, type Part } from './speech.ts';
 import { hasEnded, mergeCall, type ToolCall } from './toolCall.ts';
 import type { SessionUpdate } from './update.ts';

@@ -1,9 +1,9 @@
 // The first words with an agent: which version it speaks, what it can do, and a login where it wants one.
 import type { AgentCapabilities } from '@agentclientprotocol/sdk';
 import { version } from '../../process/version.ts';
-import { textOf } from '../../text/foreignText.ts';
+import { isObject, textOf } from '../../text/foreignText.ts';
 import { AgentError, quote } from './errors.ts';
-import { isObject, type Params, type Peer } from './peer.ts';
+import type { Params, Peer } from './peer.ts';
 
 const protocolVersion = 1;
 

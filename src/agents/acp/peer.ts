@@ -3,6 +3,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMs, createReadRateLimit } from '../../gateway/readRateLimit.ts';
+import { isObject } from '../../text/foreignText.ts';
 import { mib } from '../../validation/schema.ts';
 import { findTooManyValues } from '../../validation/tooManyValues.ts';
 import { AgentError, quote } from './errors.ts';
@@ -60,10 +61,6 @@ export interface Peer {
 interface Waiting {
   resolve(result: unknown): void;
   reject(error: Error): void;
-}
-
-export function isObject(value: unknown): value is Params {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Ids are sent back, so that they must be what JSON-RPC allows. */

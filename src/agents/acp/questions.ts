@@ -1,5 +1,6 @@
 // What an agent asks leave for: each question waits for its answer, or is dropped.
-import { isObject, type Params, RpcError, rpcCodes } from './peer.ts';
+import { isObject } from '../../text/foreignText.ts';
+import { type Params, RpcError, rpcCodes } from './peer.ts';
 
 const optionsMax = 20;
 

@@ -1,10 +1,10 @@
 // How a session comes to be: a new one, or an old one that goes on as well as the agent can.
 import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
-import { textOf } from '../../text/foreignText.ts';
+import { isObject, textOf } from '../../text/foreignText.ts';
 import { AgentError, quote } from './errors.ts';
 import type { Ask } from './initialize.ts';
 import { type NotedTurn, turnIn } from './notedTurns.ts';
-import { isObject, type Params, RpcError } from './peer.ts';
+import { type Params, RpcError } from './peer.ts';
 
 const sessionIdLengthMax = 1_000;
 const shownModesMax = 20;

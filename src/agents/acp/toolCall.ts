@@ -1,5 +1,6 @@
 // Keeps one tool call of an agent: the agent reports it in several updates, which are merged and cut to size here.
 
+import { isObject } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
 import { cutText, cutValue, fits, type Mask } from './bounds.ts';
 import {
@@ -15,7 +16,7 @@ import {
   terminalOutputOf,
   textMember,
 } from './callFields.ts';
-import { isObject, type Params } from './peer.ts';
+import type { Params } from './peer.ts';
 
 export const outputBytesMax = 64 * kib;
 export const inputBytesMax = 16 * kib;

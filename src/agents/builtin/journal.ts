@@ -1,5 +1,6 @@
 // What a session has said and done, line by line in a file of the home: each step is written before the next begins, so
 // that a session whose program was killed goes on where it was.
+
 import {
   closeSync,
   fdatasyncSync,
@@ -17,6 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
+import { isObject } from '../../text/foreignText.ts';
 import { mib } from '../../validation/schema.ts';
 import type { NotedTurn } from '../acp/notedTurns.ts';
 
@@ -73,9 +75,6 @@ function notedAfter(noted: NotedTurn, entry: Entry): NotedTurn {
   return noted;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 const roles: readonly unknown[] = ['user', 'assistant', 'tool'];
 
 function isMessage(value: unknown): boolean {

@@ -1,13 +1,14 @@
 // Bitbucket Cloud.
 
-import { listOf, type Members, membersOf, numberAt, textAt } from '../../text/foreignJson.ts';
+import { listOf, numberAt, objectOf, textAt } from '../../text/foreignJson.ts';
+import type { JsonObject } from '../../text/foreignText.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
 
 function toOpened(request: unknown): Opened {
   return { number: numberAt(request, 'id') ?? 0, url: textAt(request, 'links', 'html', 'href') };
 }
 
-function toComment(comment: Members): Comment {
+function toComment(comment: JsonObject): Comment {
   const { inline } = comment;
   const path = textAt(inline, 'path');
   const line = numberAt(inline, 'to') ?? numberAt(inline, 'from');
@@ -36,7 +37,7 @@ export const createBitbucket: CreateForge = (ask, path) => {
         ...(base === undefined ? [] : [`destination.branch.name = ${quoted(base)}`]),
       ];
       const answer = await ask(`${repository}/pullrequests`, { query: { q: wanted.join(' AND ') } });
-      const found = listOf(membersOf(answer)['values']).find(
+      const found = listOf(objectOf(answer)['values']).find(
         (one) =>
           textAt(one, 'source', 'branch', 'name') === branch &&
           // Those of forks have the same names of branches.
@@ -57,8 +58,8 @@ export const createBitbucket: CreateForge = (ask, path) => {
     readThread: async (kind, number) => {
       const isRequest = kind === 'pull_request';
       const place = `${repository}/${isRequest ? 'pullrequests' : 'issues'}/${number}`;
-      const found = membersOf(await ask(place));
-      const comments = listOf(membersOf(await ask(`${place}/comments`, { query: newest }))['values']);
+      const found = objectOf(await ask(place));
+      const comments = listOf(objectOf(await ask(`${place}/comments`, { query: newest }))['values']);
       const branches = {
         from: textAt(found, 'source', 'branch', 'name'),
         to: textAt(found, 'destination', 'branch', 'name'),

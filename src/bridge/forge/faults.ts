@@ -2,7 +2,7 @@
 // forge's own words only the start is told, and never a token.
 import { mask } from '../../mcp/secrets.ts';
 import { OutgoingError } from '../../outgoing/errors.ts';
-import { membersOf } from '../../text/foreignJson.ts';
+import { objectOf } from '../../text/foreignJson.ts';
 
 export class ForgeFault extends Error {
   constructor(sentence: string) {
@@ -31,7 +31,7 @@ function messagesIn(value: unknown, depth = 0): string {
 
 /** The start of what the forge says itself, as the end of a sentence; empty where it says nothing. */
 function ownMessage(body: unknown, token: string): string {
-  const { message, errors, error } = membersOf(body);
+  const { message, errors, error } = objectOf(body);
   const parts = [message, errors, error].map((part) => messagesIn(part)).filter((text) => text !== '');
   const secrets = [token, ...token.split(':').filter((part) => part.length >= 8)];
   const text = secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), parts.join(': '));

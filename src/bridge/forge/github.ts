@@ -1,6 +1,7 @@
 // GitHub, and GitHub Enterprise, which speaks the same.
 
-import { listOf, type Members, membersOf, numberAt, textAt } from '../../text/foreignJson.ts';
+import { listOf, numberAt, objectOf, textAt } from '../../text/foreignJson.ts';
+import type { JsonObject } from '../../text/foreignText.ts';
 import type { SendToForge } from './client.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
 
@@ -12,7 +13,7 @@ function toOpened(request: unknown): Opened {
   return { number: numberAt(request, 'number') ?? 0, url: textAt(request, 'html_url') };
 }
 
-function toComment(comment: Members): Comment {
+function toComment(comment: JsonObject): Comment {
   const path = textAt(comment, 'path');
   const line = numberAt(comment, 'line') ?? numberAt(comment, 'original_line');
   return {
@@ -24,7 +25,7 @@ function toComment(comment: Members): Comment {
 }
 
 /** Of an issue, which a pull request is, too. They come oldest first, so that the last two pages are asked for. */
-async function discussion(ask: SendToForge, issue: string, count: number): Promise<Members[]> {
+async function discussion(ask: SendToForge, issue: string, count: number): Promise<JsonObject[]> {
   const last = Math.max(1, Math.ceil(count / commentsPerPage));
   const pages = last === 1 ? [1] : [last - 1, last];
   const read = pages.map((page) =>
@@ -34,8 +35,8 @@ async function discussion(ask: SendToForge, issue: string, count: number): Promi
 }
 
 /** Of the whole. They come oldest first, and nobody says how many there are: of all pages the last two are kept. */
-async function wholeReviews(ask: SendToForge, request: string): Promise<Members[]> {
-  let kept: Members[] = [];
+async function wholeReviews(ask: SendToForge, request: string): Promise<JsonObject[]> {
+  let kept: JsonObject[] = [];
   for (let page = 1; page <= reviewPagesMax; page++) {
     const query = { per_page: perPage, page: String(page) };
     const read = listOf(await ask(`${request}/reviews`, { query }));
@@ -46,7 +47,7 @@ async function wholeReviews(ask: SendToForge, request: string): Promise<Members[
 }
 
 /** What reviewers said, of lines and of the whole. */
-async function reviews(ask: SendToForge, request: string): Promise<Members[]> {
+async function reviews(ask: SendToForge, request: string): Promise<JsonObject[]> {
   const newest = { per_page: perPage, sort: 'created', direction: 'desc' };
   const [lines, whole] = await Promise.all([
     ask(`${request}/comments`, { query: newest }),
@@ -76,7 +77,7 @@ export const createGithub: CreateForge = (ask, path) => {
       const issue = `${repository}/issues/${number}`;
       const request = `${repository}/pulls/${number}`;
       const isRequest = kind === 'pull_request';
-      const found = membersOf(await ask(isRequest ? request : issue));
+      const found = objectOf(await ask(isRequest ? request : issue));
       const said = await discussion(ask, issue, numberAt(found, 'comments') ?? 0);
       const reviewed = isRequest ? await reviews(ask, request) : [];
       const branches = { from: textAt(found, 'head', 'ref'), to: textAt(found, 'base', 'ref') };

@@ -1,13 +1,14 @@
 // GitLab, whose pull requests are merge requests.
 
-import { listOf, type Members, membersOf, numberAt, textAt } from '../../text/foreignJson.ts';
+import { listOf, numberAt, objectOf, textAt } from '../../text/foreignJson.ts';
+import type { JsonObject } from '../../text/foreignText.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
 
 function toOpened(request: unknown): Opened {
   return { number: numberAt(request, 'iid') ?? 0, url: textAt(request, 'web_url') };
 }
 
-function toComment(note: Members): Comment {
+function toComment(note: JsonObject): Comment {
   const { position } = note;
   const path = textAt(position, 'new_path') || textAt(position, 'old_path');
   const line = numberAt(position, 'new_line') ?? numberAt(position, 'old_line');
@@ -42,7 +43,7 @@ export const createGitlab: CreateForge = (ask, path) => {
     readThread: async (kind, number) => {
       const isRequest = kind === 'pull_request';
       const place = `${project}/${isRequest ? 'merge_requests' : 'issues'}/${number}`;
-      const found = membersOf(await ask(place));
+      const found = objectOf(await ask(place));
       const notes = listOf(await ask(`${place}/notes`, { query: newest }));
       const branches = { from: textAt(found, 'source_branch'), to: textAt(found, 'target_branch') };
       return {

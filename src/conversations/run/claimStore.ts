@@ -4,6 +4,7 @@ import { one, prepared, type Queries, type Query, rows, type Steps, write } from
 import type { ConversationStatus } from '../states.ts';
 import { readAllUsage } from '../usage/columns.ts';
 import type { UsageColumns } from '../usage/shape.ts';
+import { isWaiting, withWaitingUsers } from '../waitingUsers.ts';
 
 interface Claim {
   readonly runId: string;
@@ -70,17 +71,12 @@ interface Waiting {
 }
 
 /**
- * The oldest waiting conversation of each user. It jumps from user to user in the index instead of reading every row.
+ * The oldest waiting conversation of each user.
  */
 const listWaiting = prepared((q: Queries, _: object): Query<Waiting> => {
-  const free = sql`run_id is null and status <> 'STOPPED'`;
   const query: RawBuilder<Waiting> = sql`
-    with recursive waiting (user_id) as (
-      select min(user_id) from conversations where ${free}
-      union all
-      select (select min(user_id) from conversations where ${free} and user_id > waiting.user_id)
-      from waiting where user_id is not null)
-    select user_id, (select min(key) from conversations where ${free} and user_id = waiting.user_id) as key
+    ${withWaitingUsers}
+    select user_id, (select min(key) from conversations where ${isWaiting} and user_id = waiting.user_id) as key
     from waiting where user_id is not null`;
   return { compile: () => query.compile(q.build) };
 });

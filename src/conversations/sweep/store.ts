@@ -7,6 +7,7 @@ import { countWaitingSteps } from '../create/waitingStore.ts';
 import { closeInterruptedTurn, type ReleasedConversation, releasedColumns } from '../release.ts';
 import { type LockedConversation, lockedColumns, noRun, setStatus } from '../row.ts';
 import type { StopReason } from '../states.ts';
+import { isWaiting, withWaitingUsers } from '../waitingUsers.ts';
 
 export interface SweepTimes {
   /** The clock has not jumped for so long that every living run has renewed its lease. */
@@ -167,19 +168,14 @@ function* countRuns(q: Queries): Steps<ReadonlyMap<number, UserRuns>> {
   );
 }
 
-/** Counts waiting users without any run. It jumps from user to user in the index instead of reading every row. */
+/** Counts waiting users without any run. */
 function* countStarving(q: Queries, waitedMs: number): Steps<number> {
-  const free = sql`run_id is null and status <> 'STOPPED'`;
   const query = sql<{ count: number }>`
-    with recursive waiting (user_id) as (
-      select min(user_id) from conversations where ${free}
-      union all
-      select (select min(user_id) from conversations where ${free} and user_id > waiting.user_id)
-      from waiting where user_id is not null)
+    ${withWaitingUsers}
     select count(*) as count from waiting
     where user_id not in (select user_id from conversations where run_id is not null)
       and exists (select key from conversations as old
-        where old.user_id = waiting.user_id and ${free} and old.updated_at <= ${q.now} - ${waitedMs})`;
+        where old.user_id = waiting.user_id and ${isWaiting} and old.updated_at <= ${q.now} - ${waitedMs})`;
   const found = yield* one({ compile: () => query.compile(q.build) });
   return Number(found?.count ?? 0);
 }

@@ -1,5 +1,6 @@
 // Anthropic's Messages API. A stream reports input tokens at its start, and output tokens as it goes.
-import { countOf, isObject, type Json, type ModelProtocol, type Tokens } from './protocol.ts';
+import { isObject, type JsonObject } from '../../text/foreignText.ts';
+import { countOf, type ModelProtocol, type Tokens } from './protocol.ts';
 import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
 
 const rules: RequestRules = {
@@ -11,13 +12,13 @@ const rules: RequestRules = {
   choices: ['tool_choice'],
 };
 
-function usageOf(part: Json): Json {
+function usageOf(part: JsonObject): JsonObject {
   const message = isObject(part['message']) ? part['message'] : part;
   return isObject(message['usage']) ? message['usage'] : {};
 }
 
 /** A value that a later event omits stays valid. */
-function newest(usage: Json, name: string, before: number): number {
+function newest(usage: JsonObject, name: string, before: number): number {
   return usage[name] == null ? before : countOf(usage[name]);
 }
 

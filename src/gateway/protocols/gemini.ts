@@ -1,5 +1,6 @@
 // Google's generateContent API. The path names the model, which may contain slashes.
-import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+import { isObject } from '../../text/foreignText.ts';
+import { countOf, type ModelProtocol } from './protocol.ts';
 import { applyRules, droppedEverywhere, type RequestRules } from './rules.ts';
 
 /** Google accepts every name in camelCase and snake_case. */

@@ -1,5 +1,6 @@
 // OpenAI's Chat Completions API, which most other providers offer as well.
-import { countOf, isObject, type ModelProtocol } from './protocol.ts';
+import { isObject } from '../../text/foreignText.ts';
+import { countOf, type ModelProtocol } from './protocol.ts';
 import { applyRules, droppedEverywhere, keepTypes, type RequestRules } from './rules.ts';
 
 const rules: RequestRules = {

@@ -1,7 +1,6 @@
 // What the gateway needs to know about a model API: which requests are model requests, where the model is named, and
 // where an answer reports its usage.
-
-export type Json = Readonly<Record<string, unknown>>;
+import type { JsonObject } from '../../text/foreignText.ts';
 
 /** Token counts. `input` excludes tokens that were read from or written to a cache. */
 export interface Tokens {
@@ -25,13 +24,13 @@ export interface ModelProtocol {
   /** `path` is the path below the base URL, with the query. Returns undefined if it is not a model request. */
   match(path: string): ModelCall | undefined;
   /** Rewrites the request for the user's model. */
-  prepare(call: ModelCall, body: Json, model: string): { readonly suffix: string; readonly body: Json };
+  prepare(
+    call: ModelCall,
+    body: JsonObject,
+    model: string,
+  ): { readonly suffix: string; readonly body: JsonObject };
   /** Returns the tokens so far, after an event of a stream or a whole answer. */
-  read(part: Json, before: Tokens): Tokens;
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  read(part: JsonObject, before: Tokens): Tokens;
 }
 
 /** A limit for one count in one answer, many times what any model uses. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { JsonObject } from '../../text/foreignText.ts';
 import { Refusal } from '../refusal.ts';
 import { anthropic } from './anthropic.ts';
 import { gemini } from './gemini.ts';
 import { openaiChat } from './openaiChat.ts';
 import { openaiResponses } from './openaiResponses.ts';
-import type { Json } from './protocol.ts';
 
 const protocols = {
   'openai-chat': { protocol: openaiChat, path: '/chat/completions' },
@@ -15,14 +15,14 @@ const protocols = {
 };
 type Name = keyof typeof protocols;
 
-function prepare(name: Name, body: Json): Json {
+function prepare(name: Name, body: JsonObject): JsonObject {
   const { protocol, path } = protocols[name];
   const call = protocol.match(path);
   assert.ok(call);
   return protocol.prepare(call, body, 'mine').body;
 }
 
-const passed: Readonly<Record<Name, readonly [sent: Json, body: Json][]>> = {
+const passed: Readonly<Record<Name, readonly [sent: JsonObject, body: JsonObject][]>> = {
   'openai-chat': [
     [
       { store: true, service_tier: 'priority', n: 4, web_search_options: {}, models: ['dear'], messages: [] },
@@ -112,7 +112,7 @@ const file = { type: 'input_file', file_id: 'f' };
 const document = { type: 'document', source: { type: 'file', file_id: 'f' } };
 const fileData = { fileData: { fileUri: 'https://files.example.com/1' } };
 
-const refused: Readonly<Record<Name, readonly [sent: Json, member: string][]>> = {
+const refused: Readonly<Record<Name, readonly [sent: JsonObject, member: string][]>> = {
   'openai-chat': [
     [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'file_id'],
     [{ extra_body: { google: { cached_content: 'c' } } }, 'cached_content'],

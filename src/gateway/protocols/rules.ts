@@ -1,7 +1,8 @@
 // What a request must not do with the user's API key: reach data that the user keeps at the provider, or cause costs
 // that the meter does not see. Each protocol has a table.
+
+import { isObject, type JsonObject } from '../../text/foreignText.ts';
 import { Refusal } from '../refusal.ts';
-import { isObject, type Json } from './protocol.ts';
 
 export interface RequestRules {
   /** Fields that are removed. The meaning of the request stays the same. */
@@ -14,7 +15,7 @@ export interface RequestRules {
    * Returns the part of a tool that the agent itself runs; undefined if it runs at the provider and must not be
    * offered.
    */
-  keepTool(tool: Json): Json | undefined;
+  keepTool(tool: JsonObject): JsonObject | undefined;
   /** Fields that choose a tool. */
   readonly choices: readonly string[];
 }
@@ -33,7 +34,7 @@ export function keepTypes(types: RegExp): RequestRules['keepTool'] {
 const isPresent = (value: unknown) => value != null && !(Array.isArray(value) && value.length === 0);
 
 /** Throws Refusal. It is not recursive, because an agent may nest as deep as it likes. */
-function check(body: Json, { refused, within }: RequestRules): void {
+function check(body: JsonObject, { refused, within }: RequestRules): void {
   const unseen: unknown[] = [body];
   while (unseen.length > 0) {
     const part = unseen.pop();
@@ -49,7 +50,7 @@ function check(body: Json, { refused, within }: RequestRules): void {
   }
 }
 
-function without(body: Json, names: readonly string[]): Json {
+function without(body: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !names.includes(name)));
 }
 
@@ -60,7 +61,7 @@ function isChosen(choice: unknown, tools: readonly unknown[]): boolean {
   return [choice['type'], choice['name']].some((name) => name !== undefined && names.includes(name));
 }
 
-function keepTools(body: Json, { keepTool, choices }: RequestRules): Json {
+function keepTools(body: JsonObject, { keepTool, choices }: RequestRules): JsonObject {
   const { tools } = body;
   if (!Array.isArray(tools)) return body;
   const keep = (tool: unknown) => (isObject(tool) ? keepTool(tool) : tool);
@@ -78,7 +79,7 @@ function keepTools(body: Json, { keepTool, choices }: RequestRules): Json {
 }
 
 /** Returns the request without forbidden fields. Throws Refusal, 400, if that would change its meaning. */
-export function applyRules(body: Json, rules: RequestRules): Json {
+export function applyRules(body: JsonObject, rules: RequestRules): JsonObject {
   check(body, rules);
   return keepTools(without(body, rules.dropped), rules);
 }

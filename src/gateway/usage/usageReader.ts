@@ -1,7 +1,9 @@
 // Reads the usage from an answer while it is forwarded. Nothing is delayed, because each piece is read after it was
 // sent.
+
+import type { JsonObject } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
-import { type Json, type ModelProtocol, noTokens, type Tokens } from '../protocols/protocol.ts';
+import { type ModelProtocol, noTokens, type Tokens } from '../protocols/protocol.ts';
 import { createTailBuffer } from '../tailBuffer.ts';
 import { findUsageAtEnd, parseObject } from './reportedUsage.ts';
 
@@ -47,7 +49,7 @@ export function createUsageReader({ protocol, isStream, requestBytes }: ReaderOp
   let streamed = 0;
   let tokens = noTokens;
 
-  function readPart(part: Json | undefined): void {
+  function readPart(part: JsonObject | undefined): void {
     if (part !== undefined) tokens = protocol.read(part, tokens);
   }
 

@@ -4,8 +4,9 @@
 import type { Risk } from '../../agents/acp/callEvents.ts';
 import { callIdOf, commandIn, exitCodeOf, isWriting, textMember } from '../../agents/acp/callFields.ts';
 import { quote } from '../../agents/acp/errors.ts';
-import { isObject, type Params } from '../../agents/acp/peer.ts';
+import type { Params } from '../../agents/acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
+import { isObject } from '../../text/foreignText.ts';
 import { RunEnd } from '../runEnd.ts';
 
 /** Some agents report a call as in progress before they ask. After this time the call counts as not asked for. */

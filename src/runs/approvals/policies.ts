@@ -1,4 +1,5 @@
-// What the user wants to be asked for: as the settings say with each message, so that whoever switches it on is asked.
+// When the user wants to approve actions. The settings are read with each message, so that a change takes effect at
+// once.
 
 import type { Policy } from '../../agents/acp/permissions.ts';
 import { notice } from '../../events/shapes.ts';
@@ -9,7 +10,7 @@ import type { Recorder } from '../recorder.ts';
 interface PoliciesOptions {
   readonly inputs: Pick<RunInputs, 'settings' | 'readSettings'>;
   readonly agentId: string;
-  /** Every command and write must be confirmed, whatever the settings say. */
+  /** Every command and write needs approval, whatever the settings say. */
   readonly confirmAlways: boolean;
   readonly recorder: Pick<Recorder, 'add'>;
 }

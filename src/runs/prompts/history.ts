@@ -1,4 +1,4 @@
-// What was said and done before, for an agent that has a new session: the newest of the log, as text.
+// The recent history of a conversation as text, for an agent that has a new session.
 import type { Database } from '../../db/transaction.ts';
 import { readEvents, type StoredEvent } from '../../events/store.ts';
 import { type HistoryLine, toHistoryLine } from './historyLines.ts';
@@ -7,7 +7,7 @@ const pieceEventsMax = 500;
 const pieceBytesMax = 1_048_576;
 const piecesMax = 10;
 const charsMax = 40_000;
-/** Of them, for what was done: what was said counts more. */
+/** The share for actions, because messages matter more. */
 const stepsCharsMax = 20_000;
 
 const leftOut: HistoryLine = { text: '(Steps before this one are left out.)', isStep: true };
@@ -15,26 +15,26 @@ const leftOut: HistoryLine = { text: '(Steps before this one are left out.)', is
 interface HistoryOptions {
   readonly database: Database;
   readonly key: number;
-  /** The first event that was not given to an agent yet: what the user said from there on is no history. */
+  /** The first event that no agent was given yet. Messages of the user from there on are not history. */
   readonly heard: number;
-  /** The first event that is not history, whoever it is of. */
+  /** The first event that is not history, whatever its source. */
   readonly below: number;
 }
 
 export interface History {
-  /** Oldest first. Empty where there is nothing. */
+  /** Oldest first; empty if there is nothing. */
   readonly text: string;
   readonly hasSteps: boolean;
 }
 
-/** The agent gets it as a message, once. */
+/** The agent gets such an event as a message. */
 function isStillToCome({ id, json }: StoredEvent, heard: number): boolean {
   if (id < heard || !json.includes('"source":"user"')) return false;
   const { source, replayed } = JSON.parse(json) as { source?: string; replayed?: boolean };
   return source === 'user' && replayed !== true;
 }
 
-/** Takes lines from the newest on, until there is no more room. */
+/** Collects lines from the newest on until the limit is reached. */
 function createCollection() {
   const lines: HistoryLine[] = [];
   let chars = 0;
@@ -42,7 +42,7 @@ function createCollection() {
   let stepsFull = false;
   return {
     lines,
-    /** False where it is full. */
+    /** Returns false if it is full. */
     add: (line: HistoryLine): boolean => {
       const { text, isStep } = line;
       if (isStep && stepsFull) return true;
@@ -60,7 +60,7 @@ function createCollection() {
   };
 }
 
-/** Steps stand close, what was said apart. */
+/** Actions follow each other directly; messages are separated by empty lines. */
 function join(lines: readonly HistoryLine[]): string {
   return lines.reduce((text, line, i) => {
     const before = lines[i - 1];
@@ -69,7 +69,7 @@ function join(lines: readonly HistoryLine[]): string {
   }, '');
 }
 
-/** What came before that event, as much of the newest as fits. */
+/** Returns the newest part of the history before `below` that fits. */
 export async function readHistory({ database, key, heard, below }: HistoryOptions): Promise<History> {
   const { lines, add } = createCollection();
   let end = below;

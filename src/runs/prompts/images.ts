@@ -1,8 +1,8 @@
-// Images that users name by their address, fetched for agents that can see.
+// Fetches images that users give by URL, for agents that accept images.
 import type { OutgoingFetch } from '../../outgoing/fetch.ts';
 import type { FetchImage } from './prompts.ts';
 
-/** Undefined where what is there is no image. Throws where it cannot be fetched. */
+/** Returns undefined if there is no image. Throws if it cannot be fetched. */
 export function createImageFetch(fetch: OutgoingFetch): FetchImage {
   return async (url, signal) => {
     const response = await fetch(url, { signal });

@@ -1,4 +1,4 @@
-// What the user says to a run: read from the log, so that nothing is lost and nothing is said twice.
+// Reads the events of the user from the log, so that a run misses none and gets each once.
 import type { Database } from '../../db/transaction.ts';
 import { type DecodedEvent, decodeEvent } from '../../events/decoded.ts';
 import { readEvents } from '../../events/store.ts';
@@ -8,7 +8,7 @@ const pieceBytesMax = 1_048_576;
 
 type UserActions = 'action.message' | 'action.change_agent_state';
 
-/** An event that the user has added: a message, or the answer to an approval request. */
+/** An event of the user: a message, or the answer to an approval request. */
 export type UserEvent<Type extends UserActions = UserActions> = Extract<
   DecodedEvent,
   { readonly type: Type }
@@ -25,16 +25,16 @@ interface InboxOptions {
 }
 
 export interface Inbox {
-  /** Reads what is new below this id. Looks that meet become one after the other. */
+  /** Reads new events below this id. Concurrent calls run one after another. */
   readNew(nextEvent: number): Promise<void>;
-  /** Says that these ids are the run's own. */
+  /** Skips the ids of the run's own events. */
   skipOwn(first: number, count: number): void;
-  /** The next id that it has not seen. */
+  /** The next id to read. */
   cursor(): number;
 }
 
 function parse(json: string): UserEvent | undefined {
-  // Most of a log is the agent's.
+  // Most events are the agent's, so they are not parsed.
   if (!json.includes('"source":"user"')) return undefined;
   const event = decodeEvent(JSON.parse(json));
   if (event.source !== 'user' || event.replayed === true) return undefined;
@@ -58,7 +58,7 @@ export function createInbox({ database, key, from, onEvent }: InboxOptions): Inb
       const end = piece.at(-1);
       if (end === undefined) return;
       for (const { id, json } of piece) {
-        // While it was read, the run may have passed over some.
+        // The run may have skipped some while they were read.
         if (id < cursor) continue;
         cursor = id + 1;
         const event = parse(json);
@@ -70,7 +70,7 @@ export function createInbox({ database, key, from, onEvent }: InboxOptions): Inb
   return {
     readNew: (nextEvent) => {
       const looked = last.then(() => readTo(nextEvent));
-      // One that fails keeps none of the next from looking.
+      // A failed read does not affect the next.
       last = looked.catch(() => {});
       return looked;
     },

@@ -7,7 +7,7 @@ import type { RunInputs } from '../inputs.ts';
 import { RunEnd } from '../runEnd.ts';
 
 const bounds = { timeoutMs: 10_000, outputBytesMax: 4_096 };
-/** Whatever is no folder where one should be, a link say, goes; so does the file that was there. */
+/** Replaces anything that is not a folder on the path, such as a link, and the previous file. */
 const script = `
 place=$1 rest=$2
 while [ "$rest" != "\${rest#*/}" ]; do
@@ -16,14 +16,14 @@ while [ "$rest" != "\${rest#*/}" ]; do
 done
 rm -rf -- "$place/$rest" && { [ -z "$3" ] || cat >"$place/$rest"; }`;
 
-/** What a session begins with; empty where there is nothing to say. */
+/** The text that a session begins with; empty if there is none. */
 export function instructionsOf({ instructions, settings }: RunInputs): string {
   return preamble({ instructions: instructions ?? null, language: settings.language })
     .map((block) => (block.type === 'text' ? block.text : ''))
     .join('\n\n');
 }
 
-/** `file` is relative to the home. Without a text, one that was there goes: nobody but us writes it. */
+/** `file` is relative to the home. An empty text removes the file, because only we write it. */
 export async function writeHomeFile(sandbox: OpenSandbox, file: string, text: string): Promise<void> {
   const { home } = sandbox.paths;
   const { code, bound } = await runToEnd(

@@ -1,10 +1,10 @@
-// Messages of the user that wait for the agent: it gets all that came while it was busy in one turn.
+// Messages of the user that wait for the agent. It gets all that arrived while it was busy in one turn.
 import type { UserMessage } from './inbox.ts';
 
 export interface Messages {
   add(event: UserMessage): void;
   isEmpty(): boolean;
-  /** Those that wait, at least one; waits for the first. */
+  /** Returns the waiting messages, and waits for the first if there is none. */
   take(): Promise<readonly UserMessage[]>;
 }
 

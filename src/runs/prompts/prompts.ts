@@ -1,5 +1,4 @@
-// What an agent is sent for the messages of its user: a session that is new begins with the instructions, and with what
-// was said before where there was something.
+// Turns the messages of the user into prompts. A new session begins with the instructions and the history.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import { type FetchedImage, toPrompt, type UserMessage } from '../../agents/acp/prompt.ts';
 import type { ClaimedConversation } from '../../conversations/run/claimStore.ts';
@@ -12,7 +11,7 @@ export type FetchImage = (url: string, signal: AbortSignal) => Promise<FetchedIm
 interface PromptsOptions {
   readonly database: Database;
   readonly conversation: ClaimedConversation;
-  /** What a session begins with; empty where there is nothing to say, or the agent has it from elsewhere. */
+  /** The text that a session begins with; empty if there is none, or if the agent reads it from a file. */
   readonly preamble: string;
   readonly session: SessionKnowledge;
   readonly capabilities: PromptCapabilities | undefined;
@@ -41,7 +40,7 @@ function quote(content: string): string {
   return content.replaceAll(/^/gm, '> ');
 }
 
-/** The files may be others, on another machine or after a replay. */
+/** The files may differ, on another machine or after a replay. */
 const afterSteps =
   'Go on from there, and do not do again what was done. Look at how the files are before you rely on them.';
 
