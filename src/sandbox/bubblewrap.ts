@@ -1,5 +1,5 @@
-// The usual sandbox: namespaces of its own by bubblewrap, the network's too; the system read-only; only workspace,
-// home and temporary files writable.
+// The default sandbox: bubblewrap with its own namespaces, including the network; the system is read-only, and only the
+// workspace, the home and temporary files are writable.
 import { lstatSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
@@ -19,7 +19,7 @@ const { workspace, home } = sandboxPaths;
 const user = '1000';
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** What programs need of /etc. Not the accounts, the names of hosts or the private keys. */
+/** What programs need from /etc, without accounts, host names and private keys. */
 const systemSettings = [
   '/etc/alternatives',
   '/etc/ld.so.cache',
@@ -36,22 +36,22 @@ const systemSettings = [
 ];
 const madeUpSettings = ['passwd', 'group', 'hosts', 'nsswitch.conf'];
 
-/** All that is taken from the environment of the service. */
+/** The only variables that are taken from the service's environment. */
 const inherited = ['LANG', 'LC_ALL', 'TZ'];
 const path = '/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin';
 
 interface BubblewrapOptions {
-  /** Where the program is. */
+  /** The path of the program. */
   readonly command: string;
-  /** Folders of the host that nothing inside may see, even where they lie in one that can be read: the data folder. */
+  /** Folders of the host that must stay hidden inside, even within a readable one: the data folder. */
   readonly hidden: readonly string[];
-  /** Whether this bubblewrap can forbid namespaces inside, which older ones cannot. */
+  /** Whether this version of bubblewrap can forbid namespaces inside. */
   readonly forbidNamespaces: boolean;
   /** The seccomp filter for programs inside; undefined if the operator has turned it off. */
   readonly filter: Buffer | undefined;
 }
 
-/** A system folder that is a link stays one. */
+/** A system folder that is a symbolic link stays one. */
 function systemArgs(folder: string): string[] {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return [];
@@ -69,19 +69,19 @@ function settingsArgs(): string[] {
   ];
 }
 
-/** Empty folders in place of the hidden ones, where they could be seen at all. */
+/** Mounts an empty folder over each hidden one that would be visible. */
 function hiddenArgs(hidden: readonly string[], readable: readonly string[]): string[] {
   return hiddenWithin(hidden, [...systemFolders, ...readable]).flatMap((folder) => [
     ...['--size', '4096', '--tmpfs', folder, '--remount-ro', folder],
   ]);
 }
 
-/** Later mounts lie over earlier ones, so the order counts. What is made on the way is read-only at the end. */
+/** The order matters, because later mounts cover earlier ones. Folders created on the way are read-only at the end. */
 function mountArgs(spec: SandboxSpec, hidden: readonly string[], bridged: boolean): string[] {
   return [
     ...systemFolders.flatMap(systemArgs),
     ...settingsArgs(),
-    // Where root starts the service, who is inside owns the switches of the kernel in /proc, capabilities or not.
+    // If root starts the service, the user inside owns the kernel switches in /proc, with or without capabilities.
     ...['--proc', '/proc', '--remount-ro', '/proc', '--dev', '/dev'],
     ...['--size', String(sharedMemoryBytesMax), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(temporaryBytesMax), '--perms', '1777', '--tmpfs', '/tmp'],

@@ -1,18 +1,18 @@
-// Where control groups may be made: the group of the service, as far as it is its own to divide. Both versions of the
-// kernel's interface are known.
+// Finds the cgroups in which the service may create others: its own, if it may divide it. Both versions of the kernel's
+// interface are supported.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 
 type Controller = 'memory' | 'pids';
 
-/** A folder in which groups can be made, and what they can limit. */
+/** A folder in which cgroups can be created, and what they can limit. */
 export interface CgroupParent {
   readonly version: 1 | 2;
   readonly folder: string;
   readonly controllers: readonly Controller[];
 }
 
-/** Where the kernel tells of groups; only tests have others. */
+/** What the kernel reports about cgroups; tests use other values. */
 export interface CgroupSources {
   readonly own: string;
   readonly mounts: string;
@@ -20,7 +20,7 @@ export interface CgroupSources {
 }
 
 const known: readonly Controller[] = ['memory', 'pids'];
-/** An operator who gives the service's unit `DelegateSubgroup=parley-service` says that the group above is ours. */
+/** With `DelegateSubgroup=parley-service` in the service's unit, the operator delegates the parent group to us. */
 const serviceGroup = 'parley-service';
 
 const controllersIn = (text: string): Controller[] => {
@@ -46,7 +46,7 @@ function mountsIn(text: string): Mount[] {
   });
 }
 
-/** The path of the own group in a hierarchy. Version 2 is the one without names. */
+/** The path of our own group in a hierarchy. Version 2 has no controller names there. */
 function ownPath(text: string, { version, controllers }: Mount): string | undefined {
   for (const line of text.split('\n')) {
     const [, names = '', ...path] = line.split(':');
@@ -58,14 +58,14 @@ function ownPath(text: string, { version, controllers }: Mount): string | undefi
 }
 
 /**
- * Root can write everywhere, which does not make a group its own: who started the service may count and end it by
- * that group. So it must be the top of what is seen here, or belong to the user of the service, or be named.
+ * Root can write everywhere, but a group may still belong to whoever started the service. So it must be the top of what
+ * is visible here, belong to the user of the service, or be named.
  */
 function isOurs(folder: string, atTop: boolean, uid: number): boolean {
   return atTop || (uid !== 0 && statSync(folder).uid === uid);
 }
 
-/** A group of version 2 passes controllers on only while no process is in it: ours moves one down. */
+/** A group of version 2 can delegate controllers only while it has no processes, so ours moves to a subgroup. */
 function delegateControllers(folder: string, controllers: readonly Controller[]): void {
   const enable = () =>
     writeFileSync(join(folder, 'cgroup.subtree_control'), controllers.map((name) => `+${name}`).join(' '));
@@ -97,7 +97,7 @@ function parentOf(mount: Mount, own: string, uid: number): CgroupParent | undefi
   return { version: 2, folder: place, controllers };
 }
 
-/** Every place, in none of which anything was tried yet. */
+/** Returns all candidates; none of them was tried yet. */
 export function findCgroupParents({ own, mounts, uid }: CgroupSources): CgroupParent[] {
   return mountsIn(mounts).flatMap((mount) => {
     if (mount.version === 1 && mount.controllers.length === 0) return [];

@@ -1,5 +1,4 @@
-// Limits on memory and processes that hold for all that a sandbox starts, and a way to kill all of it, by control groups
-// of the kernel.
+// Limits memory and processes of a whole sandbox, and kills all of it, with cgroups.
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,11 +6,11 @@ import { type CgroupParent, type CgroupSources, findCgroupParents } from './cgro
 import { limitsOf, type SandboxLimits } from './limits.ts';
 import type { SandboxKind, SandboxSpec, WrappedCommand } from './sandbox.ts';
 
-/** What one process is in. */
+/** The cgroup of one process and its descendants. */
 export interface ProcessCgroup {
-  /** The groups of the sandbox, in which it is: what is to be removed should the service die. */
+  /** The cgroups of the sandbox that contain it. They must be removed if the service dies. */
   readonly sandboxFolders: readonly string[];
-  /** Writes a command so that it begins its life in the group. */
+  /** Wraps a command so that it starts in the cgroup. */
   wrap(wrapped: WrappedCommand): WrappedCommand;
   /** Kills all that is in it, and removes it. False: something could not be killed in time. */
   end(): Promise<boolean>;
@@ -27,18 +26,18 @@ interface SandboxCgroup {
 }
 
 export interface Cgroups {
-  /** Which limits hold. Where none does, a sandbox has no group either. */
+  /** Which limits are enforced. If none is, a sandbox has no cgroup. */
   readonly holds: { readonly memory: boolean; readonly processes: boolean };
-  /** Fails where the system refuses; then nothing is left. */
+  /** Throws if the system refuses. Nothing is left then. */
   create(spec: Pick<SandboxSpec, 'name' | 'resourceFactor'>): SandboxCgroup;
 }
 
 const groupPrefix = 'parley-';
 const killAgainMs = 5;
-/** Of a group with all those below it. What waits for a disk that is gone cannot be killed. */
+/** For a cgroup with all its subgroups. Processes that wait for a lost disk cannot be killed. */
 const endMsMax = 5_000;
 
-/** By version: which files hold a limit. Without room to swap to, the limit is one on memory. */
+/** The files that set the limits, by version. */
 function limitFiles(
   { version, controllers }: CgroupParent,
   limits: SandboxLimits,
@@ -51,14 +50,14 @@ function limitFiles(
   return files;
 }
 
-/** Not there without swap, or on kernels that do not count it. */
+/** The file does not exist without swap, or on kernels that do not count it. */
 function limitSwap(folder: string, { version }: CgroupParent, { memoryBytesMax }: SandboxLimits): void {
   const [file, value] =
     version === 1 ? ['memory.memsw.limit_in_bytes', memoryBytesMax] : ['memory.swap.max', 0];
   try {
     writeFileSync(join(folder, String(file)), String(value), { flag: 'r+' });
   } catch {
-    // The limit on memory holds without it.
+    // The memory limit works without it.
   }
 }
 
@@ -70,11 +69,11 @@ function writeIfThere(file: string, text: string): void {
   try {
     writeFileSync(file, text, { flag: 'r+' });
   } catch {
-    // Not of this version.
+    // The file does not exist in this version.
   }
 }
 
-/** With no process allowed nothing can be started any more, so that whatever is killed stays so. */
+/** A process limit of 0 first, so that nothing can be started after the kill. */
 function killOnce(folder: string): void {
   writeIfThere(join(folder, 'pids.max'), '0');
   writeIfThere(join(folder, 'cgroup.kill'), '1');
@@ -82,7 +81,7 @@ function killOnce(folder: string): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // Gone already.
+      // It has ended already.
     }
   }
 }
@@ -117,7 +116,7 @@ async function endUntil(folder: string, deadline: number): Promise<boolean> {
   }
 }
 
-/** Kills all that is in a group and in those below it, and removes them. False: it gave up on what cannot be killed. */
+/** Kills all processes in a cgroup and its subgroups, and removes them. Returns false if something cannot be killed. */
 export function endCgroup(folder: string, withinMs = endMsMax): Promise<boolean> {
   return endUntil(folder, performance.now() + withinMs);
 }
@@ -159,7 +158,7 @@ function createLimitedCgroup(folder: string, place: CgroupParent, limits: Sandbo
   if (place.controllers.includes('memory')) limitSwap(folder, place, limits);
 }
 
-/** Whether a group can be made in a place; leaves nothing. */
+/** Whether a cgroup can be created there. It is removed again. */
 function works(place: CgroupParent): boolean {
   const folder = join(place.folder, `${groupPrefix}trial-${process.pid}`);
   try {
@@ -184,8 +183,8 @@ function currentSources(): CgroupSources | undefined {
 }
 
 /**
- * Whether the limits on memory and processes hold in a kind of sandbox. In bubblewrap the one on processes is also a
- * limit of the user inside, which the kernel enforces for everybody but root outside.
+ * Whether the limits on memory and processes are enforced in a kind of sandbox. In bubblewrap the process limit is also
+ * a user limit, which the kernel enforces unless the service runs as root.
  */
 export function limitsHold(
   kind: SandboxKind,
@@ -210,7 +209,7 @@ export function findMissingLimits({ memory, processes }: Cgroups['holds']): stri
 
 export const limitsRemedy = 'Give the service a delegated cgroup; see docs/sandbox.md.';
 
-/** What of control groups can be used here. */
+/** Opens the cgroups that can be used here. */
 export function openCgroups(sources = currentSources()): Cgroups {
   const places = sources === undefined ? [] : findCgroupParents(sources).filter(works);
   const can = (name: 'memory' | 'pids') => places.some(({ controllers }) => controllers.includes(name));

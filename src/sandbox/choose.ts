@@ -1,4 +1,5 @@
-// Which sandbox runs have, by what the operator said and what the machine can do; and who may have none.
+// Chooses the sandbox for runs from the operator's configuration and what the machine supports, and decides who may run
+// without one.
 import type { SandboxChoice } from '../config.ts';
 import { createDocker } from './docker.ts';
 import { type Probed, probeBubblewrap, probeDocker } from './probe.ts';
@@ -7,47 +8,47 @@ import type { SandboxEngine, SandboxKind } from './sandbox.ts';
 
 export interface ChooseOptions {
   readonly choice: SandboxChoice;
-  /** Of containers, for conversations that name none. */
+  /** The default container image. */
   readonly image: string;
-  /** Folders that no agent may see: that of the data. */
+  /** Folders that no agent may see: the data folder. */
   readonly hidden: readonly string[];
-  /** A folder in which a process can be tried. */
+  /** A folder for the trial. */
   readonly trialFolder: string;
   /** Whether programs in bubblewrap run under the seccomp filter. */
   readonly seccomp: boolean;
-  /** Whether the service is reached from this machine alone. */
+  /** Whether the service can only be reached from this machine. */
   readonly onLoopback: () => boolean;
-  /** Asked at the time of use, for users are made while the service runs. */
+  /** Called for each run, because users are created while the service runs. */
   readonly hasOneUser: () => Promise<boolean>;
 }
 
-/** What a run has to do with the sandbox it is given. */
+/** The sandbox of a run, and its conditions. */
 export interface Chosen {
   readonly engine: SandboxEngine;
-  /** No agent but the built-in one may run. */
+  /** Only the built-in agent may run. */
   readonly builtInOnly: boolean;
-  /** Every command and write must be confirmed, whatever the settings say. */
+  /** Every command and write needs approval, whatever the settings say. */
   readonly confirmAlways: boolean;
 }
 
-/** The sentence goes into the stop reason `no_sandbox`. */
+/** The message of the stop reason `no_sandbox`. */
 export type Choice = Chosen | { readonly refusal: string };
 
 export interface SandboxPlan {
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   readonly kind: SandboxKind | undefined;
   /** Whether this service's seccomp filter applies in it. */
   readonly seccomp: boolean;
-  /** For the log at the start and /server_info: what agents run in. */
+  /** Says in the log at startup and in /server_info what agents run in. */
   readonly announcement: string;
-  /** Decides for one run. Fails as `hasOneUser` fails. */
+  /** Decides for one run. Rejects if `hasOneUser` does. */
   choose(): Promise<Choice>;
 }
 
 const noBoundary =
   'no sandbox: agents run as processes of this machine and can do whatever the service can do';
 
-/** One kind, for everybody. */
+/** The same sandbox for everybody. */
 function planFor(engine: SandboxEngine, options: ChooseOptions): SandboxPlan {
   const { kind } = engine;
   const filterNote = options.seccomp
@@ -71,7 +72,7 @@ function planForNone(sentence: string): SandboxPlan {
   };
 }
 
-/** The operator wants no boundary. They may have it for themselves. */
+/** The operator wants no sandbox, which is allowed for a single user only. */
 function planForProcess({ hasOneUser }: ChooseOptions): SandboxPlan {
   return {
     kind: 'process',
@@ -87,7 +88,7 @@ function planForProcess({ hasOneUser }: ChooseOptions): SandboxPlan {
   };
 }
 
-/** Nothing else works: one person on their own machine may go on, with care. */
+/** No sandbox works. A single user on their own machine may continue, with restrictions. */
 function planForLastResort(faults: string, { hasOneUser, onLoopback }: ChooseOptions): SandboxPlan {
   const advice = `${faults}; install bubblewrap`;
   if (!onLoopback()) return planForNone(advice);
@@ -102,7 +103,7 @@ function planForLastResort(faults: string, { hasOneUser, onLoopback }: ChooseOpt
   };
 }
 
-/** Tries what the choice allows, in order, once. */
+/** Tries the engines that the choice allows, in order, once. */
 export async function planSandbox(options: ChooseOptions): Promise<SandboxPlan> {
   const { choice, image, hidden, trialFolder: folder, seccomp } = options;
   if (choice === 'process') return planForProcess(options);

@@ -6,20 +6,20 @@ import { kib } from '../validation/schema.ts';
 import { createDiskShortage, type DiskShortage } from './diskShortage.ts';
 import { countHeld } from './heldFiles.ts';
 
-/** Why a run must end, as a sentence for its user. */
+/** Gets the reason for the user. */
 type OnDiskFull = (sentence: string) => void;
 
-/** What must stay free on a file system. */
+/** What must stay free on the file system. */
 export interface FreeMin {
   readonly freeBytesMin: number;
   /** Counted in inodes; each file, folder and link takes one. */
   readonly freeFilesMin: number;
 }
 
-/** What all folders of one run together may hold. */
+/** What all folders of one run together may contain. */
 export interface DiskLimits extends FreeMin {
   readonly bytesMax: number;
-  /** Files, folders and links; a file with several names counts once. */
+  /** Files, folders and links; a file with several hard links counts once. */
   readonly filesMax: number;
 }
 
@@ -63,8 +63,8 @@ interface CountOptions {
 }
 
 /**
- * Counted by `du`, which does not stop at paths that are too long for one call, as a walk of our own would, and does
- * not keep the event loop busy. It follows no link. Undefined: it could not count; `late`: not in time.
+ * Counts with `du`, which supports paths that are too long for a single call and does not block the event loop. It
+ * follows no links. Returns undefined if it failed and `late` if it took too long.
  */
 function count({ what, folders, countMs, signal }: CountOptions): Promise<number | 'late' | undefined> {
   const { flags, unit } = counting[what];
@@ -81,7 +81,7 @@ function count({ what, folders, countMs, signal }: CountOptions): Promise<number
       text += piece;
     });
     child.once('error', () => resolve(undefined));
-    // It ends with 1 when a file went away while it counted; what it says is good.
+    // It exits with 1 if a file disappeared while it counted, but its output is valid.
     child.once('close', (_, killedBy) => {
       const sizes = [...text.matchAll(/^(\d+)\t/gm)].map(([, size]) => Number(size) * unit);
       if (sizes.length === folders.length) resolve(sizes.reduce((sum, size) => sum + size, 0));
@@ -168,7 +168,7 @@ function createTally(what: Counted, max: number, { pids, ...options }: TallyOpti
   };
 }
 
-/** Watches until it is stopped or has called `onFull`. What is returned stops it. */
+/** Watches until it is stopped or has called `onFull`. Returns a function that stops it. */
 export function watchDisk(options: DiskWatchOptions): () => void {
   const { folders, bytesMax, filesMax, onFull } = options;
   const { everyMs = everyMsDefault, countMs = countMsDefault, pids = () => [] } = options;
@@ -227,7 +227,7 @@ export function watchDisk(options: DiskWatchOptions): () => void {
           shortage.leave();
           onFull(sentence);
         },
-        // A folder that is gone is full no more.
+        // A folder that was removed is not full.
         () => signal.aborted || next(),
       );
     }, everyMs).unref();

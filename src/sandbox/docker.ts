@@ -1,4 +1,4 @@
-// The sandbox where there is an engine for containers and no bubblewrap: a container without a network for each process.
+// The sandbox if there is a container engine but no bubblewrap: each process gets its own container without network.
 import { randomBytes } from 'node:crypto';
 import { entryArgv, entryFiles, insidePort, insideSocket, withVariablePrefix } from './entryScript.ts';
 import {
@@ -21,7 +21,7 @@ import { hiddenWithin, sandboxPaths } from './sandboxPaths.ts';
 
 const { workspace, home } = sandboxPaths;
 
-/** What the client of the engine needs of the service's environment. Nothing of it goes into a container. */
+/** What the engine's client needs from the service's environment. None of it enters a container. */
 const clientVariables = [
   'PATH',
   'HOME',
@@ -34,11 +34,11 @@ const clientVariables = [
 ];
 
 interface DockerOptions {
-  /** Where the client is, or its name. */
+  /** The path or name of the client. */
   readonly command: string;
-  /** For sandboxes that name none. Its programs must be linked against glibc, for ours are. */
+  /** The default image. Its programs must be linked against glibc, because ours are. */
   readonly image: string;
-  /** Folders of the host that nothing inside may see, even where they lie in one that can be read: the data folder. */
+  /** Folders of the host that must stay hidden inside, even within a readable one: the data folder. */
   readonly hidden: readonly string[];
 }
 
@@ -58,7 +58,7 @@ function bindArgs({ from, to, readonly }: Mount): string[] {
   return mountArg(['type=bind', `source=${from}`, `target=${to}`, ...(readonly ? ['readonly'] : [])]);
 }
 
-/** An empty folder in place of each hidden one that could be seen. */
+/** Mounts an empty folder over each hidden one that would be visible. */
 function hiddenArgs(hidden: readonly string[], { readable }: SandboxSpec): string[] {
   return hiddenWithin(hidden, readable).flatMap((folder) =>
     mountArg(['type=tmpfs', `target=${folder}`, 'tmpfs-size=4096', 'readonly']),
@@ -81,7 +81,7 @@ function limitArgs(spec: SandboxSpec): string[] {
   const { memoryBytesMax, processesMax, processorsMax } = limitsOf(spec);
   return [
     ...['--pids-limit', String(processesMax), '--cpus', String(processorsMax)],
-    // With both the same there is nothing to swap to.
+    // Equal values disable swap.
     ...['--memory', String(memoryBytesMax), '--memory-swap', String(memoryBytesMax)],
     ...['--oom-score-adj', String(oomScoreAdjustment)],
     ...['--tmpfs', `/tmp:rw,exec,nosuid,nodev,size=${temporaryBytesMax}`],
@@ -90,7 +90,7 @@ function limitArgs(spec: SandboxSpec): string[] {
   ];
 }
 
-/** The files of a sandbox belong to the user of the service, so that is who programs inside are. */
+/** The files of a sandbox belong to the user of the service, so programs run as that user. */
 const userArgs = ['--user', `${process.getuid?.() ?? 1_000}:${process.getgid?.() ?? 1_000}`];
 
 const confinement = [
@@ -113,7 +113,7 @@ export function createDocker({ command, image, hidden }: DockerOptions): Sandbox
     bridgePort: insidePort,
     paths: () => sandboxPaths,
     wrap: (spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand => {
-      // A sandbox may have several processes at a time.
+      // A sandbox may have several processes at once.
       const name = `parley-${spec.name}-${randomBytes(4).toString('hex')}`;
       const env = { HOME: home, USER: 'agent', TMPDIR: '/tmp', ...program.env };
       const travelling = withVariablePrefix(env);
@@ -138,7 +138,7 @@ export function createDocker({ command, image, hidden }: DockerOptions): Sandbox
           ...['--pull', 'missing', ...confinement, ...userArgs, ...limitArgs(spec)],
           ...mountsOf(spec, network).flatMap(bindArgs),
           ...hiddenArgs(hidden, spec),
-          // Names only: the client takes the values from its own environment.
+          // Only names, because the client takes the values from its own environment.
           ...Object.keys(travelling).flatMap((variable) => ['--env', variable]),
           ...['--workdir', program.cwd ?? workspace, '--entrypoint', entrance, spec.image ?? image],
           ...entranceArgs,

@@ -1,5 +1,5 @@
-// The first steps inside of a sandbox, as a script of the shell in there: set the limits of a process, open the way to
-// the bridge, put the environment in place, become the program.
+// The shell script that runs first in a sandbox: it sets process limits, opens the connection to the bridge, exports
+// the environment, and executes the program.
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
@@ -7,31 +7,31 @@ import { kib } from '../validation/schema.ts';
 import { fileBytesMax, limitsOf, openFilesMax } from './limits.ts';
 import type { BridgeConnection, SandboxProgram, SandboxSpec } from './sandbox.ts';
 
-/** Where programs inside find the bridge. */
+/** The port of the bridge inside. */
 export const insidePort = 3_128;
-/** Where the bridge's socket is inside, for those who forward to it. */
+/** The path of the bridge's socket inside, for forwarding. */
 export const insideSocket = '/run/parley/bridge.sock';
 
 const folder = '/opt/parley';
 const insideNode = `${folder}/node`;
 const insideSource = fileURLToPath(programFile('bridge/inside.ts'));
-/** Named so that Node need not look for a package.json to know what it is. */
+/** The extension spares Node the search for a package.json. */
 const insideFile = `${folder}/${basename(insideSource).replace('.', '.m')}`;
 
-/** What of the host must be readable inside, for a way to the bridge: from, to. */
+/** Files of the host that the connection to the bridge needs inside: from, to. */
 export const entryFiles: readonly (readonly [from: string, to: string])[] = [
   [process.execPath, insideNode],
   [insideSource, insideFile],
 ];
 
 /**
- * Variables wear this prefix until they are inside. Otherwise a name such as LD_PRELOAD, which a user may set, would
- * act on the programs of the host that build the sandbox.
+ * Variables have this prefix until they are inside. Otherwise a user's variable such as LD_PRELOAD would affect the
+ * programs of the host that create the sandbox.
  */
 const prefix = 'PARLEY_VAR_';
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The variables as they travel. Throws where the shell could not put one in place. */
+/** The variables with the prefix. Throws if the shell could not export one. */
 export function withVariablePrefix(env: Readonly<Record<string, string>>): Record<string, string> {
   const travelling: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
@@ -42,10 +42,10 @@ export function withVariablePrefix(env: Readonly<Record<string, string>>): Recor
   return travelling;
 }
 
-// A limit that cannot be set is lower already. Shells differ in the letter for processes. The way to the bridge is opened
-// before the variables of the process are there: one such as LD_PRELOAD would act on the program that holds the channel.
-// That channel is descriptor 3, which the program must not get, nor anything else that was left open. The forwarder says
-// that it listens by closing its output, for which the substitution waits.
+// A limit that cannot be set is lower already. Shells differ in the letter for processes. The connection to the bridge
+// is opened before the program's variables are exported, because one such as LD_PRELOAD would affect the program that
+// holds the channel. That channel is descriptor 3, which the program must not get, nor any other open one. The
+// forwarder closes its output when it listens, and the substitution waits for that.
 const script = `
 ulimit -c 0
 ulimit -n ${openFilesMax} 2>/dev/null || :

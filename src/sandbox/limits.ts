@@ -1,11 +1,11 @@
-// How much a sandbox may take. The factor of its settings scales what is shared: memory, processes and processors.
+// Limits of a sandbox. The factor in the settings scales memory, processes and processors.
 import { availableParallelism, totalmem } from 'node:os';
 import { mib } from '../validation/schema.ts';
 import type { SandboxSpec } from './sandbox.ts';
 
 const gib = 1_024 * mib;
 const memoryBytesDefault = 4 * gib;
-/** Threads count, too. */
+/** Threads count as processes. */
 const processesDefault = 1_024;
 const processorsDefault = 2;
 
@@ -17,7 +17,7 @@ export const oomScoreAdjustment = 500;
 /** Of the machine's memory: what one process of the service's own git may map, where no cgroup limits memory. */
 const addressShareMax = 0.5;
 
-/** The same for every sandbox: they keep one program from taking what others need. */
+/** The same for every sandbox. They keep one program from taking what others need. */
 export const openFilesMax = 16_384;
 export const fileBytesMax = 4 * gib;
 export const temporaryBytesMax = gib;
@@ -46,7 +46,7 @@ export function limitsOf({ resourceFactor }: Pick<SandboxSpec, 'resourceFactor'>
     memoryBytesMax,
     addressBytesMax: Math.min(memoryBytesMax, Math.round(machineBytes() * addressShareMax)),
     processesMax: Math.max(1, Math.round(processesDefault * resourceFactor)),
-    // An engine refuses to promise more than there are.
+    // Container engines refuse more processors than the machine has.
     processorsMax: Math.min(processorsDefault * resourceFactor, availableParallelism()),
   };
 }

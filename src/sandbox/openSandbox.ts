@@ -1,4 +1,4 @@
-// A sandbox that is in use: what is started in it, and the end of all of it at once.
+// An open sandbox: starts processes in it, and ends all of them at once.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,15 +12,15 @@ export type { ProcessEnd, SandboxProcess } from './sandboxProcess.ts';
 
 export interface OpenSandbox {
   readonly paths: SandboxPaths;
-  /** Where programs inside reach the bridge, and what they must show it; undefined where there is none. */
+  /** The URL of the bridge inside, and its token; undefined if there is no bridge. */
   readonly bridge: { readonly origin: string; readonly token: string } | undefined;
-  /** Rejects where the sandbox is closed, or the process cannot be written as a command or started at all. */
+  /** Rejects if the sandbox is closed or the program cannot be started. */
   start(program: SandboxProgram): Promise<SandboxProcess>;
   /** The processes that are alive in it, as far as this machine can tell: those of containers are the engine's. */
   pids(): number[];
   /**
-   * Kills whatever is alive in it; nothing can be started any more. Unless it must be `atOnce`, a program that nothing
-   * else ends for certain may first end for a moment what it has started.
+   * Kills all processes; nothing can be started afterwards. Unless `atOnce` is set, a program whose children may escape
+   * gets a moment to end them itself.
    */
   close(how?: { readonly atOnce: boolean }): Promise<void>;
 }
@@ -28,13 +28,13 @@ export interface OpenSandbox {
 interface OpenSandboxOptions {
   readonly engine: SandboxEngine;
   readonly spec: SandboxSpec;
-  /** The way out. Without one, programs inside have no network where the sandbox can take it away. */
+  /** The only way out. Without it, programs have no network if the engine can take it away. */
   readonly bridge?: Bridge | undefined;
-  /** Absent: there are no limits on memory and processes but those of the sandbox itself. */
+  /** Without them, only the engine itself limits memory and processes. */
   readonly cgroups?: Cgroups | undefined;
-  /** Absent: nobody ends what is left when this process is killed. */
+  /** Without them, nobody ends the processes that are left if this process is killed. */
   readonly records?: ProcessRecords | undefined;
-  /** No other sandbox that says so may live on its workspace: what a worker has left there is ended first. */
+  /** Ends processes that an earlier exclusive sandbox has left on this workspace. */
   readonly exclusive?: boolean;
   /** Whether the sandbox may still be used. Checked right before any process is started or killed. */
   readonly isHeld?: () => boolean;
@@ -48,7 +48,7 @@ interface BridgeConnectionInUse {
 
 const nothingToClose = async () => {};
 
-/** Where the bridge is reached from inside. The path of a socket must be short, so it is not in the data folder. */
+/** Opens the connection to the bridge. The path of a socket must be short, so it is not in the data folder. */
 async function openBridgeConnection(
   { bridgeConnection, bridgePort }: SandboxEngine,
   bridge: Bridge | undefined,
@@ -69,11 +69,11 @@ async function openBridgeConnection(
   return { port: bridgePort, network: { socket }, close };
 }
 
-/** Rejects where the system refuses a control group or a socket; then nothing is left but the bridge. */
+/** Rejects if the system refuses a cgroup or a socket. Only the bridge is left open then. */
 export async function openSandbox(options: OpenSandboxOptions): Promise<OpenSandbox> {
   const { engine, spec, bridge, cgroups, records, exclusive = false, isHeld = () => true } = options;
   if (exclusive) await records?.endExclusive(spec.workspace, isHeld);
-  // An engine for containers sets the limits itself; what we start is only its client.
+  // A container engine sets the limits itself. What we start is only its client.
   const cgroup = engine.kind === 'docker' ? undefined : cgroups?.create(spec);
   const memoryHolds = engine.kind === 'docker' || cgroups?.holds.memory === true;
   const way = await openBridgeConnection(engine, bridge).catch(async (error: unknown) => {

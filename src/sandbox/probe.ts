@@ -1,4 +1,4 @@
-// What sandboxes there are on this machine, found out by trying them.
+// Finds out which sandboxes work on this machine by trying them.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createBubblewrap } from './bubblewrap.ts';
@@ -9,7 +9,7 @@ import { startWrapped } from './startWrapped.ts';
 const trialMsMax = 10_000;
 const faultCharsMax = 400;
 
-/** Where a program is, in the folders of PATH. */
+/** The path of a program in PATH. */
 function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
   for (const folder of path.split(delimiter)) {
     const file = join(folder, name);
@@ -17,13 +17,13 @@ function findProgram(name: string, path = process.env['PATH'] ?? ''): string | u
       accessSync(file, constants.X_OK);
       if (folder !== '') return file;
     } catch {
-      // Not here.
+      // Not in this folder.
     }
   }
   return undefined;
 }
 
-/** What a command said against it, undefined where it ended well. */
+/** Runs a command. Returns its error message, or undefined if it succeeded. */
 function tryCommand(wrapped: WrappedCommand): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = startWrapped(wrapped, ['ignore', 'ignore', 'pipe'], { timeout: trialMsMax });
@@ -52,7 +52,7 @@ function tryInside(engine: SandboxEngine, folder: string): Promise<string | unde
 export interface BubblewrapProbe {
   /** Folders of the host that nothing inside may see. */
   readonly hidden: readonly string[];
-  /** A folder in which a process can be tried. */
+  /** A folder for the trial. */
   readonly folder: string;
   /** Whether to use the seccomp filter. If it does not work, bubblewrap is not used either. */
   readonly seccomp: boolean;
@@ -79,7 +79,7 @@ export async function probeBubblewrap({ hidden, folder, seccomp }: BubblewrapPro
   return { fault: `bubblewrap does not work here (${fault})` };
 }
 
-/** Whether the engine answers; containers are not tried, for the image may have to be fetched. */
+/** Tests whether the engine answers. No container is started, because the image may have to be pulled first. */
 export async function probeDocker(create: (command: string) => SandboxEngine): Promise<Probed> {
   const command = findProgram('docker');
   if (command === undefined) return { fault: 'docker is not installed' };

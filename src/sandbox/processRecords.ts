@@ -1,5 +1,5 @@
-// What a worker that was killed, or was taken for dead, has left: each process has a small file in the data folder while
-// it lives. The next start ends what is named in files whose worker is gone; a run, what others left in its workspace.
+// Records processes in the data folder while they run, so that those of a killed or presumed dead worker can be ended:
+// at the next start, or by the next run in the same workspace.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ import {
 import type { HostCommand } from './sandbox.ts';
 
 interface ProcessRecord {
-  /** Where the numbers of the processes mean something. */
+  /** The pid namespace that the pids belong to. */
   readonly space: string;
   readonly worker: KnownProcess;
-  /** Leads a group. */
+  /** The leader of a process group. */
   readonly leader: KnownProcess;
-  /** Control groups. */
+  /** The cgroups. */
   readonly folders: readonly string[];
-  /** The argv that ends it for certain; run with the environment of the service that reads it. */
+  /** The command that ends it reliably; it gets the environment of the service that runs it. */
   readonly end: Pick<HostCommand, 'command' | 'args'> | null;
-  /** The workspace that it has to itself; null: it shares one. */
+  /** The workspace that it uses exclusively; null if it shares one. */
   readonly alone: string | null;
 }
 
@@ -39,18 +39,18 @@ interface NewProcess {
   readonly alone: string | null;
 }
 
-/** The note of a process. Neither way to be done with it throws. */
+/** The record of a process. Neither method throws. */
 export interface RecordHandle {
-  /** Nothing of it is alive. */
+  /** All its processes have ended. */
   remove(): void;
-  /** Something of it could not be ended: it stays noted for who comes next, and that is told. */
+  /** Something could not be ended: the record stays for the next start, and that is reported. */
   keep(): void;
 }
 
 export interface ProcessRecords {
-  /** Throws where it cannot be noted. */
+  /** Throws if the record cannot be written. */
   add(program: NewProcess): RecordHandle;
-  /** Ends what workers left that are gone. Returns how many processes that were. */
+  /** Ends processes of workers that are gone. Returns how many there were. */
   endOrphans(): Promise<number>;
   /**
    * Ends processes that use this workspace exclusively, even if their worker is alive. Returns how many there were.
@@ -60,24 +60,26 @@ export interface ProcessRecords {
 }
 
 interface ProcessRecordsOptions {
-  /** Told of what could not be ended or removed. */
+  /** Called if something could not be ended or removed. */
   readonly onFault?: (error: Error) => void;
-  /** Where this process is; only tests have another. */
+  /** The pid namespace of this process; tests use others. */
   readonly space?: string;
 }
 
 const endMsMax = 10_000;
 const goneMsMax = 5_000;
-/** Of a record of another space, whose worker cannot be looked for. No process is meant to live so long. */
+/**
+ * The lifetime of a record from another pid namespace, whose worker cannot be checked. No process should run this long.
+ */
 const foreignMsMax = 7 * 24 * 60 * 60_000;
-/** Of a record that is being written. */
+/** The lifetime of a record that is being written. */
 const writingMsMax = 60 * 60_000;
 
 const ending = '.json';
-/** Records get their name when they are whole, so that no reader takes one that is being written for a broken one. */
+/** Records get their name when they are complete, so that no reader finds half of one. */
 const writingEnding = '.new';
 
-/** Runs a command that ends something. Whether there was something to end, it does not tell. Never rejects. */
+/** Runs a command that ends something. It does not report whether there was something to end. Never rejects. */
 export function runEndCommand({
   command,
   args,
@@ -98,27 +100,30 @@ function readRecord(path: string): ProcessRecord | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
   } catch {
-    // It was forgotten since, or the machine stopped while it was written.
+    // It was removed meanwhile, or the machine stopped while it was written.
     return undefined;
   }
 }
 
-/** Nothing where it is gone. */
+/** Returns 0 if it does not exist. */
 function ageMsOf(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? 0 : Date.now() - found.mtimeMs;
 }
 
-/** Whether nothing of it is alive. Without `byNumber` its processes are left: the numbers may be those of others. */
+/**
+ * Returns whether all its processes have ended. Without `byNumber`, pids are not used, because they may belong to
+ * others.
+ */
 async function endRecord({ leader, folders, end }: ProcessRecord, byNumber: boolean): Promise<boolean> {
-  // Also where the leader has ended: others of its group may be left.
+  // Also if the leader has ended, because others of its group may be left.
   const found = byNumber && !isReplaced(leader) ? killTree(leader) : [];
   const groupsGone = await endCgroups(folders);
   if (end !== null) await runEndCommand(end);
   return groupsGone && (!byNumber || (await allGone([leader, ...found], goneMsMax)));
 }
 
-/** After the machine has started anew, nothing of before is alive. */
+/** After a reboot, no earlier process is alive. */
 function isSameBoot(one: string, other: string): boolean {
   return one.split(' ')[0] === other.split(' ')[0];
 }
@@ -149,7 +154,7 @@ export function openProcessRecords(folder: string, options: ProcessRecordsOption
     return names.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
   }
 
-  /** Removes its record, too, unless something is left. */
+  /** Also removes the record, unless something is left. */
   async function endRecorded(path: string, record: ProcessRecord): Promise<void> {
     const byNumber = space !== unknownSpace || isAlive(record);
     if (await endRecord(record, byNumber)) remove(path);
@@ -181,7 +186,7 @@ export function openProcessRecords(folder: string, options: ProcessRecordsOption
           count++;
           continue;
         }
-        // In another space its numbers mean nothing here, and its worker may live.
+        // The pids of another namespace mean nothing here, and its worker may be alive.
         const mayLive = record !== undefined && isSameBoot(record.space, space);
         if (mayLive && ageMsOf(path) < foreignMsMax) continue;
         if (mayLive && record.end !== null) await runEndCommand(record.end);

@@ -1,20 +1,20 @@
-// Processes of the host, known by number and start time, so that a number that was given out again is never mistaken.
+// Processes of the host, identified by pid and start time, so that a reused pid is never mistaken for the old process.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface KnownProcess {
   readonly pid: number;
-  /** In ticks since the machine started; null where the system does not tell. */
+  /** In ticks since boot; null if the system does not report it. */
   readonly startedAt: string | null;
 }
 
 const checkAgainMs = 5;
-/** More are not looked for. */
+/** More descendants are not searched for. */
 const descendantsMax = 10_000;
 const stateField = 0;
 const startTimeField = 19;
 
-/** The fields of /proc/…/stat after the name, which may hold anything. Undefined: there is no such process. */
+/** The fields of /proc/…/stat after the name, which may contain anything. Undefined if there is no such process. */
 function statOf(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -28,19 +28,19 @@ export function knownProcess(pid: number): KnownProcess {
   return { pid, startedAt: statOf(pid)?.[startTimeField] ?? null };
 }
 
-/** Whether it still runs: the same process, and no remains that wait for their parent. */
+/** Whether the same process still runs and is not a zombie. */
 export function isRunning({ pid, startedAt }: KnownProcess): boolean {
   const stat = statOf(pid);
   return stat !== undefined && stat[startTimeField] === startedAt && !'ZX'.includes(stat[stateField] ?? '');
 }
 
-/** Whether its number is another process by now. Not so while something of its group is left. */
+/** Whether its pid belongs to another process now. That cannot happen while its process group exists. */
 export function isReplaced({ pid, startedAt }: KnownProcess): boolean {
   const stat = statOf(pid);
   return stat !== undefined && stat[startTimeField] !== startedAt;
 }
 
-/** Its children as of now; none where the system does not tell. */
+/** Its current children; none if the system does not report them. */
 export function childrenOf(pid: number): KnownProcess[] {
   try {
     return readdirSync(`/proc/${pid}/task`)
@@ -52,15 +52,15 @@ export function childrenOf(pid: number): KnownProcess[] {
   }
 }
 
-/** What it has started, and what that has; none where it has ended: then nobody can tell. */
+/** Its descendants; none if it has ended, because they cannot be found then. */
 export function descendantsOf(leader: KnownProcess): KnownProcess[] {
   const found = isRunning(leader) ? childrenOf(leader.pid) : [];
-  // It grows as it is walked through.
+  // The list grows during the loop.
   for (const { pid } of found) if (found.length < descendantsMax) found.push(...childrenOf(pid));
   return found;
 }
 
-/** A negative number is that of a group. False: there was none. */
+/** A negative pid is a process group. Returns false if there was none. */
 function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -69,14 +69,14 @@ function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Kills a process and its group, if it leads one. False: it was gone. */
+/** Kills a process and the group that it leads. Returns false if it was gone. */
 export function killGroup(pid: number): boolean {
   return send(-pid, 'SIGKILL');
 }
 
-/** Kills the group of a process and all that it has started, in whatever groups; also `known` ones. Returns the latter. */
+/** Kills the group of a process and all its descendants in whatever groups, and `known` ones. Returns the latter. */
 export function killTree(leader: KnownProcess, known: readonly KnownProcess[] = []): KnownProcess[] {
-  // Or else it could start more while they are looked for.
+  // It could start more processes during the search otherwise.
   send(-leader.pid, 'SIGSTOP');
   const found = [...known, ...descendantsOf(leader)];
   killGroup(leader.pid);
@@ -84,7 +84,7 @@ export function killTree(leader: KnownProcess, known: readonly KnownProcess[] = 
   return found;
 }
 
-/** Settles when none of them runs, or after the bound: then true is not what it says. */
+/** Resolves with true when none of them runs, or with false at the timeout. */
 export async function allGone(processes: readonly KnownProcess[], withinMs: number): Promise<boolean> {
   const end = performance.now() + withinMs;
   while (processes.some(isRunning)) {
@@ -94,7 +94,7 @@ export async function allGone(processes: readonly KnownProcess[], withinMs: numb
   return true;
 }
 
-/** Whether some process has the number, be it the one that was meant or not. */
+/** Whether any process has this pid, the right one or not. */
 export function isPidInUse(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -104,10 +104,10 @@ export function isPidInUse(pid: number): boolean {
   }
 }
 
-/** Where the system tells nothing of its processes, and a number says little. */
+/** For systems that do not describe their processes, where a pid alone says little. */
 export const unknownSpace = 'unknown';
 
-/** Tells processes with the same number on different machines, starts and namespaces apart. */
+/** Distinguishes equal pids on different machines, boots and namespaces. */
 export function processSpace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -1,4 +1,4 @@
-// A program in a sandbox that is run to its end, with bounds on time and output.
+// Runs a program in a sandbox to its end, with limits on time and output.
 import type { Readable } from 'node:stream';
 import { keepTail } from '../text/tail.ts';
 import type { OpenSandbox, ProcessEnd, SandboxProcess } from './openSandbox.ts';
@@ -11,14 +11,14 @@ interface TimeBounds {
 }
 
 interface RunBounds extends TimeBounds {
-  /** Of each of the two outputs; more ends the program. */
+  /** For each of the two outputs. A program that exceeds it is killed. */
   readonly outputBytesMax: number;
-  /** Called with each piece of the error output as it comes: progress. */
+  /** Called with each piece of the error output, to show progress. */
   readonly onErrorOutput?: (text: string) => void;
 }
 
 interface Bounded extends ProcessEnd {
-  /** Which bound ended it, where one did. */
+  /** Which limit ended it, if one did. */
   readonly bound: 'time' | 'output' | 'aborted' | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface RunOutcome extends Bounded {
   readonly stderr: Buffer;
 }
 
-/** After its end, for what it wrote to be read: somebody whom nothing could end may hold the pipe for ever. */
+/** The time for reading the rest of the output, because a process that escaped may keep the pipe open for ever. */
 const drainMsMax = 2_000;
 
 function collect(stream: Readable, max: number, onOver: () => void): () => Buffer {
@@ -43,7 +43,7 @@ function collect(stream: Readable, max: number, onOver: () => void): () => Buffe
 
 type Ending = (why: NonNullable<Bounded['bound']>) => void;
 
-/** `read` takes the outputs before anything comes; what it returns is called when all has come. */
+/** `read` attaches to the outputs first. What it returns is called when everything was read. */
 async function runBounded<Read>(
   sandbox: OpenSandbox,
   program: SandboxProgram,
@@ -72,7 +72,7 @@ async function runBounded<Read>(
   }
 }
 
-/** All that a program has written is read only when its pipes have closed. */
+/** The output is complete only when the pipes have closed. */
 async function drained(streams: readonly Readable[]): Promise<void> {
   const timer = setTimeout(() => {
     for (const stream of streams) stream.destroy();
@@ -97,7 +97,7 @@ export function runToEnd(
   });
 }
 
-/** However much it writes: only the end of both outputs together is kept. */
+/** Keeps only the end of both outputs together, so that the size does not matter. */
 export function runForTail(
   sandbox: OpenSandbox,
   program: SandboxProgram,

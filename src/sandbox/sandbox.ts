@@ -1,31 +1,31 @@
-// What a sandbox is to the rest: a way to write a command so that it runs confined. Argv in, argv out.
+// The interface of sandboxes: an engine rewrites a command so that it runs confined.
 
 export type SandboxKind = 'bubblewrap' | 'docker' | 'process';
 
-/** What one run, or one look at a workspace, is confined to. Paths are those of the host. */
+/** What one run, or one inspection of a workspace, is confined to. Paths are paths of the host. */
 export interface SandboxSpec {
-  /** Unique among all that live; names containers and control groups. */
+  /** Unique among all open sandboxes; names containers and cgroups. */
   readonly name: string;
   /** Writable inside. */
   readonly workspace: string;
-  /** Writable inside, and kept from run to run. */
+  /** Writable inside, and kept between runs. */
   readonly home: string;
-  /** Files and folders of the host that can be read inside under the same path: the programs of an agent. */
+  /** Files and folders of the host that can be read inside under the same path, such as the programs of an agent. */
   readonly readable: readonly string[];
-  /** Scales the limits of memory and processes; 1 is the usual. */
+  /** Scales the limits on memory and processes; 1 is the default. */
   readonly resourceFactor: number;
-  /** The image of a container; null for the usual one. */
+  /** The container image; null for the default. */
   readonly image: string | null;
 }
 
-/** A program to start inside. */
+/** A program to start in a sandbox. */
 export interface SandboxProgram {
   readonly argv: readonly [program: string, ...args: string[]];
-  /** All that it gets of an environment, beside what the sandbox itself needs. Never part of an argv. */
+  /** Its whole environment, except for what the sandbox itself adds. It never appears in an argv. */
   readonly env: Readonly<Record<string, string>>;
-  /** As seen from inside; the workspace where absent. */
+  /** A path inside the sandbox; the workspace by default. */
   readonly cwd?: string;
-  /** It needs no network, and starts sooner without. */
+  /** The program needs no network, and starts faster without. */
   readonly offline?: boolean;
   /**
    * Its address space is limited where no cgroup limits memory. Not for programs that reserve more than they use, as
@@ -34,48 +34,48 @@ export interface SandboxProgram {
   readonly limitAddressSpace?: boolean;
 }
 
-/** The sandbox as seen from inside. */
+/** Paths inside the sandbox. */
 export interface SandboxPaths {
   readonly workspace: string;
   readonly home: string;
 }
 
-/** A command of the host. */
+/** A command on the host. */
 export interface HostCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What to start on the host. */
+/** The command to start on the host. */
 export interface WrappedCommand extends HostCommand {
   readonly cwd?: string;
-  /** What ends it for certain, where killing what was started does not. */
+  /** A command that ends it reliably, if killing the started process does not. */
   readonly end?: HostCommand;
-  /** Nothing holds together what it starts: that has to be looked for. */
+  /** No namespace or container holds its child processes, so they have to be searched for. */
   readonly childrenMayEscape?: true;
-  /** A seccomp filter for the program inside, which the command reads from `filterDescriptor`. */
+  /** The seccomp filter for the program, which the command reads from `filterDescriptor`. */
   readonly filter?: Buffer;
 }
 
-/** Descriptor 3 is the channel to the service. The entry program closes both before the agent starts. */
+/** Descriptor 3 is the channel to the service. The entry script closes both before the agent starts. */
 export const filterDescriptor = 4;
 
 /**
- * How programs inside get to the bridge: over a listener that the program `inside.ts` opens in there and hands out,
- * over a socket of the host to which it forwards, or on the loopback of the host, which they share.
+ * How programs inside reach the bridge: over a listener that `inside.ts` opens in the sandbox and hands out, over a
+ * socket of the host that it forwards to, or over the loopback interface that they share with the host.
  */
 export type BridgeConnection = 'handover' | 'socket' | 'loopback';
 
-/** What a process has of a network; `socket` is the path of the bridge's on the host. */
+/** The network of a process; `socket` is the path of the bridge's socket on the host. */
 export type Network = 'none' | 'bridge' | { readonly socket: string };
 
 export interface SandboxEngine {
   readonly kind: SandboxKind;
   readonly bridgeConnection: BridgeConnection;
-  /** The port on which programs inside find the bridge. Undefined: the one on which it listens on the host. */
+  /** The port of the bridge inside; undefined if it is the port on the host. */
   readonly bridgePort: number | undefined;
   paths(spec: SandboxSpec): SandboxPaths;
-  /** Throws where a name in the environment cannot be passed on. */
+  /** Throws if the name of a variable is not valid. */
   wrap(spec: SandboxSpec, program: SandboxProgram, network: Network): WrappedCommand;
 }

@@ -1,8 +1,8 @@
-// The places of a sandbox as programs inside see it, and what of the host they must not see whatever they may read.
+// The paths inside a sandbox, and the folders of the host that must stay hidden.
 import { isAbsolute, relative } from 'node:path';
 import type { SandboxPaths } from './sandbox.ts';
 
-/** Of every sandbox with a file system of its own. */
+/** For every sandbox with a file system of its own. */
 export const sandboxPaths: SandboxPaths = { workspace: '/workspace', home: '/home/agent' };
 
 export function contains(folder: string, inner: string): boolean {
@@ -10,7 +10,7 @@ export function contains(folder: string, inner: string): boolean {
   return way !== '..' && !way.startsWith('../') && !isAbsolute(way);
 }
 
-/** Those of the hidden folders that could be seen. */
+/** The hidden folders that would be visible. */
 export function hiddenWithin(hidden: readonly string[], seen: readonly string[]): string[] {
   return hidden.filter((folder) => seen.some((one) => contains(one, folder)));
 }

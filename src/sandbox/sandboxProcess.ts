@@ -1,4 +1,4 @@
-// A program that was started in a sandbox, from its first process on the host to the end of all that it started.
+// A process in a sandbox, from its first process on the host to the end of all its descendants.
 import type { ChildProcess } from 'node:child_process';
 import { Server } from 'node:net';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
@@ -23,17 +23,17 @@ export interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A program that was started in a sandbox. */
+/** A running program in a sandbox. */
 export interface SandboxProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
   /**
-   * Never rejects; settles when nothing of it is alive, or what is cannot be killed. A program that could not be
-   * started ends with code 127.
+   * Never rejects. Settles when all its processes have ended or cannot be killed. A program that could not be started
+   * ends with code 127.
    */
   readonly ended: Promise<ProcessEnd>;
-  /** Kills it and all that it started. Never rejects; settles when it is gone, or could not be killed in time. */
+  /** Kills it and all descendants. Never rejects. Settles when they are gone or could not be killed in time. */
   kill(): Promise<void>;
 }
 
@@ -41,24 +41,26 @@ interface StartOptions {
   readonly wrapped: WrappedCommand;
   readonly cgroup: ProcessCgroup | undefined;
   readonly records: ProcessRecords | undefined;
-  /** The workspace that it has to itself; null: it shares one. */
+  /** The workspace that it uses exclusively; null if it shares one. */
   readonly exclusiveWorkspace: string | null;
-  /** Where the program `inside.ts` hands its listener to. */
+  /** Takes the listener of the program `inside.ts`. */
   readonly handover: Bridge | undefined;
 }
 
-/** The exit code of what could not be started, as shells have it. */
+/** The exit code of a program that could not be started, as in shells. */
 export const couldNotStartCode = 127;
 const goneMsMax = 5_000;
-/** In which a program may end what it started, where nothing else does for certain; the built-in agent does. */
+/**
+ * How long a program may take to end its children itself, if nothing else does so reliably. The built-in agent does.
+ */
 const endGraceMs = 300;
-/** Node needs a fraction of a second to start; a machine may be busy. */
+/** Node starts in a fraction of a second, but the machine may be busy. */
 const handoverMsMax = 30_000;
 
 /**
- * Waits for the listener of the program `inside.ts`, which ends once it is answered. The channel is closed then: a
- * program inside must not find it. Returns what closes the listener, which would keep the network inside alive. A
- * first process that says anything else, or nothing in time, is killed.
+ * Waits for the listener of the program `inside.ts`, which ends once it is answered. The channel is closed then,
+ * because a program inside must not find it. Returns a function that closes the listener, which would keep the network
+ * namespace alive. A process that sends anything else, or nothing in time, is killed.
  */
 function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> {
   return new Promise((resolve) => {
@@ -88,7 +90,7 @@ function takeListener(child: ChildProcess, bridge: Bridge): Promise<() => void> 
 
 function endOf(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
-    // Not only the first: what nobody listens for would end the service.
+    // Listens for every error, because an unhandled one would end the service.
     child.on('error', () => resolve({ code: couldNotStartCode, signal: null }));
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
@@ -105,12 +107,12 @@ function killedFirst({ command, args, ...rest }: WrappedCommand): WrappedCommand
 
 function spawnFirst({ wrapped, cgroup, handover }: StartOptions): ChildProcess {
   const stdio = ['pipe', 'pipe', 'pipe', ...(handover === undefined ? [] : (['ipc'] as const))] as const;
-  // It gets a process group of its own, which can be killed as a whole.
+  // It gets its own process group, which can be killed as a whole.
   const grouped = cgroup === undefined ? wrapped : cgroup.wrap(wrapped);
   return startWrapped(killedFirst(grouped), [...stdio], { detached: true });
 }
 
-/** Whether it settles within the time. */
+/** Whether it settles in time. */
 async function settles(work: Promise<unknown>, withinMs: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), withinMs);
@@ -123,12 +125,12 @@ async function settles(work: Promise<unknown>, withinMs: number): Promise<boolea
 
 interface FirstProcess {
   readonly child: ChildProcess;
-  /** Undefined where it could not be started. */
+  /** Undefined if it could not be started. */
   readonly known: KnownProcess | undefined;
   readonly exited: Promise<ProcessEnd>;
 }
 
-/** Kills what can be found of it. Returns what takes a moment to be gone. */
+/** Kills all processes that can be found. Returns those that need a moment to end. */
 async function killFound({ child, known, exited }: FirstProcess, { wrapped }: StartOptions, gently: boolean) {
   if (known === undefined) return [];
   if (wrapped.childrenMayEscape) {
@@ -139,15 +141,15 @@ async function killFound({ child, known, exited }: FirstProcess, { wrapped }: St
     }
     return killTree(known, before);
   }
-  // The first process in a namespace is a child of the one that we know; all others there go before it.
+  // The first process of a namespace is a child of the one that we know; all others end before it.
   const children = childrenOf(known.pid);
   killGroup(known.pid);
   return children;
 }
 
 /**
- * Ends all that a first process started, whether it still runs or not. Never rejects. False: something could not be
- * killed in time, as what waits for a disk that is gone.
+ * Ends all processes, whether the first still runs or not. Never rejects. Returns false if something could not be
+ * killed in time, for example because it waits for a lost disk.
  */
 async function endAll(first: FirstProcess, options: StartOptions, gently: boolean): Promise<boolean> {
   const { wrapped, cgroup } = options;
@@ -161,7 +163,7 @@ async function endAll(first: FirstProcess, options: StartOptions, gently: boolea
   return gone && groupGone && foundGone;
 }
 
-/** Node throws away what nobody reads when a process ends, which one may do before its caller is told of it. */
+/** Node drops unread output when a process ends, which may happen before the caller has it. */
 function keepOutput(output: Readable): Readable {
   const kept = new PassThrough();
   output.once('error', () => kept.end());
@@ -180,7 +182,7 @@ async function toSandboxProcess(
   }
   for (const stream of [stdin, stdout, stderr])
     stream.on('error', () => {
-      // It no longer reads or writes; `ended` tells.
+      // It no longer reads or writes; `ended` reports that.
     });
   if (handover === undefined) return { stdin, stdout, stderr, ...life };
   const sandboxProcess = { stdin, stdout: keepOutput(stdout), stderr: keepOutput(stderr), ...life };
@@ -190,18 +192,20 @@ async function toSandboxProcess(
 }
 
 export interface StartedProcess {
-  /** Rejects where the system has no room for another process. */
+  /** Rejects if the system cannot start another process. */
   readonly process: Promise<SandboxProcess>;
   /**
-   * As that of what is entered, and good before it is, too. `gently`: where nothing holds together what it started, it
-   * may end that itself first, for a moment.
+   * Like that of the process, and usable before it has started. `gently` gives a program whose children may escape a
+   * moment to end them itself.
    */
   kill(gently?: boolean): Promise<void>;
   /** Of it and what it has started, as of now. */
   pids(): number[];
 }
 
-/** Throws where nothing was started, or nothing may stay. What it made of the group goes with the sandbox's. */
+/**
+ * Throws if nothing was started, or if its record could not be written. Its cgroup is removed with that of the sandbox.
+ */
 export function startProcess(options: StartOptions): StartedProcess {
   const { wrapped, cgroup, records, exclusiveWorkspace, handover } = options;
   const child = spawnFirst(options);
@@ -228,7 +232,7 @@ export function startProcess(options: StartOptions): StartedProcess {
         alone: exclusiveWorkspace,
       });
   } catch (error) {
-    // Without a note of it nobody could end it after us.
+    // Without a record nobody could end it after us.
     void kill();
     throw error;
   }

@@ -183,13 +183,13 @@ export const createConversation = repeatableWrite(
     if (c.sealed !== null && !(yield* encryptedWithActiveKey(q, [c.sealed])))
       return { outcome: 'stale_seal' };
     // Twice, for a key whose time ends between the two looks.
-    for (let look = 0; c.idempotency !== null && look < 2; look++) {
+    for (let attempt = 0; c.idempotency !== null && attempt < 2; attempt++) {
       if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
       const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
       if (found !== undefined) return found;
     }
     // Again where the one in the way is deleted before it is looked at.
-    for (let look = 0; look < attemptsMax; look++) {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const key = yield* insertConversation(q, c);
       if (key !== undefined) {
         yield* insertEvents(q, key, 0, c.events);

@@ -96,7 +96,7 @@ export function createListing({ database, followers }: ListingOptions) {
       lookMax: scannedRowsMax,
     };
     const found: ConversationRow[] = [];
-    for (let look = 0; look < queriesMax; look++) {
+    for (let attempt = 0; attempt < queriesMax; attempt++) {
       // One more than wanted tells whether there is another page.
       const max = limit + 1 - found.length;
       const { rows, end } = await database.run(listConversations, { ...filter, after, max });

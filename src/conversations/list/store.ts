@@ -67,8 +67,8 @@ export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof 
   UsageColumns;
 
 /** The rows that fit among the next `lookMax`, and where the look ended; null where it saw the last one. */
-export const listConversations = read('listing.list', function* (q, look: ListQuery) {
-  const { userId, after, repository, trigger, status, words, max, lookMax } = look;
+export const listConversations = read('listing.list', function* (q, query: ListQuery) {
+  const { userId, after, repository, trigger, status, words, max, lookMax } = query;
   let window = q.build
     .selectFrom('conversations')
     .where('user_id', '=', userId)

@@ -110,8 +110,8 @@ export function createSweep(options: SweepOptions) {
   }
 
   async function makeRoom(): Promise<void> {
-    const look = { times, max: sweptMax, isFull: isFull(), userRunsMax };
-    for (const key of await database.run(findRoom, look))
+    const query = { times, max: sweptMax, isFull: isFull(), userRunsMax };
+    for (const key of await database.run(findRoom, query))
       await stop(key, 'room', stopReason('idle', madeRoom));
   }
 

@@ -191,8 +191,8 @@ interface RoomQuery extends Omit<OverdueQuery, 'kind'> {
  * Chooses as many idle runs to stop as conversations wait, longest idle first: for others of the same user, then for
  * users without any run. Chooses none while there is a free slot.
  */
-export const findRoom = read('sweep.findRoom', function* (q, look: RoomQuery): Steps<number[]> {
-  const { times, max, isFull, userRunsMax } = look;
+export const findRoom = read('sweep.findRoom', function* (q, query: RoomQuery): Steps<number[]> {
+  const { times, max, isFull, userRunsMax } = query;
   if (!isFull && userRunsMax === 0) return [];
   const waitedMs = times.crowdedWaitMs;
   const idle: Run[] = yield* rows(

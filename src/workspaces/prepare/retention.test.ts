@@ -82,8 +82,8 @@ for (const kind of databaseKinds) {
       const { retention, stopped, told, folders, errors } = await setUp(kind, t);
       const old = await stopped('old', 31);
       const young = await stopped('young', 29);
-      await retention.look();
-      await retention.look();
+      await retention.removeUnused();
+      await retention.removeUnused();
       assert.ok(!existsSync(old.paths.root));
       assert.ok(existsSync(join(young.paths.workspace, 'file')));
       assert.deepEqual(await folders.listSetAside(), []);
@@ -97,7 +97,7 @@ for (const kind of databaseKinds) {
     it('gives the conversation free again, for the next start', async (t) => {
       const { database, retention, stopped, claim } = await setUp(kind, t);
       const { name } = await stopped('old', 31);
-      await retention.look();
+      await retention.removeUnused();
       await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
       assert.equal((await claim())?.id, 'old');
     });
@@ -106,14 +106,14 @@ for (const kind of databaseKinds) {
       const { database, retention, stopped } = await setUp(kind, t);
       const { name, paths } = await stopped('gone', 0);
       await database.run(deleteConversation, name);
-      await retention.look();
+      await retention.removeUnused();
       assert.ok(!existsSync(paths.root));
     });
 
     it('keeps all but those for ever where the operator says 0 days', async (t) => {
       const { create, stopped } = await setUp(kind, t);
       const { paths } = await stopped('old', 10_000);
-      await create(0).look();
+      await create(0).removeUnused();
       assert.ok(existsSync(paths.workspace));
     });
 
@@ -125,7 +125,7 @@ for (const kind of databaseKinds) {
       assert.equal(await hold(key), false);
       assert.equal((await claim())?.id, 'old');
       assert.equal(await hold(key), false);
-      await retention.look();
+      await retention.removeUnused();
       assert.ok(existsSync(join(paths.workspace, 'file')));
     });
 
@@ -145,13 +145,13 @@ for (const kind of databaseKinds) {
       const { retention, stopped, told, folders } = await setUp(kind, t);
       const { key, name, paths } = await stopped('old', 31);
       await folders.setAside(key);
-      await retention.look();
+      await retention.removeUnused();
       assert.deepEqual(await folders.listSetAside(), []);
       assert.equal((await told(key)).length, 1);
       // It died later, after it had told.
       await folders.open(key, name);
       renameSync(paths.root, join(paths.root, `../removed-${key}`));
-      await retention.look();
+      await retention.removeUnused();
       assert.deepEqual(await folders.listSetAside(), []);
       assert.equal((await told(key)).length, 1);
     });
@@ -160,7 +160,7 @@ for (const kind of databaseKinds) {
       const { retention, stopped, told, folders } = await setUp(kind, t);
       const { key, paths } = await stopped('back', 1);
       mkdirSync(join(paths.root, `../removed-${key}`));
-      await retention.look();
+      await retention.removeUnused();
       assert.deepEqual(await folders.listSetAside(), []);
       assert.deepEqual(await told(key), []);
       assert.ok(existsSync(join(paths.workspace, 'file')));

@@ -84,7 +84,7 @@ export function createRetention(options: RetentionOptions) {
     );
   }
 
-  async function look(): Promise<void> {
+  async function removeUnused(): Promise<void> {
     const keys = await folders.list();
     await finishOthers(new Set(keys));
     let left = removedMax;
@@ -98,6 +98,6 @@ export function createRetention(options: RetentionOptions) {
     }
   }
 
-  const { run, stop } = repeat(look, everyMs, onBackgroundError);
-  return { look: run, close: stop };
+  const { run, stop } = repeat(removeUnused, everyMs, onBackgroundError);
+  return { removeUnused: run, close: stop };
 }

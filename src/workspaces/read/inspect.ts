@@ -26,14 +26,14 @@ export function readReply(text: string): unknown {
 
 export async function inspectWorkspace(
   sandbox: OpenSandbox,
-  look: Inspection,
+  inspection: Inspection,
   bounds: InspectionBounds,
   signal: AbortSignal,
 ): Promise<unknown> {
   const outcome = await runToEnd(sandbox, inspectionProgram, {
     timeoutMs: inspectionMsMax,
     outputBytesMax: answerBytesMax,
-    input: inspectionInput(look, bounds),
+    input: inspectionInput(inspection, bounds),
     signal,
   });
   if (outcome.bound !== undefined) throw bounded[outcome.bound]();

@@ -12,6 +12,6 @@ export const inspectionReadable: readonly string[] = [process.execPath, dirname(
 
 export const inspectionProgram: SandboxProgram = { argv: [process.execPath, file], env: {} };
 
-export function inspectionInput(look: Inspection, bounds: InspectionBounds): string {
-  return JSON.stringify({ ...look, bounds } satisfies InspectionRequest);
+export function inspectionInput(inspection: Inspection, bounds: InspectionBounds): string {
+  return JSON.stringify({ ...inspection, bounds } satisfies InspectionRequest);
 }

@@ -17,7 +17,7 @@ function readFile(root: string, path: string, bytesMax: number): string {
   return toText(bytes);
 }
 
-async function look(root: string, request: InspectionRequest): Promise<unknown> {
+async function inspect(root: string, request: InspectionRequest): Promise<unknown> {
   const { bounds } = request;
   switch (request.command) {
     case 'changes':
@@ -41,16 +41,16 @@ function refusalOf(error: unknown): Refusal {
 }
 
 async function answer(root: string, request: InspectionRequest): Promise<Readable> {
-  const say = (reply: InspectionReply) => Readable.from([JSON.stringify(reply)]);
+  const reply = (reply: InspectionReply) => Readable.from([JSON.stringify(reply)]);
   try {
     if (request.command === 'zip') {
       const { bounds } = request;
       // All of it is looked at before the first byte, so that what is too large is refused and not cut off.
       return Readable.from(zip(listTree(root, bounds), bounds.zipBytesMax));
     }
-    return say({ answer: await look(root, request) });
+    return reply({ answer: await inspect(root, request) });
   } catch (error) {
-    return say({ refused: refusalOf(error) });
+    return reply({ refused: refusalOf(error) });
   }
 }
 
