@@ -1,4 +1,4 @@
-// How clients name a conversation, and whose it is.
+// The id of a conversation, and its owner.
 import Type from 'typebox';
 import { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -34,7 +34,7 @@ export interface ConversationName {
   readonly id: string;
 }
 
-/** What cannot be an id names nothing, whatever a database would make of its characters. */
+/** An invalid id names no conversation, whatever a database would make of its characters. */
 export function conversationName({ userId }: Pick<Principal, 'userId'>, id: string): ConversationName {
   return { userId, id: isConversationId(id) ? id : '' };
 }

@@ -10,7 +10,7 @@ import { recordDeliveries } from '../webhooks/outboxStore.ts';
 import type { ConversationName } from './id.ts';
 import { agentStateOf, type ConversationStatus, mayFollow, reasonOf, type StopReason } from './states.ts';
 
-/** When it happens, as text for those who read it. */
+/** The time of a change, as text for readers. */
 export interface Moment {
   readonly at: string;
 }
@@ -47,7 +47,7 @@ export const lockedColumns = [
   'stop_sentence',
 ] as const;
 
-/** What a conversation has of a run while it has none: another may take it. */
+/** The columns of a conversation without a run, which can be claimed. */
 export const noRun = {
   run_id: null,
   owner: null,
@@ -57,7 +57,7 @@ export const noRun = {
   wanted: null,
 };
 
-/** Takes the row until the transaction ends. */
+/** Locks the row until the transaction ends. */
 const lockRow = prepared((q: Queries, { userId, id }: ConversationName) =>
   q.build
     .updateTable('conversations')
@@ -84,7 +84,7 @@ interface EventIds {
   readonly count: number;
 }
 
-/** Adds to the log of a locked conversation. Returns the ids that the events got. */
+/** Adds events to the log. Returns their ids. */
 function* insertIntoLog(
   q: Queries,
   locked: LockedConversation,
@@ -99,7 +99,7 @@ function* insertIntoLog(
   return { first, count };
 }
 
-/** Adds to the log of a locked conversation, and tells the webhooks. */
+/** Adds events to the log, and creates webhook deliveries. */
 export function* appendEvents(
   q: Queries,
   locked: LockedConversation,
@@ -115,7 +115,7 @@ interface StatusChange extends Moment {
   readonly events: readonly EventText[];
 }
 
-/** Moves a locked conversation to another state. */
+/** Changes the status, with everything that depends on it. */
 export function* setStatus(
   q: Queries,
   locked: LockedConversation,
@@ -134,7 +134,7 @@ export function* setStatus(
         updated_at: q.now,
         ...(to === 'STOPPED' ? { turn_open: 0, question: null, crashes: 0 } : {}),
         claims: 0,
-        // A run that still lives is told to end; it gives the conversation free when it has.
+        // A run that is still alive must end, and releases the conversation then.
         wanted: to === 'STOPPED' && locked.run_id !== null ? 'stop' : sql.ref('wanted'),
       })
       .where('key', '=', locked.key),
@@ -162,7 +162,7 @@ export function changeOf(
   });
 }
 
-/** Tells that the agent of a locked conversation does something else than before. */
+/** Records a change of the agent's state. */
 export function* recordAgentState(q: Queries, locked: LockedConversation, at: string): Steps<void> {
   yield* recordChange(q, locked.user_id, changeOf(locked, locked.status, reasonOf(locked), at));
 }
@@ -171,7 +171,7 @@ export function deliverySourceOf(locked: LockedConversation) {
   return { userId: locked.user_id, conversationKey: locked.key, conversationId: locked.id };
 }
 
-/** Gives a locked conversation another title. */
+/** Changes the title. */
 export function* retitle(q: Queries, locked: LockedConversation, title: string, at: string): Steps<void> {
   if (title === locked.title) return;
   yield* rows(

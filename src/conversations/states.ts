@@ -1,4 +1,4 @@
-// The states of a conversation, as data: what may follow what, when, and every reason to stop.
+// The states of a conversation as data: which transitions are allowed, and every reason to stop.
 
 export const conversationStatuses = ['STARTING', 'RUNNING', 'STOPPED'] as const;
 export type ConversationStatus = (typeof conversationStatuses)[number];
@@ -25,7 +25,7 @@ export function mayFollow(from: ConversationStatus, to: ConversationStatus): boo
   return transitions.some((t) => t.from === from && t.to === to);
 }
 
-/** What the agent of a running conversation does, in the words of the log. */
+/** The state of the agent in a running conversation, as in the log. */
 export const agentStates = ['running', 'awaiting_user_input', 'awaiting_user_confirmation'] as const;
 export type AgentState = (typeof agentStates)[number];
 
@@ -48,7 +48,7 @@ export function agentStateOf(progress: StoredProgress): AgentState | null {
   return turn_open === 0 && said <= heard ? 'awaiting_user_input' : 'running';
 }
 
-/** Why a conversation stopped, with the sentence that people read. */
+/** Why a conversation stopped, with the message for people. */
 export const stopReasons = {
   user: 'You stopped the conversation.',
   finished: 'The agent finished.',
@@ -81,7 +81,7 @@ interface StoredReason {
   readonly stop_sentence: string | null;
 }
 
-/** The reason as it is stored; null while the conversation lives. */
+/** The stored reason; null unless the conversation is stopped. */
 export function reasonOf({ stop_code, stop_sentence }: StoredReason): StopReason | null {
   return stop_code === null ? null : { code: stop_code as StopCode, message: stop_sentence ?? '' };
 }

@@ -6,7 +6,7 @@ import { RefusalError } from '../errors.ts';
 
 const sqliteBusy = 5;
 
-/** Takes the lock of that name for this process. Returns how to give it back. */
+/** Takes the named lock for this process. Returns a function that releases it. */
 function lockFolder(folder: string, name: string, busy: string): () => void {
   const file = join(folder, name);
   let lock: DatabaseSync | undefined;
@@ -35,7 +35,7 @@ export function lockDataDir(dataDir: string): () => void {
   );
 }
 
-/** One rotation at a time: two would each make a key of their own. */
+/** Only one rotation at a time, because each would create its own key. */
 export function lockRotation(dataDir: string): () => void {
   return lockFolder(dataDir, 'rotation.lock', 'Another rotation of the encryption key is in progress.');
 }

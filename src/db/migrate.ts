@@ -1,4 +1,4 @@
-// Brings a database to the newest layout. Migrations are append-only: one that has been released never changes.
+// Updates a database to the newest schema. Migrations are append-only: a released one never changes.
 import { sql } from 'kysely';
 import { foundation } from './migrations/0001-foundation.ts';
 import { audit } from './migrations/0002-audit.ts';
@@ -39,13 +39,13 @@ function raw<Row>(q: Queries, text: string): Query<Row> {
 }
 
 /**
- * Applies what is missing, in one transaction that no other process can enter. Returns the names of
- * migrations that this version does not know: a newer Parley wrote them, and nothing was changed.
+ * Applies missing migrations in one transaction that excludes other processes. Returns the names of migrations that
+ * this version does not know; a newer Parley has applied them, and nothing was changed then.
  */
 export function* migrate(q: Queries): Steps<string[]> {
   // On SQLite the engine's BEGIN IMMEDIATE is the lock.
   if (q.kind === 'postgres') {
-    // Waiting for the lock, and a long migration, are no reason to give up.
+    // Neither waiting for the lock nor a long migration may time out.
     yield* rows(raw(q, 'set local statement_timeout = 0'));
     yield* rows(raw(q, `select pg_advisory_xact_lock(${advisoryLock})`));
   }

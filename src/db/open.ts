@@ -40,7 +40,7 @@ export function ensureDataDir(dataDir: string): void {
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   if (options.databaseUrl !== undefined) {
-    // Loaded where it is used: SQLite alone needs no client of another database.
+    // Loaded only if it is used, because SQLite does not need the client.
     const { openPostgres } = await import('./postgres.ts');
     return openPostgres({ url: options.databaseUrl, onIdleError: options.onIdleError });
   }

@@ -11,7 +11,7 @@ import { createPostgresQueries } from './queries.ts';
 import type { AnyTransaction, Database, RunOptions, Transaction } from './transaction.ts';
 
 const poolMax = 10;
-/** Callers that may wait for a client; above it they are told to come back. */
+/** How many callers may wait for a client. More get an error. */
 const waitingMax = 4_096;
 const connectTimeoutMs = 5_000;
 /** A connection that was idle this long is probed, so that a dead network is noticed. */
@@ -31,7 +31,7 @@ const attemptsMax = 5;
 const readOnlyAttemptsMax = 2;
 const pauseFirstMs = 10;
 const pauseMaxMs = 500;
-/** Others write without telling us, so caches are told to forget this often. */
+/** Other processes may write without a notification, so caches are cleared this often. */
 const foreignChangeMs = 800;
 const int8Oid = 20;
 
@@ -71,7 +71,7 @@ function pauseBefore(attempt: number, fault: Fault): number {
   return fault === 'conflict' ? 0 : Math.min(pauseMaxMs, pauseFirstMs * 2 ** attempt);
 }
 
-/** Connects and migrates. Refuses where a newer version wrote the database or nobody answers. */
+/** Connects and migrates. Throws if a newer version has written the database, or if it does not answer. */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const connection = {
     connectionString: options.url,

@@ -1,14 +1,14 @@
-// The bell between processes on one PostgreSQL. It only says that it is worth looking: a lost ring costs the time
-// until the next look that happens anyway.
+// Notifications between processes on one PostgreSQL, by LISTEN and NOTIFY. They carry no data, and a lost one only
+// costs time until the next poll.
 import { randomBytes } from 'node:crypto';
 import { endWithin, type GuardedClient } from './postgresClient.ts';
 
 const channel = 'parley';
 /** PostgreSQL refuses more than 8,000. */
 const payloadBytesMax = 7_000;
-/** Rings of so long travel together. */
+/** Notifications within this time are sent together. */
 const gatherMs = 5;
-/** Topics that wait to travel; what is beyond them is found by looking. */
+/** How many topics may wait to be sent. Changes of others are found by polling. */
 const topicsMax = 10_000;
 const retryMs = 1_000;
 
@@ -22,9 +22,9 @@ interface NotificationsOptions {
   readonly createClient: () => GuardedClient;
   /** Runs a query on the pool. */
   readonly query: (text: string, values: unknown[]) => Promise<unknown>;
-  /** Called with the topics that another process has rung. */
+  /** Called with the topics of another process. */
   readonly onNotification: (topics: readonly string[]) => void;
-  /** Called when rings may have been missed. */
+  /** Called when notifications may have been missed. */
   readonly onMissed: () => void;
 }
 

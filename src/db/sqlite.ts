@@ -1,4 +1,4 @@
-// SQLite: writes go to a thread of their own, reads to a read-only connection of this one.
+// The SQLite engine: writes go to a thread, reads to a read-only connection in this one.
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { AppError, RefusalError } from '../errors.ts';
@@ -10,22 +10,22 @@ import { createSqliteDriver, monotonicMs } from './sqliteDriver.ts';
 import type { Answers, Call, Failure, FromThread, Ready, ThreadInput, ToThread } from './sqliteThread.ts';
 import type { Database, RunOptions, Transaction } from './transaction.ts';
 
-/** Calls that may wait for the thread; above it callers are told to come back. */
+/** How many calls may wait for the thread. More get an error. */
 const pendingWritesMax = 8_192;
-/** Calls that share a commit at most. */
+/** The most calls in one commit. */
 const groupMax = 512;
-/** So many calls leave at once: the thread commits them while this one reads the next requests. */
+/** This many calls are sent at once: the thread commits them while this one reads the next requests. */
 const groupEager = 24;
-/** Groups that the thread has and has not answered: one that commits, the others so that it never idles. */
+/** Groups that were sent and not answered: one is committed, and the others keep the thread busy. */
 const groupsInFlightMax = 3;
 const readBusyTimeoutMs = 5_000;
-/** The thread's garbage is short-lived rows; the default room for it is many times what it needs. */
+/** The thread's garbage is short-lived rows, which need much less than the default. */
 const threadYoungGenerationMb = 8;
 
 export interface SqliteOptions {
   readonly file: string;
   readonly transactionsUrl: string;
-  /** Called once when the thread died: nothing can be stored from then on. */
+  /** Called once if the thread dies. Nothing can be stored afterwards. */
   readonly onFatal: (error: Error) => void;
 }
 
@@ -34,7 +34,7 @@ interface Caller {
   readonly reject: (error: Error) => void;
 }
 
-// SQLITE_FULL, SQLITE_IOERR, SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN: the disk's fault, not the caller's.
+// SQLITE_FULL, SQLITE_IOERR, SQLITE_BUSY, SQLITE_READONLY, SQLITE_CANTOPEN: faults of the disk, not of the caller.
 const unavailableCodes = new Set([5, 8, 10, 13, 14]);
 
 function asError(error: Failure | (Error & { errcode?: number })): Error {
@@ -55,7 +55,7 @@ function shuttingDown(): AppError {
   });
 }
 
-/** Opens the file, migrated. Refuses where a newer version wrote it, or where commits would not reach the disk. */
+/** Opens and migrates the file. Throws if a newer version has written it, or if commits would not be durable. */
 export async function openSqlite(options: SqliteOptions): Promise<Database & { readonly ready: Ready }> {
   const workerData: ThreadInput = { file: options.file, transactionsUrl: options.transactionsUrl };
   const thread = new Worker(programFile('db/sqliteThread.ts'), {
@@ -65,9 +65,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   const listeners: (() => void)[] = [];
   const notificationListeners: ((topics: readonly string[]) => void)[] = [];
   const started = Promise.withResolvers<Ready>();
-  /** Those whose group the thread has, oldest first: it answers in this order. */
+  /** Callers whose groups were sent, oldest first. The thread answers in this order. */
   const inFlight: Caller[][] = [];
-  /** What leaves with the next groups, and who waits for it: in step, for answers go by the place alone. */
+  /** The calls of the next groups, and their callers by the same index. */
   let calls: Call[] = [];
   let callers: Caller[] = [];
   let pending = 0;
@@ -80,7 +80,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
     thread.postMessage(message);
   }
 
-  /** While the thread commits, calls gather here: the busier it is, the more share a commit. */
+  /** Calls collect while the thread commits, so that more of them share a commit under load. */
   function flush(): void {
     while (calls.length > 0 && inFlight.length < groupsInFlightMax) {
       send({ type: 'calls', calls: calls.slice(0, groupMax) });
@@ -153,12 +153,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   }
 
   async function closeOnce(): Promise<void> {
-    // Whoever still waits gets an answer first.
+    // Pending calls are answered first.
     while (pending > 0 && dead === undefined) await new Promise((done) => setImmediate(done));
     ending = true;
     const ended =
       dead === undefined ? new Promise<void>((done) => thread.once('exit', () => done())) : undefined;
-    // The last connection to close tidies up the log, and only a writer can.
+    // The last connection to close removes the write-ahead log, and only a writer can.
     reader?.close();
     send({ type: 'close' });
     await ended;
@@ -185,7 +185,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Database & { r
   return {
     kind: 'sqlite',
     ready,
-    // Not async: every creation would pay for it.
+    // Not async, because every creation would pay for it.
     run: <In, Out>(transaction: Transaction<In, Out>, input: In, options: RunOptions = {}) => {
       if (dead !== undefined) return Promise.reject(dead);
       if (closing !== undefined) return Promise.reject(shuttingDown());

@@ -1,14 +1,14 @@
-// When the log of SQLite is moved into its file. A commit that did it would keep all who wait for ten milliseconds, so
-// a thread does most of it beside the writer; the writer moves what came meanwhile, and the log begins anew.
+// Schedules checkpoints of SQLite's write-ahead log. A commit that did one would delay all callers by ten milliseconds,
+// so a thread does most of the work, and the writer only the rest.
 import type { StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { programFile } from '../process/program.ts';
 
-/** Frames of the log that are worth moving: the more, the more often changed pages are moved once. */
+/** How many frames make a checkpoint worthwhile. More frames mean that pages which change often are written once. */
 const dueFrames = 4_000;
-/** Where the thread is too slow or has failed, a commit of the writer moves the log. */
+/** If the thread is too slow or has failed, the writer does the checkpoint with a commit. */
 export const forcedFrames = 4 * dueFrames;
-/** It makes next to no garbage; the default room for it is many times what it needs. */
+/** It makes hardly any garbage, so it needs much less than the default. */
 const youngGenerationMb = 1;
 
 interface Progress {
@@ -16,7 +16,7 @@ interface Progress {
   readonly checkpointed: number;
 }
 
-/** `statement`: of the connection that writes. */
+/** `statement` belongs to the writing connection. */
 export function createCheckpoints(file: string, statement: (text: string) => StatementSync) {
   let thread: Worker | undefined;
   let moving = false;
@@ -27,7 +27,7 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
       resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
     });
     started.on('message', finish);
-    // It is never heard of again, and so not asked again: commits move the log.
+    // It is not asked again; commits do the checkpoints.
     started.on('error', () => {});
     return started;
   }
@@ -36,7 +36,7 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
     try {
       return statement(`pragma wal_checkpoint(${mode})`).get() as unknown as Progress;
     } catch {
-      // Nothing is lost: it stays in the log, and is moved when the disk is well again.
+      // Nothing is lost: the data stays in the log until the disk works again.
       return { log: 0, checkpointed: 0 };
     }
   }
@@ -47,7 +47,7 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
   }
 
   return {
-    /** To be called now and then, between transactions. */
+    /** Must be called now and then, between transactions. */
     look: (): void => {
       if (moving) return;
       const { log, checkpointed } = checkpoint('noop');
@@ -57,7 +57,7 @@ export function createCheckpoints(file: string, statement: (text: string) => Sta
         thread ??= start();
         thread.postMessage('move');
       } catch {
-        // The system has no thread to give: commits move the log.
+        // The system cannot start a thread, so commits do the checkpoints.
       }
     },
     close: async (): Promise<void> => {

@@ -10,9 +10,9 @@ export function monotonicMs(): number {
 }
 
 export interface SqliteDriver {
-  /** One that gives rows. */
+  /** Prepares a statement that returns rows. */
   statement(text: string): StatementSync;
-  /** For one that gives none. */
+  /** Runs a statement that returns none. */
   execute(text: string): void;
   drive<Out>(steps: Steps<Out>): Out;
   forget(): void;
@@ -20,7 +20,7 @@ export interface SqliteDriver {
 
 export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
   const statements = new Map<string, StatementSync>();
-  /** Statements that give rows. */
+  /** Statements that return rows. */
   const readers = new WeakSet<StatementSync>();
 
   function statement(text: string): StatementSync {
@@ -34,7 +34,7 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
     return found;
   }
 
-  /** What it did. The last key may be that of an event, which is larger than a number can be. */
+  /** Returns the changes. The last key may be that of an event, which is larger than a number can be. */
   function runTelling(found: StatementSync, parameters: readonly SQLInputValue[]) {
     found.setReadBigInts(true);
     const { changes, lastInsertRowid } = found.run(...parameters);
@@ -45,7 +45,7 @@ export function createSqliteDriver(connection: DatabaseSync): SqliteDriver {
     const found = statement(text);
     if (wantsDone) return [runTelling(found, parameters)];
     if (readers.has(found)) return found.all(...parameters);
-    // Not `run`, which tells the last key, too, and fails where it is too large.
+    // Not `run`, which also returns the last key and fails if it is too large.
     found.get(...parameters);
     return [];
   }

@@ -1,5 +1,5 @@
-// The thread that writes to SQLite. It takes a group of calls, drives each transaction, commits once for all of
-// them, and answers only then: one fsync serves many callers.
+// The thread that writes to SQLite. It takes a group of calls, runs each transaction, commits once for all of them and
+// answers then, so that one fsync serves many callers.
 import { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { settleMemorySoon } from '../process/memory.ts';
@@ -11,7 +11,7 @@ import type { AnyTransaction } from './transaction.ts';
 
 export interface ThreadInput {
   readonly file: string;
-  /** A module that exports `transactions`: the thread knows stores only by this address. */
+  /** A module that exports `transactions`. The thread loads the stores only through this URL. */
   readonly transactionsUrl: string;
 }
 
@@ -31,10 +31,10 @@ export interface Failure {
 
 class LateError extends Error {}
 
-/** Of one group, in the order of its calls. */
+/** The results of one group, in the order of its calls. */
 export interface Answers {
   readonly values: readonly unknown[];
-  /** Those that have no value, by their place; mostly there are none. */
+  /** Failed calls by index; usually there are none. */
   readonly failures?: ReadonlyMap<number, Failure>;
 }
 
@@ -54,7 +54,7 @@ export type ToThread =
   | { readonly type: 'close' };
 
 const busyTimeoutMs = 5_000;
-/** Filled as needed. It holds the ids of a million conversations: a random one lies on any page of their index. */
+/** Grows as needed. It fits the id index of a million conversations, which is accessed at random. */
 const pageCacheKib = 131_072;
 const foreignChangePollMs = 200;
 
@@ -89,7 +89,7 @@ interface Guarded {
   readonly failure?: Failure;
 }
 
-/** Alone under a savepoint, so that its failure undoes nothing else. */
+/** Runs under a savepoint, so that its failure undoes nothing else. */
 function driveGuarded(call: Call): Guarded {
   execute('savepoint one');
   try {
@@ -97,7 +97,7 @@ function driveGuarded(call: Call): Guarded {
     execute('release one');
     return { value };
   } catch (error) {
-    // A full disk may have undone the whole group already.
+    // A full disk may have rolled back the whole group.
     if (!database.isTransaction) throw error;
     execute('rollback to one');
     execute('release one');
@@ -105,11 +105,11 @@ function driveGuarded(call: Call): Guarded {
   }
 }
 
-/** All calls in one commit, and what came of each. */
+/** Runs all calls in one commit and returns their results. */
 function commit<Out>(calls: readonly Call[], driveOne: (call: Call) => Out): Out[] {
   try {
     execute('begin immediate');
-    // Not mapped: a list that was made with its length crosses threads at twice the price.
+    // A list that grows is cheaper to pass to a thread than one that was allocated with its length.
     const outcomes: Out[] = [];
     for (const call of calls) outcomes.push(driveOne(call));
     execute('commit');
@@ -130,7 +130,7 @@ function commitGuarded(calls: readonly Call[]): Answers {
   return { values, failures };
 }
 
-/** Failures are rare: only where one happens is the group driven again, each call guarded from the others. */
+/** Failures are rare. Only if one happens, the group runs again with each call under a savepoint. */
 function commitGroup(calls: readonly Call[]): Answers {
   try {
     return { values: commit(calls, driveCall) };
@@ -170,7 +170,7 @@ database.exec('begin immediate');
 const unknownMigrations = drive(migrate(queries));
 database.exec('commit');
 
-// On this connection the version moves only when another one commits: a command line beside the service.
+// The version changes only if another connection commits, such as a command next to the service.
 let version = pragma<number>('data_version');
 const poll = setInterval(() => {
   try {
@@ -179,7 +179,7 @@ const poll = setInterval(() => {
     version = now;
     send({ type: 'foreign-change' });
   } catch {
-    // A disk that fails for a moment is looked at again at the next turn.
+    // If the disk fails for a moment, the next tick tries again.
   }
 }, foreignChangePollMs);
 

@@ -1,5 +1,5 @@
-// The rows as they are stored. Times are milliseconds since 1970: by the database's clock, but for the use and the
-// end of keys, which the process decides that checks them.
+// The stored rows. Times are milliseconds since 1970 by the database's clock, except for the use and expiry of keys,
+// which the checking process decides.
 import type { Generated } from 'kysely';
 
 export interface Tables {
@@ -45,42 +45,42 @@ export interface Tables {
     runtime_status: string | null;
     stop_code: string | null;
     stop_sentence: string | null;
-    /** The run that has it now; what it writes carries this. */
+    /** The current run, whose id is part of all its writes. */
     run_id: string | null;
     /** The process of that run. */
     owner: string | null;
     lease_until: number | null;
-    /** `stop`: the run is to end, and gives the conversation free. */
+    /** `stop` means that the run must end and release the conversation. */
     wanted: string | null;
-    /** When the run took it. */
+    /** When the run claimed it. */
     claimed_at: number | null;
     /** Last progress of the run. */
     active_at: number | null;
     /** The id of its agent, set when the first session is opened. */
     agent: string | null;
-    /** The agent's own name for the session, by which it can be resumed. */
+    /** The agent's own id of the session, for resuming it. */
     agent_session: string | null;
     /** A JSON list of the tool kinds that the user has always allowed. */
     always_allowed: string | null;
-    /** The machine that has the workspace. */
+    /** The machine that stores the workspace. */
     workspace_node: string | null;
-    /** Events of the user below this one were given to the agent. */
+    /** The agent was given the user's events below this id. */
     heard: Generated<number>;
     /** The event id after the newest user message. If it is above `heard`, that message is unanswered. */
     said: Generated<number>;
-    /** 1: the agent works on what it was given. */
+    /** 1 while the agent works on a turn. */
     turn_open: Generated<number>;
     /** The first event of the unfinished turn; the turn's messages are between it and `heard`. */
     turn_from: number | null;
     /** The `next_event` when the agent's session was opened; null once the session has completed a turn. */
     session_from: number | null;
-    /** The event that asks the user, while it waits for the answer. */
+    /** The event of the open approval request. */
     question: number | null;
-    /** Steps that the run has recorded: one that is sent again is not recorded again. */
+    /** How many steps the run has recorded, so that a repeated step is recorded once. */
     steps: Generated<number>;
     /** The `next_event` when the last of these steps was recorded: the id of its first event. */
     step_from: number | null;
-    /** Runs that took it since one got on. */
+    /** How many runs have claimed it since one made progress. */
     claims: Generated<number>;
     /** How many of these runs ended with an uncaught error. */
     crashes: Generated<number>;
@@ -92,7 +92,7 @@ export interface Tables {
     /** In billionths of a US dollar. */
     cost_nanos: Generated<number>;
   };
-  /** The place is too large for a number of JavaScript: it is made and taken apart by the database alone. */
+  /** The place is too large for a JavaScript number, so only the database creates and splits it. */
   events: { place: number; json: string };
   idempotency: {
     user_id: number;
@@ -101,7 +101,7 @@ export interface Tables {
     conversation_id: string;
     expires_at: number;
   };
-  /** What happened to conversations of a user, for those who follow. The engines number it in their own ways. */
+  /** Changes to the conversations of a user, for subscribers. The engines number them differently. */
   changes: { user_id: number; id: Generated<number>; at: number; json: string };
   webhooks: {
     id: string;
@@ -112,7 +112,7 @@ export interface Tables {
     description: string | null;
     created_at: number;
   };
-  /** Messages that were not delivered yet, or were given up. */
+  /** Webhook deliveries that are pending or have failed for good. */
   deliveries: {
     id: string;
     webhook_id: string;
@@ -120,15 +120,15 @@ export interface Tables {
     conversation_key: number;
     conversation_id: string;
     type: string;
-    /** Of a status; events are read when they are sent. */
+    /** The payload of a status change. Events are read when they are sent. */
     payload: string | null;
     event_id: number | null;
     created_at: number;
     state: string;
-    /** When it came into this state, or was asked for again. */
+    /** When it entered this state, or was redelivered. */
     since: number;
     attempts: number;
-    /** When to send it; for one that is being sent, when that is held to have failed. */
+    /** When to send it; while it is being sent, when that counts as failed. */
     next_at: number;
     last_status: number | null;
     last_error: string | null;

@@ -1,4 +1,4 @@
-// What a bell can ring for: a conversation whose log has grown, a user who has news, work for the workers.
+// Topics of notifications: the log of a conversation, the changes of a user, and work for the workers.
 
 export function conversationTopic(key: number): string {
   return `c${key}`;
@@ -8,14 +8,14 @@ export function userTopic(userId: number): string {
   return `u${userId}`;
 }
 
-/** A conversation waits for a worker, or a worker has room for one. */
+/** A conversation waits for a worker, or a worker has a free slot. */
 export const workTopic = 'w';
 
 function numberAfter(letter: string, topic: string): number | undefined {
   return topic.startsWith(letter) ? Number(topic.slice(letter.length)) : undefined;
 }
 
-/** The conversation of a topic, where it is one of a conversation. */
+/** The conversation of a topic; undefined for other topics. */
 export function conversationOf(topic: string): number | undefined {
   return numberAfter('c', topic);
 }

@@ -1,5 +1,5 @@
-// A transaction is a generator of queries. It does no I/O itself, so that either engine can drive it: SQLite
-// synchronously in a thread, many to one commit; PostgreSQL on a pooled client, again after a conflict.
+// A transaction is a generator of queries. It does no I/O itself, so that both engines can run it: SQLite synchronously
+// in a thread, many per commit; PostgreSQL on a pooled client, with retries after conflicts.
 import type { Compilable, Kysely, RawBuilder } from 'kysely';
 import type { Tables } from './tables.ts';
 
@@ -8,7 +8,7 @@ export type Query<Row> = Compilable<Row>;
 export type Steps<Out> = Generator<YieldedQuery, Out, unknown[]>;
 
 interface YieldedQuery extends Query<unknown> {
-  /** On SQLite: gives no rows, and is answered with what was done. */
+  /** The statement returns no rows, and SQLite answers with its changes. */
   readonly wantsChanges?: true;
 }
 
@@ -46,11 +46,11 @@ export interface Database {
    * `outcome_unknown`.
    */
   run<In, Out>(transaction: Transaction<In, Out>, input: In, options?: RunOptions): Promise<Out>;
-  /** Calls back whenever another process may have changed the data: at most a second late. */
+  /** Calls back when another process may have changed data, at most a second late. */
   onForeignChange(listener: () => void): void;
-  /** Says that what these topics stand for has changed and is committed: here at once, soon in other processes. */
+  /** Notifies that these topics have changed and are committed: this process at once, others soon. */
   notify(topics: readonly string[]): void;
-  /** Calls back for rings. One that is lost shows as a foreign change. */
+  /** Calls back for notifications. A lost one appears as a foreign change. */
   onNotification(listener: (topics: readonly string[]) => void): void;
   close(): Promise<void>;
 }
@@ -82,11 +82,11 @@ export function* one<Row>(query: Query<Row>): Steps<Row | undefined> {
 
 interface SqliteChanges {
   readonly changes: number;
-  /** The key of the row that was inserted; of some earlier one where `changes` is 0. */
+  /** The key of the inserted row; that of an earlier one if `changes` is 0. */
   readonly lastInsertRowid: number;
 }
 
-/** What SQLite tells of a statement that gives no rows. PostgreSQL tells nothing: ask it for `returning`. */
+/** The changes of a statement on SQLite. PostgreSQL does not report them; use `returning` there. */
 export function* sqliteChanges(query: Query<unknown>): Steps<SqliteChanges> {
   return (yield { compile: () => query.compile(), wantsChanges: true })[0] as SqliteChanges;
 }
@@ -99,8 +99,8 @@ class Placeholder {
 }
 
 /**
- * A query that is compiled once per engine and bound many times. In `build` the members of `input` are
- * holes: they may be used as values, never looked at.
+ * A query that is compiled once per engine and bound many times. In `build`, the fields of `input` are placeholders:
+ * they can be used as values but not read.
  */
 export function prepared<In extends object, Row>(
   build: (q: Queries, input: In) => Query<Row>,
@@ -115,7 +115,7 @@ export function prepared<In extends object, Row>(
     }
     const { sql } = query;
     const parameters = query.parameters.map((p) => (p instanceof Placeholder ? input[p.key as keyof In] : p));
-    // The engines look at these two alone.
+    // The engines use only these two.
     return { compile: () => ({ sql, parameters }) } as unknown as Query<Row>;
   };
 }

@@ -1,4 +1,4 @@
-// Tells whether the database accepts writes, judged by the latest write or, if that is too old, by a trial write.
+// Checks whether the database accepts writes, by the latest write or, if that is too old, by a trial write.
 import { AppError } from '../errors.ts';
 import { type Database, repeatableWrite, rows } from './transaction.ts';
 

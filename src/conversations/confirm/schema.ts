@@ -1,4 +1,4 @@
-// How a caller answers the question of an agent.
+// How a caller answers an approval request of an agent.
 import Type from 'typebox';
 import { decisions } from '../../events/decoder/words.ts';
 import { oneOf } from '../../validation/schema.ts';

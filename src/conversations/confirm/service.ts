@@ -1,4 +1,4 @@
-// Answers to the questions of agents: an event of the user, which the run finds in the log.
+// Answers to approval requests. Each is an event of the user that the run finds in the log.
 
 import { conversationTopic, userTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
@@ -35,7 +35,7 @@ export function createConfirmations({
   database: Database;
   clock?: () => number;
 }) {
-  /** Throws where nothing waits for an answer, or something else than what was named. */
+  /** Throws if no approval request is open, or another one than the caller named. */
   async function answer(
     principal: Principal,
     id: string,

@@ -1,4 +1,4 @@
-// The question of an agent that waits for its user: answered once, whoever answers first.
+// The open approval request of a conversation. It is answered once, by whoever answers first.
 
 import { one, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
 import type { EventText } from '../../events/store.ts';
@@ -6,14 +6,16 @@ import type { ConversationName } from '../id.ts';
 import { appendEvents, type LockedConversation, lockedColumns, recordAgentState } from '../row.ts';
 
 interface Answer extends ConversationName {
-  /** The event that asks; null: whichever waits. */
+  /** The event of the approval request; null for whichever is open. */
   readonly question: number | null;
   readonly events: readonly EventText[];
-  /** When, as text for those who read it. */
+  /** The time of the answer, as text for the log. */
   readonly at: string;
 }
 
-/** The number of the log; `none`: nothing waits, or another question does. Undefined: no such conversation. */
+/**
+ * The key of the conversation. `none`: no request is open, or another one is. Undefined: there is no such conversation.
+ */
 export type AnswerOutcome = { readonly key: number } | 'none' | undefined;
 
 function findConversation(q: Queries, { userId, id }: ConversationName) {

@@ -1,5 +1,5 @@
-// The first message that a suggested task or a wish for a microagent stands for, in the words of its provider. The
-// tools that it names are those of src/bridge/forge, which an agent has where its user has a token.
+// The first message for a suggested task or a microagent request, in the terms of its git provider. The tools that it
+// names are in src/bridge/forge; an agent has them if its user has an access token.
 import type { GitProvider } from '../../git/providers.ts';
 import type { CreateMicroagent, SuggestedTask, TaskType } from './schema.ts';
 
@@ -7,9 +7,9 @@ interface Terms {
   readonly request: string;
   readonly short: string;
   readonly checks: string;
-  /** Where the repository says what is checked. */
+  /** The file that defines the checks. */
   readonly checksPlace: string;
-  /** What can be fetched of a request without knowing its branch. */
+  /** The ref of a pull request, which can be fetched without knowing its branch. */
   readonly ref?: (number: number) => string;
 }
 
@@ -37,13 +37,13 @@ const terms: Readonly<Record<GitProvider, Terms>> = {
     checksPlace: 'bitbucket-pipelines.yml',
   },
 };
-/** Where nobody has said which provider it is. */
+/** For an unknown provider. */
 const anyTerms: Terms = { request: 'pull request', short: 'PR', checks: 'checks', checksPlace: 'its CI' };
 
 const namedCharsMax = 300;
 const stand: Readonly<Record<string, string>> = { '<': '‹', '>': '›', '"': "'", '`': "'" };
 
-/** What others wrote, as one line in which nothing can be taken for markup or the end of a quotation. */
+/** Text of other people as one line that contains no markup and cannot end a quotation. */
 function named(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line
@@ -60,7 +60,7 @@ function readIt(kind: 'issue' | 'pull_request', number: number): string {
   return `with the tool read_issue, number ${number} and kind ${kind}`;
 }
 
-/** Gets to the branch of a request that exists. */
+/** Checks out the branch of an existing pull request. */
 function toItsBranch(number: number, { request, short, ref }: Terms): string {
   const otherwise =
     ref === undefined
@@ -73,7 +73,7 @@ function pushIt({ request, short }: Terms): string {
   return `Commit, and push to the ${short}'s own branch; never force, and open no other ${request}.`;
 }
 
-/** Puts work that is new on a branch, and proposes it. */
+/** Commits to a new branch and opens a pull request. */
 function propose({ request, short }: Terms, closes: string): string[] {
   return [
     'Work on a branch of your own with a name that says what it is for; commit in steps that make sense, and push it to origin.',
@@ -90,7 +90,7 @@ type Prompt = (
   terms: Terms,
 ) => string;
 
-/** Around the steps for a request that exists. */
+/** The common steps around those for an existing pull request. */
 function onRequest(number: number, terms: Terms, ...middle: readonly string[]): string {
   return steps(toItsBranch(number, terms), ...middle, pushIt(terms), ending(terms));
 }

@@ -24,7 +24,7 @@ function findEvents(parsed: unknown): unknown[] {
   return list as unknown[];
 }
 
-/** What no database could hold, or no reader could walk, found without recursion. */
+/** Finds values that a database cannot store or readers cannot traverse, without recursion. */
 function valueFault(event: object): string | undefined {
   let level: unknown[] = [event];
   for (let depth = 0; level.length > 0; depth++) {
@@ -51,7 +51,7 @@ function numberFault(value: unknown): string | undefined {
   return unsafe ? 'must not contain whole numbers beyond 2^53' : undefined;
 }
 
-/** Members whose shape readers rely on. */
+/** Fields whose shape readers rely on. */
 const shapes: Readonly<Record<string, (value: unknown) => string | undefined>> = {
   action: textShape,
   observation: textShape,
@@ -70,7 +70,7 @@ function objectShape(value: unknown): string | undefined {
   return isObject ? undefined : 'must be an object';
 }
 
-/** Null is what is not there. Throws at the first that has another shape. */
+/** Null counts as absent. Throws at the first field of another shape. */
 function checkShapes(event: Record<string, unknown>, at: string): void {
   for (const [name, faultOf] of Object.entries(shapes)) {
     if (event[name] === null) delete event[name];
@@ -103,7 +103,7 @@ export function isEmptyReplay(text: string): boolean {
   return trimmed === '' || /^(?:\[\s*\]|\{\s*\})$/.test(trimmed);
 }
 
-/** The events, to be numbered anew. Throws `invalid` with the place. */
+/** The events, which get new ids. Throws `invalid` with the path. */
 export function readReplay(text: string): ReplayedEvent[] {
   let parsed: unknown;
   try {

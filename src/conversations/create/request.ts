@@ -1,5 +1,4 @@
-// From a request that passed its schema to what is stored: one form for what means the same, the first message
-// and events, and a title.
+// Converts a valid request to what is stored: a normal form, the first message and events, and a title.
 import { loading, type ReplayedEvent, userMessage } from '../../events/shapes.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import type { GitProvider } from '../../git/providers.ts';
@@ -11,14 +10,14 @@ import type { CreateConversation, CreateMicroagent, SuggestedTask } from './sche
 
 const titleCharsMax = 30;
 const titleIdChars = 5;
-/** Needs no tidying. */
+/** Text that needs no clean-up. */
 const plainWords = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/;
-/** More than enough to find that many characters in. */
+/** Enough text to find that many characters in. */
 const titleScanCharsMax = 1_000;
 
 export type Trigger = 'gui' | 'openhands_api' | 'suggested_task' | 'microagent_management';
 
-/** The request with nulls left out and short forms spelled out; members always in this order. */
+/** The request without nulls and short forms. The fields are always in this order. */
 export interface NormalRequest {
   readonly repository?: string;
   readonly git_provider?: GitProvider;
@@ -39,7 +38,7 @@ function normaliseTask({ git_provider, task_type, repo, issue_number, title }: S
   return { git_provider, task_type, repo, issue_number, title };
 }
 
-/** Member by member, because every creation passes here. */
+/** Field by field, because this runs for every creation. */
 export function normaliseRequest(sent: CreateConversation): NormalRequest {
   const request: { -readonly [Name in keyof NormalRequest]: NormalRequest[Name] } = {};
   if (sent.repository != null) request.repository = sent.repository;
@@ -60,13 +59,13 @@ export function replayOf({ replay_json }: CreateConversation): string | undefine
   return replay_json == null || isEmptyReplay(replay_json) ? undefined : replay_json;
 }
 
-/** What the keyed fingerprint is taken of. Equal exactly where two requests ask for the same. */
+/** The text that is fingerprinted. It is equal exactly if two requests ask for the same. */
 export function fingerprintText(request: NormalRequest, replay: string | undefined): string {
   const text = JSON.stringify(request);
   return replay === undefined ? text : `${text}\n${replay}`;
 }
 
-/** What the request is about, where a task or a microagent says it. */
+/** The subject of the request, from its task or microagent. */
 export function subjectOf(request: NormalRequest, viaBearer: boolean) {
   const { suggested_task: task, create_microagent: microagent } = request;
   const about = task ?? microagent;
@@ -85,7 +84,7 @@ export function subjectOf(request: NormalRequest, viaBearer: boolean) {
   };
 }
 
-/** The text of the first message: the task's prompt, then what the user wrote. Empty where there is neither. */
+/** The text of the first message: the task's prompt, then the user's text. Empty if there is neither. */
 export function firstMessage({ suggested_task, create_microagent, initial_user_msg }: NormalRequest): string {
   const prompt = suggested_task
     ? taskPrompt(suggested_task)
@@ -108,7 +107,7 @@ export function firstEvents(
   return events;
 }
 
-/** The first words of the message, or the start of the id where there is no message yet. */
+/** The first words of the message, or the start of the id if there is no message yet. */
 export function titleOf(message: string, id: string): string {
   const start = message.slice(0, titleCharsMax + 1);
   if (plainWords.test(start))

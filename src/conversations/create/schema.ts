@@ -1,4 +1,4 @@
-// The request that creates a conversation, and its answer of exactly four fields.
+// The request that creates a conversation, and its response of exactly four fields.
 import Type from 'typebox';
 import { gitProviders } from '../../git/providers.ts';
 import { NullableMcpConfig } from '../../mcp/schema.ts';
@@ -123,7 +123,7 @@ export const ConversationResponse = Type.Object(
 );
 export type ConversationResponse = Type.Static<typeof ConversationResponse>;
 
-/** `message`: something that the caller should know, in one sentence. */
+/** `message` is a note for the caller, in one sentence. */
 export function answerStatus(
   id: string,
   status: ConversationStatus,

@@ -1,4 +1,4 @@
-// Creating conversations: never lost once answered, never made twice by a retry.
+// Creates conversations: none is lost once it was confirmed, and a retry never creates a second one.
 
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
@@ -36,7 +36,7 @@ const idempotencyKeyMax = 255;
 const purgeEveryMs = 60_000;
 const purgeMax = 1_000;
 
-/** How many conversations a key may create. A safe retry passes even where none is left. */
+/** The rate limit per key. A safe retry succeeds even if no request is left. */
 export interface CreateLimits {
   take(keyId: string): AppError | undefined;
   giveBack(keyId: string): void;
@@ -47,17 +47,17 @@ interface ConversationsOptions {
   readonly vault: Vault;
   readonly limits: CreateLimits;
   readonly waiting: WaitingBound;
-  /** What a caller should know of a conversation that was made now. */
+  /** A note for the creator of a new conversation. */
   readonly note?: () => string | null;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
 }
 
-/** What a request carries beside its body. */
+/** What a request contains besides its body. */
 export interface CreateContext {
   readonly idempotencyKey?: string | undefined;
-  /** The answer for a caller who asks too often: only what exists already gets another. */
+  /** The error for a caller who has exceeded the rate limit. It does not apply to conversations that exist already. */
   readonly overRate?: AppError | undefined;
 }
 
@@ -70,7 +70,7 @@ function checkIdempotencyKey(key: string): void {
     ]);
 }
 
-/** What callers are told of an outcome. Throws where it is a conflict. */
+/** The response for an outcome. Throws if it is a conflict. */
 function answer(id: string, outcome: StoredOutcome, note: string | null): ConversationResponse {
   switch (outcome.outcome) {
     case 'created':
@@ -103,7 +103,7 @@ export function createConversations(options: ConversationsOptions) {
   const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    // The message and its images are in the log. What is undefined is not written; leaving it out costs more.
+    // The message and its images are in the log. Setting them to undefined is faster than leaving them out.
     const stored = { ...request, initial_user_msg: undefined, image_urls: undefined };
     const { mcp_config } = request;
     if (mcp_config === undefined) return { stored, sealed: null };
@@ -121,7 +121,7 @@ export function createConversations(options: ConversationsOptions) {
     return vault.fingerprint(fingerprintText(request, replayOf(sent)));
   }
 
-  /** The time as text, made once a millisecond. */
+  /** The time as text, formatted once per millisecond. */
   function timestamp(): string {
     const ms = now();
     if (ms !== lastMs) {
@@ -139,7 +139,7 @@ export function createConversations(options: ConversationsOptions) {
     const request = normaliseRequest(sent);
     const message = firstMessage(request);
     const at = timestamp();
-    // Not mapped: a list that was made with its length crosses threads at twice the price.
+    // A list that grows is cheaper to pass to a thread than one that was allocated with its length.
     const events: string[] = [];
     let replayed = 0;
     let said = 0;
@@ -175,8 +175,8 @@ export function createConversations(options: ConversationsOptions) {
   }
 
   /**
-   * Stores the conversation and answers once it is on disk. The same id or Idempotency-Key with the same
-   * request finds the first one, before any limit; with another request it is a conflict.
+   * Stores the conversation and returns once it is on disk. The same id or Idempotency-Key with the same request
+   * returns the first one, before any limit; with another request it is a conflict.
    */
   async function create(
     principal: Principal,
@@ -184,11 +184,11 @@ export function createConversations(options: ConversationsOptions) {
     { idempotencyKey, overRate }: CreateContext = {},
   ): Promise<ConversationResponse> {
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
-    // An id of the caller's own already gives the promise.
+    // The caller's own id gives the same guarantee.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
     const { userId } = principal;
-    // Only what is not known at once is waited for: waiting costs time, even for nothing.
+    // Awaits only what is not known yet, because awaiting takes time even for nothing.
     const tooMany = overRate ?? limits.take(principal.keyId) ?? waiting.over(userId);
     const over = tooMany instanceof Promise ? await tooMany : tooMany;
     if (over !== undefined) {

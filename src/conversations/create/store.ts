@@ -1,5 +1,5 @@
-// Rows of conversations. Creation is one transaction: idempotency key, conversation, first events, the change and the
-// messages that tell of it, or nothing.
+// Creates the rows of conversations. The idempotency key, the conversation, its first events, the change and the
+// webhook deliveries are one transaction.
 import { sql } from 'kysely';
 import {
   one,
@@ -30,11 +30,11 @@ export interface NewConversation {
   readonly request: string;
   readonly sealed: string | null;
   readonly events: readonly EventText[];
-  /** How many of them, the first ones, happened elsewhere before. */
+  /** How many of the first events are replayed. */
   readonly replayed: number;
   /** The event id that follows the first message; 0 if there is no message. */
   readonly said: number;
-  /** When, as text for those who read it. */
+  /** The time of creation, as text for the log. */
   readonly at: string;
   readonly idempotency: IdempotencyClaim | null;
 }
@@ -52,7 +52,7 @@ export type StoredOutcome =
   | { readonly outcome: 'id_taken' }
   | { readonly outcome: 'key_reused' };
 
-/** `stale_seal`: the sealing key was rotated meanwhile, and nothing is stored; seal anew and repeat. */
+/** `stale_seal`: the encryption key was rotated meanwhile, and nothing was stored. Encrypt again and repeat. */
 type CreateOutcome = StoredOutcome | { readonly outcome: 'stale_seal' };
 
 export interface Lookup {
@@ -89,11 +89,11 @@ const insertReturning = prepared((q: Queries, c: NewConversation & { count: numb
   buildInsert(q, c).returning('key'),
 );
 
-/** Its key; undefined where one with the same id is in the way. */
+/** Returns the key, or undefined if the id is taken. */
 function* insertConversation(q: Queries, c: NewConversation): Steps<number | undefined> {
   const row = { ...c, count: c.events.length };
   if (q.kind === 'postgres') return (yield* one(insertReturning(q, row)))?.key;
-  // To SQLite, RETURNING costs as much as the insertion.
+  // On SQLite, RETURNING costs as much as the insertion.
   const { changes, lastInsertRowid } = yield* sqliteChanges(insertSilently(q, row));
   return changes > 0 ? lastInsertRowid : undefined;
 }
@@ -137,7 +137,7 @@ function* findByKey(
   return yield* findById(q, userId, locked.conversation_id, fingerprint);
 }
 
-/** Takes the key for this conversation. Undefined where another one holds it: the row is then locked or final. */
+/** Claims the idempotency key. Returns undefined if another conversation has it, whose row is then locked or final. */
 function claimKey(q: Queries, c: NewConversation, claim: IdempotencyClaim) {
   const expires = sql<number>`${q.now} + ${sql.lit(claim.ttlMs)}`;
   const taken = { fingerprint: c.fingerprint, conversation_id: c.id, expires_at: expires };
@@ -168,27 +168,27 @@ function* recordCreation(q: Queries, c: NewConversation, key: number): Steps<voi
     conversationKey: key,
     conversationId: c.id,
     status,
-    // What was replayed did not happen now.
+    // Replayed events did not happen now, so webhooks do not get them.
     events: { first: c.replayed, count: c.events.length - c.replayed },
   });
 }
 
 /**
- * Creates the conversation, or finds the one that the same request made before. In this order: the idempotency
- * key, which also makes concurrent repeats wait for each other, the row, its events, who is told.
+ * Creates the conversation, or finds the one that the same request created before. The idempotency key comes first,
+ * because it makes concurrent retries wait for each other; then the row, its events, and the notifications.
  */
 export const createConversation = repeatableWrite(
   'conversations.create',
   function* (q, c: NewConversation): Steps<CreateOutcome> {
     if (c.sealed !== null && !(yield* encryptedWithActiveKey(q, [c.sealed])))
       return { outcome: 'stale_seal' };
-    // Twice, for a key whose time ends between the two looks.
+    // A second attempt covers a key that expires between the two queries.
     for (let attempt = 0; c.idempotency !== null && attempt < 2; attempt++) {
       if ((yield* one(claimKey(q, c, c.idempotency))) !== undefined) break;
       const found = yield* findByKey(q, c.userId, c.idempotency.keyHash, c.fingerprint);
       if (found !== undefined) return found;
     }
-    // Again where the one in the way is deleted before it is looked at.
+    // Another attempt covers a conversation that is deleted before it is read.
     for (let attempt = 0; attempt < attemptsMax; attempt++) {
       const key = yield* insertConversation(q, c);
       if (key !== undefined) {
@@ -203,7 +203,7 @@ export const createConversation = repeatableWrite(
   },
 );
 
-/** What creation would find, without creating. */
+/** Finds what a creation would find, without creating anything. */
 export const findCreated = read('conversations.findCreated', function* (q, l: Lookup): Steps<
   StoredOutcome | undefined
 > {
@@ -211,7 +211,7 @@ export const findCreated = read('conversations.findCreated', function* (q, l: Lo
   return l.keyHash === null ? undefined : yield* findByKey(q, l.userId, l.keyHash, l.fingerprint);
 });
 
-/** Forgets idempotency keys whose time is over, a bounded number at a time. Returns how many. */
+/** Deletes expired idempotency keys, a limited number at a time. Returns how many. */
 export const purgeIdempotency = repeatableWrite(
   'conversations.purgeIdempotency',
   function* (q, max: number): Steps<number> {

@@ -1,5 +1,5 @@
-// How many conversations of a user wait for a worker: counted in the database at most once a second for each user who
-// creates, and by hand in between, so that a creation costs no count.
+// Limits how many conversations of a user wait for a worker. They are counted in the database at most once a second per
+// user, and in memory in between, so that a creation needs no count.
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/transaction.ts';
 import { AppError } from '../../errors.ts';
@@ -14,15 +14,15 @@ interface Count {
 }
 
 export interface WaitingBound {
-  /** An error where the user has too many already. */
+  /** Returns an error if the user has too many. */
   over(userId: number): AppError | undefined | Promise<AppError | undefined>;
-  /** One more waits. */
+  /** Counts one more. */
   add(userId: number): void;
 }
 
 interface WaitingOptions {
   readonly database: Database;
-  /** 0: no bound. */
+  /** 0 means no limit. */
   readonly max: number;
 }
 

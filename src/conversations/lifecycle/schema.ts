@@ -1,4 +1,4 @@
-// What a caller sends to name, start, stop and talk to a conversation.
+// Requests that rename, start, stop or send messages to a conversation.
 import Type from 'typebox';
 import { checked, kib, oneOf, orNull, text } from '../../validation/schema.ts';
 import { messageBytesMax, NullableImageUrls } from '../create/schema.ts';
@@ -18,7 +18,7 @@ export const RenameConversation = Type.Object(
   { $id: 'RenameConversation', additionalProperties: false },
 );
 
-/** Old clients send which providers they know; it changes nothing. */
+/** Older clients send their providers, which has no effect. */
 export const StartConversation = Type.Object(
   { providers_set: Type.Optional(orNull(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 }))) },
   { $id: 'StartConversation', additionalProperties: false },
@@ -33,7 +33,7 @@ export const NewMessage = Type.Object(
 );
 export type NewMessage = Type.Static<typeof NewMessage>;
 
-/** States that a caller can ask for. */
+/** States that a caller can request. */
 const wantedStates = ['stopped', 'paused', 'running', 'user_confirmed', 'user_rejected'] as const;
 
 export const MessageArgs = Type.Object(
@@ -51,7 +51,7 @@ export type MessageArgs = Type.Static<typeof MessageArgs>;
 export const StateArgs = Type.Object({ agent_state: oneOf(wantedStates) }, { additionalProperties: false });
 export type StateArgs = Type.Static<typeof StateArgs>;
 
-/** Older clients send more around it, which says nothing. */
+/** Older clients send more fields, which have no effect. */
 export const UserAction = Type.Object(
   {
     action: oneOf(['message', 'change_agent_state']),

@@ -1,4 +1,4 @@
-// Naming, starting, stopping, deleting and talking to conversations.
+// Renames, starts, stops and deletes conversations, and sends messages to them.
 import Type from 'typebox';
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
@@ -30,7 +30,7 @@ const stateFault = compileCheck(Type.Object({ args: StateArgs }));
 interface LifecycleOptions {
   readonly database: Database;
   readonly confirmations: Confirmations;
-  /** Of a user's conversations that may wait for a worker; 0: any number. */
+  /** How many conversations of a user may wait for a worker; 0 means no limit. */
   readonly waitingMax: number;
   readonly clock?: () => number;
 }
@@ -48,7 +48,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     return outcome;
   }
 
-  /** There is no agent that keeps a turn for later: to pause a conversation is to stop it, and only the log differs. */
+  /** No agent can pause a turn, so pausing a conversation stops it. Only the log differs. */
   async function stop(
     principal: Principal,
     id: string,
@@ -79,7 +79,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     return answerStatus(id, settle(principal, outcome).status);
   }
 
-  /** Adds a message of the user; one that has stopped starts again. */
+  /** Adds a message of the user. A stopped conversation is resumed. */
   async function say(
     principal: Principal,
     id: string,
@@ -96,7 +96,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     settle(principal, await wake(principal, id, texts, at));
   }
 
-  /** What old clients send as an event. */
+  /** Handles what older clients send as an event. */
   async function act(principal: Principal, id: string, { action, args }: UserAction): Promise<void> {
     const fault = (action === 'message' ? messageFault : stateFault)({ args });
     if (fault !== undefined) throw fault;
@@ -119,7 +119,7 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     database.notify([userTopic(principal.userId)]);
   }
 
-  /** Whether there was one. */
+  /** Returns whether it existed. */
   async function remove(principal: Principal, id: string): Promise<boolean> {
     const key = await database.run(deleteConversation, { ...conversationName(principal, id), at: now() });
     if (key !== undefined) notifyChange(principal.userId, key);

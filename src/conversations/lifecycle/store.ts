@@ -1,4 +1,4 @@
-// What happens to a conversation after its creation, by its user: stopped, started, renamed, deleted.
+// What users do to existing conversations: stop, start, rename, delete.
 import { sql } from 'kysely';
 import { one, prepared, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
 import { recordChange } from '../../events/changes/store.ts';
@@ -18,7 +18,7 @@ import {
 } from '../row.ts';
 import type { ConversationStatus, StopReason } from '../states.ts';
 
-/** The same, with ids for events where it lives. */
+/** Locks the row and reserves event ids if the conversation is not stopped. */
 const lockRowAndTakeIds = prepared(
   (q: Queries, { userId, id, count }: ConversationName & { count: number }) => {
     const lives = sql<boolean>`status <> 'STOPPED'`;
@@ -29,7 +29,7 @@ const lockRowAndTakeIds = prepared(
         // The message comes first in the log, whether the conversation runs or is resumed.
         said: sql<number>`next_event + 1`,
         updated_at: sql<number>`case when ${lives} then ${q.now} else updated_at end`,
-        // It has something to do: whoever looks for idle ones must not take it for one.
+        // The run has work now, so it must not be stopped as idle.
         active_at: sql<number>`case when run_id is null then active_at else ${q.now} end`,
       })
       .where('user_id', '=', userId)
@@ -38,7 +38,7 @@ const lockRowAndTakeIds = prepared(
   },
 );
 
-/** What a transaction found, and the log whose readers must hear of it where it changed something. */
+/** The state of the conversation, and whether its readers must be notified. */
 export interface Outcome {
   readonly key: number;
   readonly status: ConversationStatus;
@@ -50,7 +50,7 @@ interface Stop extends ConversationName, Moment {
   readonly events: readonly EventText[];
 }
 
-/** Undefined where there is no such conversation; nothing is changed where it has stopped already. */
+/** Returns undefined if there is no such conversation. Does nothing if it was stopped already. */
 export const stopConversation = write('lifecycle.stop', function* (q, input: Stop): Steps<
   Outcome | undefined
 > {
@@ -62,15 +62,15 @@ export const stopConversation = write('lifecycle.stop', function* (q, input: Sto
 });
 
 interface Start extends ConversationName, Moment {
-  /** What the log says when it starts again. */
+  /** Events for the log when it starts again. */
   readonly waking: readonly EventText[];
-  /** What it gets first, whether it starts or runs. */
+  /** The message, which is added whether it starts or runs. */
   readonly message: readonly EventText[];
-  /** Of its user's conversations that may wait for a worker; 0: any number. */
+  /** How many conversations of its user may wait for a worker; 0 means no limit. */
   readonly waitingMax: number;
 }
 
-/** Starts one that has stopped, and adds a message to it where there is one. */
+/** Starts a stopped conversation, and adds the message if there is one. */
 export const startConversation = write('lifecycle.start', function* (q, input: Start): Steps<
   Outcome | 'too_many' | undefined
 > {
@@ -103,7 +103,7 @@ export const renameConversation = write('lifecycle.rename', function* (q, input:
   return true;
 });
 
-/** Removes it with its log and its idempotency keys: the id is free again. Returns the number of the log. */
+/** Deletes it with its log and its idempotency keys, so that the id can be used again. Returns the key. */
 export const deleteConversation = write(
   'lifecycle.delete',
   function* (q, input: ConversationName & Moment): Steps<number | undefined> {

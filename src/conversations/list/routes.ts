@@ -1,4 +1,4 @@
-// GET /api/conversations, GET of one, and the small facts about it that older clients ask for.
+// GET /api/conversations, GET of one, and small routes for older clients.
 
 import { needs } from '../../http/access.ts';
 import { jsonType } from '../../http/errors.ts';
@@ -93,7 +93,7 @@ function configRoute(app: Server, listing: Listing): void {
   );
 }
 
-/** What older clients ask for and Parley does not have. */
+/** Routes for features that older clients ask for and Parley does not have. */
 function absentRoutes(app: Server, listing: Listing): void {
   app.get(
     '/api/conversations/:id/vscode-url',

@@ -1,4 +1,4 @@
-// Conversations as clients see them, one or many.
+// The public form of conversations.
 import Type from 'typebox';
 import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
 import { agentStates, conversationStatuses, stopCodes } from '../states.ts';

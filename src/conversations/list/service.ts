@@ -12,14 +12,14 @@ import { type ConversationInfo, type ConversationList, type ListQuery, listMax }
 import { type ConversationRow, findConversation, type ListPosition, listConversations } from './store.ts';
 
 const listDefault = 20;
-/** Rows that a filter looks at in one query, and in one request: then the page ends, and the next one goes on. */
+/** How many rows a filter reads in one query and in one request. Then the page ends, and the next one continues. */
 const scannedRowsMax = 5_000;
 const queriesMax = 20;
 const waiting = 'STATUS$WAITING_FOR_WORKER';
 
 interface ListingOptions {
   readonly database: Database;
-  /** How many follow a log. */
+  /** How many subscribers a log has. */
   readonly followers: (topic: string) => number;
 }
 
@@ -70,13 +70,13 @@ export function createListing({ database, followers }: ListingOptions) {
     };
   }
 
-  /** Null where the user has no such conversation. */
+  /** Returns null if the user has no such conversation. */
   async function info(principal: Principal, id: string): Promise<ConversationInfo | null> {
     const row = await database.run(findConversation, conversationName(principal, id));
     return row === undefined ? null : toInfo(row);
   }
 
-  /** Throws where the user has no such conversation. */
+  /** Throws if the user has no such conversation. */
   async function runOf(principal: Principal, id: string): Promise<string | null> {
     const row = await database.run(findConversation, conversationName(principal, id));
     if (row === undefined) throw noConversation();
@@ -97,13 +97,13 @@ export function createListing({ database, followers }: ListingOptions) {
     };
     const found: ConversationRow[] = [];
     for (let attempt = 0; attempt < queriesMax; attempt++) {
-      // One more than wanted tells whether there is another page.
+      // One more row shows whether there is another page.
       const max = limit + 1 - found.length;
       const { rows, end } = await database.run(listConversations, { ...filter, after, max });
       found.push(...rows);
       after = end;
       if (found.length > limit || end === null) break;
-      // Others have their turn: SQLite reads on this thread.
+      // Lets other requests run, because SQLite reads on this thread.
       await setImmediate();
     }
     const results = found.slice(0, limit);

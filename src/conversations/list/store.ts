@@ -1,4 +1,4 @@
-// Reading conversations: one by its id, many by time. A list looks at a bounded number of rows, whatever is asked.
+// Reads conversations: one by its id, many by time. A list reads a limited number of rows, whatever is asked for.
 import type { Selectable } from 'kysely';
 import type { Tables } from '../../db/tables.ts';
 import { one, type Queries, read, rows } from '../../db/transaction.ts';
@@ -29,7 +29,7 @@ const infoColumns = [
 
 const selectInfo = ({ kind }: Queries) => [...infoColumns, ...readAllUsage(kind)] as const;
 
-/** A row's place in the list, newest first. */
+/** A position in the list, newest first. */
 export interface ListPosition {
   readonly at: number;
   readonly key: number;
@@ -37,17 +37,17 @@ export interface ListPosition {
 
 export interface ListQuery {
   readonly userId: number;
-  /** Begin after this one. */
+  /** The list starts after this position. */
   readonly after: ListPosition | null;
   readonly repository: string | null;
   readonly trigger: string | null;
   readonly status: string | null;
   /** Part of the title or the repository, in lower case. */
   readonly words: string | null;
-  /** Rows to find. */
+  /** How many rows to return. */
   readonly max: number;
-  /** Rows to look at. */
-  readonly lookMax: number;
+  /** How many rows to read. */
+  readonly scannedMax: number;
 }
 
 function matchesSearch(text: string | null, words: string): boolean {
@@ -66,9 +66,9 @@ export const findConversation = read('listing.find', function* (q, { userId, id 
 export type ConversationRow = Pick<Selectable<Tables['conversations']>, (typeof infoColumns)[number]> &
   UsageColumns;
 
-/** The rows that fit among the next `lookMax`, and where the look ended; null where it saw the last one. */
+/** The matching rows among the next ones, and the position where the query ended; null at the end of the list. */
 export const listConversations = read('listing.list', function* (q, query: ListQuery) {
-  const { userId, after, repository, trigger, status, words, max, lookMax } = query;
+  const { userId, after, repository, trigger, status, words, max, scannedMax } = query;
   let window = q.build
     .selectFrom('conversations')
     .where('user_id', '=', userId)
@@ -83,19 +83,19 @@ export const listConversations = read('listing.list', function* (q, query: ListQ
     window
       .select(['created_at', 'key'])
       .limit(1)
-      .offset(lookMax - 1),
+      .offset(scannedMax - 1),
   );
-  // By place and not by number: more may have been created since.
+  // Pages start at a position and not at a number, because more conversations may have been created since.
   if (end !== undefined)
     window = window.where((e) => e(e.refTuple('created_at', 'key'), '>=', e.tuple(end.created_at, end.key)));
   if (repository !== null) window = window.where('repository', '=', repository);
   if (trigger !== null) window = window.where('trigger', '=', trigger);
   if (status !== null) window = window.where('status', '=', status);
   if (words !== null) {
-    // Compared here, because databases know the case of ASCII only, or as their locale has it.
+    // Compared here, because databases fold only the case of ASCII, or depend on their locale.
     const seen = yield* rows(window.select(['key', 'title', 'repository']));
     const fit = seen.filter((row) => matchesSearch(row.title, words) || matchesSearch(row.repository, words));
-    // With 0, which no row has, because PostgreSQL knows no empty list.
+    // 0, which no row has, because PostgreSQL does not accept an empty list.
     window = window.where('key', 'in', [0, ...fit.slice(0, max).map(({ key }) => key)]);
   }
   const found = yield* rows(window.select(selectInfo(q)).limit(max));

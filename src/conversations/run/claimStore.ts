@@ -1,4 +1,4 @@
-// Which conversation a process runs next. Users take turns: the one with the fewest runs is served first.
+// Chooses the next conversation for a process. The user with the fewest runs is first.
 import { type RawBuilder, sql } from 'kysely';
 import { one, prepared, type Queries, type Query, rows, type Steps, write } from '../../db/transaction.ts';
 import type { ConversationStatus } from '../states.ts';
@@ -8,14 +8,14 @@ import { isWaiting, withWaitingUsers } from '../waitingUsers.ts';
 
 interface Claim {
   readonly runId: string;
-  /** The process that claims. */
+  /** The claiming process. */
   readonly owner: string;
   readonly leaseMs: number;
   /** How many runs one user may have at the same time; 0 means no limit. */
   readonly userRunsMax: number;
 }
 
-/** With what its earlier runs have used of the model. */
+/** A claimed conversation, with the model usage of its earlier runs. */
 export interface ClaimedConversation extends UsageColumns {
   readonly key: number;
   readonly user_id: number;

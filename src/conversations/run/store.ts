@@ -39,7 +39,7 @@ const extendLease = prepared((q: Queries, run: Run & { leaseMs: number }) =>
     .returning('wanted'),
 );
 
-/** `lost`: somebody else may have it by now. `stop`: still ours, and it is to end. */
+/** `lost`: another process may own it now. `stop`: the run still owns it and must end. */
 export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run & { leaseMs: number }): Steps<
   'kept' | 'stop' | 'lost'
 > {
@@ -48,7 +48,7 @@ export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run 
   return row.wanted === null ? 'kept' : 'stop';
 });
 
-/** How far the run has got with its agent. */
+/** The progress of a run. */
 export interface RunProgress {
   readonly agent?: string;
   readonly agent_session?: string;
@@ -58,35 +58,35 @@ export interface RunProgress {
   readonly turn_open?: 0 | 1;
   readonly turn_from?: number | null;
   readonly session_from?: number | null;
-  /** No question waits any more. */
+  /** No approval request is open any more. */
   readonly question?: null;
-  /** It gets on: whoever takes it next begins to count anew. */
+  /** The run makes progress, so the count of failed claims starts again. */
   readonly claims?: 0;
 }
 
 interface RunRecord extends Run {
-  /** Counts from 1 in each run: one that was recorded already is not recorded again. */
+  /** Counts from 1 in each run. A step that was recorded already is not recorded again. */
   readonly step: number;
   readonly events: readonly EventText[];
-  /** The place in `events` of a question that waits for the user's answer. */
+  /** The index in `events` of an approval request that waits for the user. */
   readonly approvalRequestIndex?: number | undefined;
   /** Record this even if the user has stopped the conversation meanwhile. */
   readonly isFinal?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
-  /** Where it goes to another state. */
+  /** The new status, if it changes. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
   readonly reason?: StopReason | undefined;
-  /** What goes on while it starts. */
+  /** What the run does while it starts. */
   readonly runtimeStatus?: string | undefined;
   readonly at: string;
 }
 
-/** The id of the first event; `undefined`: the run no longer has the conversation, or is to end. */
+/** The id of the first event; undefined if the run no longer owns the conversation or must end. */
 type Recorded = number | undefined;
 
-/** Takes the row where the run still has it, with the number of its last step before this one. */
+/** Locks the row if the run still owns it and has not recorded this step yet. */
 function lockRun(q: Queries, record: RunRecord) {
-  const { key, runId, step, approvalRequestIndex: asks, progress = {}, to, runtimeStatus } = record;
+  const { key, runId, step, approvalRequestIndex, progress = {}, to, runtimeStatus } = record;
   const ours = q.build
     .updateTable('conversations')
     .set({
@@ -95,9 +95,11 @@ function lockRun(q: Queries, record: RunRecord) {
       step_from: sql.ref('next_event'),
       ...progress,
       ...(progress.claims === 0 ? { crashes: 0 } : {}),
-      ...(asks === undefined ? {} : { question: sql<number>`next_event + ${asks}` }),
+      ...(approvalRequestIndex === undefined
+        ? {}
+        : { question: sql<number>`next_event + ${approvalRequestIndex}` }),
       ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
-      // Also where it is RUNNING already, with a run that was lost.
+      // Also if it is RUNNING already because a previous run was lost.
       ...(to === undefined ? {} : { runtime_status: null }),
     })
     .where('key', '=', key)
@@ -115,12 +117,14 @@ const findStep = prepared((q: Queries, { key, runId }: Run) =>
     .where('run_id', '=', runId),
 );
 
-/** Whether its agent begins or ends a turn, or waits for an answer, or no longer does. */
-function changesAgentState({ approvalRequestIndex: asks, progress = {} }: RunRecord): boolean {
-  return asks !== undefined || progress.turn_open !== undefined || progress.question !== undefined;
+/** Whether the state of the agent changes: a turn begins or ends, or an approval request opens or closes. */
+function changesAgentState({ approvalRequestIndex, progress = {} }: RunRecord): boolean {
+  return (
+    approvalRequestIndex !== undefined || progress.turn_open !== undefined || progress.question !== undefined
+  );
 }
 
-/** Records what a run did, once, however often it is sent. */
+/** Records a step of a run exactly once, however often it is sent. */
 export const recordRun = repeatableWrite('runtime.record', function* (q, record: RunRecord): Steps<Recorded> {
   const { events, to, reason = null, step, at } = record;
   const locked = (yield* one(lockRun(q, record))) as LockedConversation | undefined;
@@ -139,12 +143,12 @@ export const recordRun = repeatableWrite('runtime.record', function* (q, record:
 
 interface RunTitle extends Run {
   readonly title: string;
-  /** Only where it still has one of these. */
+  /** The title is changed only if it is one of these. */
   readonly instead: readonly string[];
   readonly at: string;
 }
 
-/** Gives the conversation of a run another title. False: it no longer has it, or somebody has given it a title. */
+/** Changes the title. Returns false if the run no longer owns the conversation, or a person has set the title. */
 export const titleRun = repeatableWrite('runtime.title', function* (q, input: RunTitle): Steps<boolean> {
   const { key, runId, title, instead, at } = input;
   const locked = (yield* one(
@@ -167,7 +171,7 @@ export interface RunState {
   readonly next_event: number;
 }
 
-/** How conversations stand that this process has: one look for all of its runs. */
+/** The states of all conversations that this process runs, in one query. */
 export const readRunStates = read('runtime.look', function* (q, keys: readonly number[]): Steps<RunState[]> {
   return yield* rows(
     q.build

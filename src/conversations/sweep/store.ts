@@ -88,7 +88,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
     case 'start':
       return e.and([
         running,
-        // One that was taken over is RUNNING while it starts again.
+        // A conversation that was taken over is RUNNING while its new run starts.
         e.or([e('conversations.status', '=', 'STARTING'), e('conversations.runtime_status', 'is not', null)]),
         e('conversations.wanted', 'is', null),
         e.or([isOld('active_at', times.startStalledMs), isOld('claimed_at', times.startMs)]),
@@ -248,9 +248,7 @@ export const releaseExpired = write(
   },
 );
 
-/**
- * Of a database that one process has alone: whoever had runs before is dead. Returns how many there were.
- */
+/** For a database that only one process uses: all earlier runs are dead. Returns how many there were. */
 export const releaseAll = write('sweep.releaseAll', function* (q, { at }: { at: string }): Steps<number> {
   const released = (yield* rows(
     q.build
@@ -267,12 +265,12 @@ interface StopOverdue extends Overdue {
   readonly kind: 'start' | 'idle' | 'room';
   readonly reason: StopReason;
   readonly events: readonly EventText[];
-  /** Told first where its agent asks. */
+  /** Recorded first if an approval request is open. */
   readonly expired: EventText;
   readonly at: string;
 }
 
-/** Stops it, where it is still overdue. Returns whose it is. */
+/** Stops the conversation if it is still overdue. Returns its user. */
 export const stopOverdue = write('sweep.stop', function* (q, input: StopOverdue): Steps<number | undefined> {
   const { key, kind, times, reason, expired, at } = input;
   const locked = (yield* one(

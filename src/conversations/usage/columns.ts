@@ -1,4 +1,4 @@
-// The columns of a conversation's usage in queries: whatever a row holds, what is read and written is within bounds.
+// The usage columns in queries. Values are kept within limits when they are read and written.
 import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 import type { DatabaseKind } from '../../db/transaction.ts';
 import { type UsageColumns, usageColumns, usageMax } from './shape.ts';
@@ -14,7 +14,7 @@ function bounded(kind: DatabaseKind, value: RawBuilder<number>): RawBuilder<numb
   return sql`${least[kind]}(${value}, ${sql.lit(usageMax)})`;
 }
 
-/** To select one of them. */
+/** Selects one column. */
 export function readUsage<Name extends UsageColumn>(
   kind: DatabaseKind,
   name: Name,
@@ -22,12 +22,12 @@ export function readUsage<Name extends UsageColumn>(
   return bounded(kind, sql.ref<number>(name)).as(name);
 }
 
-/** To select all of them. */
+/** Selects all columns. */
 export function readAllUsage(kind: DatabaseKind): AliasedRawBuilder<number, UsageColumn>[] {
   return usageColumns.map((name) => readUsage(kind, name));
 }
 
-/** The new value of a column to which something is added. */
+/** The new value of a column after an addition. */
 export function addToUsage(kind: DatabaseKind, name: UsageColumn, added: number): RawBuilder<number> {
   const before = bounded(kind, sql.ref<number>(name));
   return bounded(kind, sql`${before} + ${Math.min(added, usageMax)}`);

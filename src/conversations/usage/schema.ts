@@ -1,4 +1,4 @@
-// What a conversation has taken of its model, as callers see it.
+// The public form of the model usage of a conversation.
 import Type from 'typebox';
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });

@@ -1,4 +1,4 @@
-// What a conversation has taken of its model.
+// The model usage of a conversation.
 
 import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';

@@ -1,4 +1,4 @@
-// From the columns of a conversation to its usage.
+// Converts the usage columns of a conversation to their public form.
 import type { Usage } from './schema.ts';
 
 export interface UsageColumns {
@@ -20,8 +20,8 @@ export const usageColumns = [
 ] as const;
 
 /**
- * Of any sum: a million dollars. Providers say what they like, and a sum that no number can hold would stop whoever reads
- * its row, so that none gets near.
+ * The maximum of any sum: a million dollars. Providers may report anything, and a sum that no number can hold would
+ * break all readers of the row.
  */
 export const usageMax = 1e15;
 

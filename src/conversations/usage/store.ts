@@ -1,4 +1,4 @@
-// Adds up what the runs of a conversation take of its model.
+// Adds up the model usage of a conversation.
 
 import { one, read, rows, type Steps, write } from '../../db/transaction.ts';
 import type { ConversationName } from '../id.ts';
@@ -9,7 +9,7 @@ interface Addition extends UsageColumns {
   readonly key: number;
 }
 
-/** Whatever was taken was taken: a run that has lost its conversation adds what it took, too. */
+/** Usage always counts, even if the run has lost its conversation. */
 export const addUsage = write('usage.add', function* (q, { key, ...added }: Addition): Steps<void> {
   yield* rows(
     q.build
