@@ -61,7 +61,7 @@ function pageProbe(pages: number, placeOf: (opened: Opened) => ListPosition | nu
       status: null,
       words: null,
       max: limit + 1,
-      lookMax: 0,
+      scannedMax: 0,
     };
     const begin = performance.now();
     for (let page = 0; page < pages; page++) {

@@ -1,18 +1,19 @@
-// Bodies that the bridge must hold before it can pass them on: so many bytes for a run in all, and each within its time.
+// Request bodies that the bridge must buffer before it can forward them, with a limit on the bytes per run and on the
+// time per body.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mib } from '../validation/schema.ts';
 
 const bufferedBytesMaxDefault = 64 * mib;
 const bodyMs = 60_000;
 
-/** Why a body was not taken, with the status that says so. */
+/** Why a body was refused, with the status of the response. */
 export interface BodyRefusal {
   readonly status: 408 | 413 | 503;
   readonly sentence: string;
 }
 
 export interface Bodies {
-  /** The body, which counts as held until the answer is out. */
+  /** Reads the body. It counts as buffered until the response is sent. */
   read(request: IncomingMessage, response: ServerResponse, bytesMax: number): Promise<Buffer | BodyRefusal>;
 }
 
@@ -35,7 +36,7 @@ export function createBodies(heldBytesMax = bufferedBytesMaxDefault): Bodies {
     response.once('close', release);
     const refuse = (status: BodyRefusal['status'], sentence: string) => {
       refusal ??= { status, sentence };
-      // What comes is read on, so that the answer arrives, and not kept.
+      // The rest is read and dropped, so that the response arrives.
       pieces.length = 0;
       release();
     };

@@ -1,60 +1,60 @@
-// The one way out of a sandbox: an HTTP server of the host that programs inside reach on their own loopback. What
-// needs a key of the user gets it here, outside.
+// The only way out of a sandbox: an HTTP server on the host that programs inside reach on their own loopback interface.
+// The user's keys are added here, outside of the sandbox.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { hasToken } from './token.ts';
 
-/** Answers what comes under one first segment of the path. `rest` is what follows it, with the query. */
+/** Handles requests below one first path segment. `rest` is what follows it, with the query. */
 export type BridgeHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   rest: string,
 ) => void | Promise<void>;
 
-/** Answers requests for other servers: CONNECT, and plain ones in their absolute form. */
+/** Handles requests for other servers: CONNECT, and plain requests in absolute form. */
 export interface Egress {
   connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   forward(request: IncomingMessage, response: ServerResponse): void;
 }
 
 interface BridgeOptions {
-  /** By first segment: `git`, `mcp`, `model`. */
+  /** By first path segment: `git`, `mcp`, `model`. */
   readonly handlers: Readonly<Record<string, BridgeHandler>>;
-  /** Absent: nothing else can be reached. */
+  /** Without it, no other server can be reached. */
   readonly egress?: Egress | undefined;
   /** A connection that has not sent its first headers by then is closed. */
   readonly headersMs?: number;
-  /** Told of what a handler throws; the program inside only learns that it failed. */
+  /** Called with errors of handlers. The program inside only learns that its request failed. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Bridge {
-  /** What a program inside must show, as a bearer token, as an API key, or to the proxy. */
+  /** The token that programs inside must send, as a bearer token, as an API key, or to the proxy. */
   readonly token: string;
-  /** Serves a listener that was opened in a sandbox. What is returned closes it. */
+  /** Serves a listener that was opened in a sandbox. Returns a function that closes it. */
   take(listener: Server): () => void;
-  /** Serves a port of the host's loopback, for sandboxes without a network of their own. Returns the port. */
+  /** Serves a port on the host's loopback interface, for sandboxes without their own network. Returns the port. */
   listen(): Promise<number>;
-  /** Serves a socket of the host. Only one of `listen` and `listenAt` can be used. */
+  /** Serves a socket on the host. Only one of `listen` and `listenAt` can be used. */
   listenAt(path: string): Promise<void>;
-  /** Ends every connection, and whatever came over one with it. */
+  /** Closes every connection, and aborts its requests. */
   close(): Promise<void>;
 }
 
 const tokenBytes = 32;
-/** Of a run, over all of its listeners. More are closed at once. */
+/** Per run, over all its listeners. More connections are closed at once. */
 const connectionsMax = 256;
 const headersMsDefault = 30_000;
-/** A model may think for minutes before it says a word. */
+/** A model may think for minutes before it answers. */
 const silenceMsMax = 15 * 60_000;
 
 export function refuse(response: ServerResponse, status: number, sentence: string): void {
   response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
 }
 
-/** Keeps the sockets, whichever listener they came from: a server that does not listen itself forgets them. */
+/** Tracks the sockets of all listeners, because a server that does not listen itself does not. */
 function keepSockets(headersMs: number) {
   const sockets = new Set<Socket>();
   const waiting = new WeakMap<Duplex, NodeJS.Timeout>();
@@ -72,7 +72,7 @@ function keepSockets(headersMs: number) {
         sockets.delete(socket);
       });
     },
-    /** Its first headers have come. */
+    /** Called when the first headers have arrived. */
     heard: (socket: Duplex) => clearTimeout(waiting.get(socket)),
     destroyAll: () => {
       for (const socket of sockets) socket.destroy();
@@ -102,7 +102,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   const server = createServer((request, response) => {
-    // What nobody listens for would end the service.
+    // An unhandled error would end the service.
     response.on('error', () => response.destroy());
     answer(request, response).catch((error: unknown) => {
       onError(error);
@@ -139,11 +139,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     token,
     take: (listener) => {
       listeners.add(listener);
-      // A request may come whole before its answer is wanted.
+      // A client may close its side before it reads the response.
       Object.assign(listener, { allowHalfOpen: true, maxConnections: connectionsMax });
       listener.on('error', () => {});
       listener.on('connection', (socket) => {
-        // As for a listener of its own: or else each piece of an answer waits 40 ms for the one before to be confirmed.
+        // As on a listener of Node's own. Otherwise each piece of a response waits 40 ms for the acknowledgement of the
+        // previous one.
         socket.setNoDelay(true);
         server.emit('connection', socket);
       });

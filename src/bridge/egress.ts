@@ -1,5 +1,5 @@
-// The way from a sandbox to other servers: a proxy that connects only to addresses that it has checked, never to the
-// machine itself, and to private ones only where the operator lets it.
+// The proxy from a sandbox to other servers. It connects only to addresses that it has checked, never to this machine,
+// and to private ones only if the operator allows it.
 import { type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -11,15 +11,15 @@ import type { Egress } from './bridge.ts';
 import { endToEnd } from './headers.ts';
 
 export interface EgressOptions {
-  /** Asked for each connection. The machine itself is out of reach whatever it says. */
+  /** Evaluated for each connection. This machine can never be reached, whatever it returns. */
   readonly allowPrivate: AllowPrivate;
   readonly lookup?: Lookup;
-  /** Tells what is never reached. Only tests have another. */
+  /** Decides which addresses can never be reached; tests use another one. */
   readonly isOffLimits?: (address: string) => boolean;
-  /** Of the run, at the same time. */
+  /** Concurrent connections of the run. */
   readonly connectionsMax?: number;
   readonly connectMs?: number;
-  /** A connection over which nothing comes for so long is closed. */
+  /** A connection that is idle for this long is closed. */
   readonly idleMs?: number;
 }
 
@@ -31,7 +31,7 @@ interface Target {
 const connectionsMaxDefault = 128;
 const connectMsDefault = 15_000;
 const idleMsDefault = 10 * 60_000;
-/** Mail between servers: nothing that an agent does needs it, and what sends spam does. */
+/** SMTP between servers: agents do not need it, but spam does. */
 const refusedPorts = new Set([25]);
 
 const statusOf = { address_not_allowed: 403, timeout: 504, busy: 503 } as const;
@@ -43,7 +43,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 };
 
-/** Something that the program inside is told: a status and a sentence about the other side. */
+/** A response for the program inside: a status and a sentence about the other server. */
 interface Refusal {
   readonly status: number;
   readonly sentence: string;
@@ -86,7 +86,7 @@ function refuseRequest(response: ServerResponse, { status, sentence }: Refusal):
   else response.writeHead(status, { 'content-type': 'text/plain' }).end(`${sentence}\n`);
 }
 
-/** Throws nothing, for nobody could catch it: a server may send a status that cannot be answered with. */
+/** Never throws, because nobody could catch it: a server may send an invalid status. */
 function passBack(answer: IncomingMessage, response: ServerResponse): void {
   answer.on('error', () => response.destroy());
   try {
@@ -98,12 +98,12 @@ function passBack(answer: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** Node sends a body of unknown length without any frame where the method has none as a rule. */
+/** For methods that usually have no body, Node would send one of unknown length without framing. */
 function framing({ headers }: IncomingMessage): Record<string, string> {
   return headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' };
 }
 
-/** Both ways, until either end is gone or neither says anything. */
+/** Forwards both directions until one end closes or both are idle. */
 function join(inner: Duplex, outer: Socket, idleMs: number): void {
   outer.setTimeout(idleMs, () => outer.destroy());
   inner.on('close', () => outer.destroy());
@@ -122,7 +122,7 @@ export function createEgress(options: EgressOptions): Egress {
   } = options;
   let open = 0;
 
-  /** Takes a place among the connections of the run, until the inner end is closed. */
+  /** Counts a connection of the run until its inner end is closed. */
   function enter(inner: Duplex | ServerResponse): boolean {
     if (open >= connectionsMax) return false;
     open++;
@@ -132,7 +132,7 @@ export function createEgress(options: EgressOptions): Egress {
     return true;
   }
 
-  /** What a socket needs to reach the target, and only it. Throws where the target may not be reached. */
+  /** The options of a socket that can reach only the target. Throws if the target is not allowed. */
   async function admit({ host, port }: Target) {
     if (refusedPorts.has(port))
       throw new OutgoingError('address_not_allowed', `Its port, ${port}, is never connected to.`);
@@ -174,14 +174,14 @@ export function createEgress(options: EgressOptions): Egress {
       path: url.pathname + url.search,
       headers: { ...endToEnd(request.headers), ...framing(request), host: url.host },
     });
-    // Those of Node begin when it is connected.
+    // Node's own timeouts start after the connection.
     const connecting = setTimeout(() => outer.destroy(timedOut(connectMs)), connectMs);
     outer.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
     outer.once('close', () => clearTimeout(connecting));
     outer.setTimeout(idleMs, () => outer.destroy(timedOut(idleMs)));
     outer.on('error', (error) => refuseRequest(response, refusalOf(error, connectMs)));
     outer.on('response', (answer) => passBack(answer, response));
-    // It wants to speak another protocol, which nobody asked for.
+    // The server wants another protocol, which nobody asked for.
     outer.on('upgrade', (_, socket) => {
       socket.on('error', () => {}).destroy();
       refuseRequest(response, unusable);

@@ -1,6 +1,6 @@
-// What programs inside must be told so that they use the bridge for all that they ask of other servers.
+// The environment variables that make programs inside use the bridge as their proxy.
 
-/** The variables that most programs honour. Those that do not have no network. */
+/** The variables that most programs support. Other programs have no network. */
 export function bridgeEnvironment({
   origin,
   token,
@@ -12,7 +12,7 @@ export function bridgeEnvironment({
   proxy.username = 'run';
   proxy.password = token;
   const url = proxy.href.replace(/\/$/, '');
-  // What is on the loopback inside is there or nowhere: the bridge itself, and servers that the agent starts.
+  // Servers on the loopback interface inside are reached directly: the bridge itself, and those that the agent starts.
   const direct = 'localhost,127.0.0.1,::1';
   return {
     HTTP_PROXY: url,

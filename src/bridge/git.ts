@@ -15,16 +15,16 @@ import { type PushHead, readPushHead, refusalReport } from './pushCommands.ts';
 
 interface GitHandlerOptions {
   readonly remote: GitRemote;
-  /** The user's token for the provider; null where none is stored. */
+  /** The user's access token for the provider; null if none is stored. */
   readonly token: string | null;
-  /** Whether hosts that users name may have private addresses. */
+  /** Whether hosts that users configure may have private addresses. */
   readonly allowPrivate: AllowPrivate;
   readonly lookup?: NonNullable<OutgoingOptions['lookup']>;
 }
 
 export interface GitHandler {
   readonly handle: BridgeHandler;
-  /** Why the last request to the host failed, as a sentence; undefined where it went well. */
+  /** Why the last request to the host failed, as a sentence; undefined if it succeeded. */
   fault(): string | undefined;
 }
 
@@ -43,7 +43,7 @@ const users: Readonly<Record<GitProvider, string>> = {
 };
 
 function authorization(provider: GitProvider, token: string): string {
-  // An app password of Bitbucket comes with the name of its user.
+  // An app password of Bitbucket includes the user name.
   const hasUser = provider === 'bitbucket' && token.includes(':');
   return `Basic ${Buffer.from(hasUser ? token : `${users[provider]}:${token}`).toString('base64')}`;
 }
@@ -64,7 +64,7 @@ interface Endpoint {
   readonly answerType: string;
 }
 
-/** What git may ask of a server, and nothing else of it. */
+/** The only paths of a git server that can be requested. */
 const endpoints = new Map<string, Endpoint>(
   (['upload-pack', 'receive-pack'] as const).flatMap((service) => {
     const type = `application/x-git-${service}`;
@@ -78,7 +78,7 @@ const endpoints = new Map<string, Endpoint>(
   }),
 );
 
-/** Why a push must not go on; undefined where it may. */
+/** Why a push is refused; undefined if it is allowed. */
 function pushFault({ commands }: PushHead): string | undefined {
   if (commands.some(({ deletes }) => deletes)) return 'branches cannot be deleted from here';
   const branches = commands.every(
@@ -87,16 +87,16 @@ function pushFault({ commands }: PushHead): string | undefined {
   return branches ? undefined : 'only branches can be pushed from here';
 }
 
-/** A request on its way. */
+/** A request that is forwarded. */
 interface Passage {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** At the host. */
+  /** The URL at the host. */
   readonly url: string;
   readonly endpoint: Endpoint;
 }
 
-/** Lets the answer back as it comes. */
+/** Forwards the response. */
 function sendBack(answer: Response, body: NonNullable<Response['body']>, response: ServerResponse) {
   const headers = answerHeaders.flatMap((name) => {
     const value = answer.headers.get(name);
@@ -122,7 +122,7 @@ export function createGitHandler(options: GitHandlerOptions): GitHandler {
     else refuse(response, status, sentence);
   }
 
-  /** Sends the request on, with the user's token. */
+  /** Forwards the request with the user's access token. */
   async function pass({ request, response, url, endpoint }: Passage, body?: Readable): Promise<void> {
     const left = new AbortController();
     response.once('close', () => left.abort());
@@ -143,7 +143,7 @@ export function createGitHandler(options: GitHandlerOptions): GitHandler {
     fail(response, answer.status === 200 ? answerFault(remote) : statusFault(answer.status, asked));
   }
 
-  /** Lets only pushes of branches pass, and refuses others as git servers do, once the rest of the body was read. */
+  /** Allows only pushes to branches. Others are refused in git's own way, after the rest of the body was read. */
   async function push(passage: Passage): Promise<void> {
     const { request, response, endpoint } = passage;
     const pieces = request[Symbol.asyncIterator]() as AsyncIterator<Buffer>;

@@ -1,4 +1,4 @@
-// Why a git host did not give what it was asked for, as a status and a sentence that git shows to whoever runs it.
+// Errors of a git host, as a status and a sentence that git shows to its user.
 
 import type { GitRemote } from '../git/remote.ts';
 import { OutgoingError } from '../outgoing/errors.ts';
@@ -11,13 +11,13 @@ interface GitRequest {
   readonly toPush: boolean;
 }
 
-/** Of an answer with another status than 200. Nothing of the answer itself is repeated. */
+/** For a response with another status than 200. Nothing of the response is repeated. */
 export function statusFault(status: number, { remote, hasToken, toPush }: GitRequest): GitFault {
   const { host } = new URL(remote.origin);
   const { path, provider } = remote;
   const noToken = `and no ${provider} token is set in your settings`;
   switch (status) {
-    // Never 401: git would ask for a password.
+    // Never 401, because git would ask for a password.
     case 401:
     case 403:
       if (!hasToken) return [403, `${host} requires an access token for ${path}, ${noToken}.`];
@@ -36,12 +36,12 @@ export function statusFault(status: number, { remote, hasToken, toPush }: GitReq
   }
 }
 
-/** A host that wants people to sign in answers with a page. */
+/** A host that requires a login responds with a web page. */
 export function answerFault({ origin }: GitRemote): GitFault {
   return [502, `${new URL(origin).host} does not respond like a Git host.`];
 }
 
-/** Of a request that got no answer. */
+/** For a request without a response. */
 export function connectionFault(error: Error, { origin }: GitRemote): GitFault {
   const { host } = new URL(origin);
   if (!(error instanceof OutgoingError)) return [502, `The connection to ${host} failed.`];

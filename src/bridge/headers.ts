@@ -1,4 +1,4 @@
-// What of the headers of a message goes on to the next server: not what is meant for this one.
+// The headers of a message that are forwarded, without those that are meant for this hop.
 import type { IncomingHttpHeaders } from 'node:http';
 
 const hopByHop = new Set([
@@ -14,7 +14,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** Without those of the connection, nor any that `Connection` names, nor what was said to the proxy. */
+/** Removes hop-by-hop headers, those that `Connection` names, and those for the proxy. */
 export function endToEnd(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
   const kept: Record<string, string | string[]> = {};

@@ -1,6 +1,6 @@
-// Runs in a sandbox that has a network of its own, before the program that was asked for: opens the port of the bridge
-// on the loopback in there. With a channel to the service it hands the listener out and ends, so that nothing of it
-// stays; with the path of a socket it stays and forwards to that.
+// Runs first in a sandbox with its own network, and opens the port of the bridge on its loopback interface. With a
+// channel to the service it hands out the listener and exits, so that nothing of it stays; with the path of a socket it
+// stays and forwards connections to it.
 import { closeSync, openSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -36,7 +36,7 @@ listener.on('error', fail);
 if (socketPath !== undefined) listener.on('connection', (inner) => join(inner, socketPath));
 listener.listen(Number(port), '127.0.0.1', () => {
   if (socketPath === undefined) return handOut(listener);
-  // Whoever waits for the end of our output knows now that the port is open. The number must not go to a connection.
+  // The end of our output says that the port is open. The descriptor must not be reused for a connection.
   closeSync(standardOutput);
   openSync('/dev/null', 'w');
 });

@@ -1,5 +1,5 @@
-// Tool servers over HTTP, as programs in a sandbox reach them: `/mcp/<n>` is the n-th, and nothing else of its host.
-// Its key is added here, outside.
+// Remote MCP servers for programs in a sandbox: `/mcp/<n>` is the n-th one, and nothing else of its host. Its API key
+// is added here, outside.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,12 +14,12 @@ import { type BridgeHandler, refuse } from './bridge.ts';
 import { rewriteEndpoint } from './mcpEndpoint.ts';
 
 const requestBytesMax = 8 * mib;
-/** Of one answer, which may be a stream that is open as long as the run. */
+/** For one response, which may be a stream that stays open during the run. */
 const answerBytesMax = 1024 * mib;
 const answerMsMax = 24 * 60 * 60 * 1_000;
-/** Until an answer begins, where its server has no time of its own. */
+/** Until a response begins, if the server has no timeout of its own. */
 const defaultTimeoutMs = 60_000;
-/** URLs for messages that one server has named. The least recently used is forgotten. */
+/** Message URLs that one server has named. The least recently used is dropped. */
 const endpointsMax = 64;
 
 const requestHeaders = ['accept', 'content-type', 'last-event-id', 'mcp-protocol-version', 'mcp-session-id'];
@@ -36,19 +36,19 @@ const methods: Readonly<Record<Remote['transport'], readonly string[]>> = {
 };
 
 interface McpHandlerOptions {
-  /** In the order of `listRemotes`, with opened keys. */
+  /** In the order of `listRemotes`, with decrypted API keys. */
   readonly remotes: readonly Remote[];
   readonly outgoing: Pick<OutgoingOptions, 'allowPrivate' | 'lookup'>;
-  /** One that the operator named: its address may be private. */
+  /** The URL of a server that the operator configured, whose address may be private. */
   readonly operatorUrl?: string | undefined;
   readonly bodies?: Bodies;
 }
 
-/** One request as it goes out. */
+/** An outgoing request. */
 interface Outgoing {
   readonly remote: Remote;
   readonly url: string;
-  /** Where the place for messages that its answer names is kept; undefined where it names none. */
+  /** Stores the message URL that the response names; undefined if it names none. */
   readonly keepEndpoint: ((url: URL) => string) | undefined;
 }
 
@@ -75,7 +75,7 @@ function describe(error: unknown): string {
   return `The MCP server could not be reached. ${error instanceof OutgoingError ? error.message : ''}`.trim();
 }
 
-/** Forwards one request, and ends with the one who asked. */
+/** Forwards one request, and aborts it if the client disconnects. */
 async function forward(
   fetch: OutgoingFetch,
   bodies: Bodies,
@@ -102,7 +102,7 @@ async function forward(
     if (keepEndpoint === undefined || !answer.ok) await pipeline(read, response);
     else await pipeline(read, rewriteEndpoint(url, keepEndpoint), response);
   } catch (error) {
-    // An answer that has begun can only be broken off.
+    // A response that has begun can only be cut off.
     if (response.headersSent) response.destroy();
     else refuse(response, 502, describe(error));
   }
@@ -124,7 +124,7 @@ export function createMcpHandler(options: McpHandlerOptions): BridgeHandler {
     };
   }
 
-  /** Undefined where there is nothing. */
+  /** Returns undefined if there is no such server. */
   function find(rest: string, method: string): Outgoing | undefined {
     const [, n = '', place] = /^\/(\d{1,4})(?:\/(\d{1,9}))?$/.exec(rest) ?? [];
     const index = Number(n);

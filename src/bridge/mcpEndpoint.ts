@@ -1,5 +1,5 @@
-// A tool server of the SSE form names, in the first event of its stream, the place for messages. It is replaced by one
-// that leads through the bridge; all that follows passes as it is.
+// An SSE MCP server names its message URL in the first event of its stream. It is replaced by a URL of the bridge;
+// everything else is forwarded unchanged.
 
 const firstEventBytesMax = 64 * 1024;
 
@@ -10,8 +10,8 @@ function fieldOf(block: string, name: string): string | undefined {
   return line?.slice(name.length + 1).trim();
 }
 
-/** Undefined where the block names no place. Throws where the place is on another server. */
-function placeIn(block: string, server: string): URL | undefined {
+/** Returns undefined if the block names no URL. Throws if the URL is on another server. */
+function messageUrlIn(block: string, server: string): URL | undefined {
   const data = fieldOf(block, 'event') === 'endpoint' ? fieldOf(block, 'data') : undefined;
   if (data === undefined) return undefined;
   const url = URL.parse(data, server);
@@ -20,13 +20,13 @@ function placeIn(block: string, server: string): URL | undefined {
   return url;
 }
 
-/** Where the first event ends. One byte a character, so that a place in the text is one in the bytes. */
+/** The end of the first event. Latin-1 makes positions in the text positions in the bytes. */
 function findEnd(bytes: Buffer): number {
   const match = blockEnd.exec(bytes.toString('latin1'));
   return match === null ? 0 : match.index + match[0].length;
 }
 
-/** `replace` keeps the place and returns the one to be told instead. */
+/** `replace` stores the URL and returns the one to send instead. */
 export function rewriteEndpoint(server: string, replace: (url: URL) => string) {
   return async function* (stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let waiting: Buffer = Buffer.alloc(0);
@@ -36,7 +36,7 @@ export function rewriteEndpoint(server: string, replace: (url: URL) => string) {
       for (let end = named ? 0 : findEnd(waiting); end > 0; end = named ? 0 : findEnd(waiting)) {
         const block = waiting.subarray(0, end);
         waiting = waiting.subarray(end);
-        const place = placeIn(block.toString(), server);
+        const place = messageUrlIn(block.toString(), server);
         named = place !== undefined;
         yield place === undefined ? block : Buffer.from(`event: endpoint\ndata: ${replace(place)}\n\n`);
       }

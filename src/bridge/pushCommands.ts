@@ -1,5 +1,5 @@
-// What a push asks for: the commands at the head of its body, read before any of it goes out, and git's own way of
-// refusing them. See gitprotocol-pack(5).
+// Reads the commands at the head of a push before any of it is forwarded, and refuses them in git's own format. See
+// gitprotocol-pack(5).
 
 interface PushCommand {
   readonly ref: string;
@@ -7,10 +7,10 @@ interface PushCommand {
 }
 
 export interface PushHead {
-  /** None in a body that only tries whether a push would be let in. */
+  /** Empty for a request that only tests whether a push would be allowed. */
   readonly commands: readonly PushCommand[];
   readonly capabilities: ReadonlySet<string>;
-  /** All that was read of the body, to be sent on. */
+  /** What was read of the body, which must be forwarded. */
   readonly read: Buffer;
 }
 
@@ -18,7 +18,7 @@ const headBytesMax = 256 * 1024;
 const lengthDigits = 4;
 const command = /^([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\0]+)$/;
 
-/** The lines before the first flush; `more` where that has not come yet, undefined where it cannot be read. */
+/** The lines before the first flush; `more` if it has not arrived yet, undefined if they are not valid. */
 function linesOf(head: Buffer): string[] | 'more' | undefined {
   const lines: string[] = [];
   let at = 0;
@@ -49,7 +49,7 @@ function parse(lines: readonly string[], read: Buffer): PushHead | undefined {
   return { commands, capabilities, read };
 }
 
-/** Reads as much of the body as it takes. Undefined: it is not a push that can be understood, or its head too large. */
+/** Reads the head of the body. Returns undefined if it is not a valid push, or too large. */
 export async function readPushHead(pieces: AsyncIterator<Buffer>): Promise<PushHead | undefined> {
   let read = Buffer.alloc(0);
   for (;;) {
@@ -74,7 +74,7 @@ const flush = Buffer.from('0000');
 const sideBand = Buffer.from([1]);
 const sideBandBytesMax = 900;
 
-/** The report that git shows beside each ref. Undefined where the client has not asked for one. */
+/** The report that git shows for each ref. Undefined if the client did not ask for one. */
 export function refusalReport({ commands, capabilities }: PushHead, sentence: string): Buffer | undefined {
   if (!capabilities.has('report-status') && !capabilities.has('report-status-v2')) return undefined;
   const refusals = commands.map(({ ref }) => packet(`ng ${ref} ${sentence}\n`));

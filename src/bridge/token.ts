@@ -1,4 +1,4 @@
-// Whether a request carries the token of its run, in any of the ways in which programs send keys.
+// Checks whether a request contains the token of its run, in any of the forms in which programs send API keys.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 

@@ -1,5 +1,5 @@
-// A tool server of our own, as agents reach it through the bridge: MCP over HTTP, without sessions or streams. What its
-// tools need of the user's keys stays outside.
+// An MCP server of our own that agents reach through the bridge: MCP over HTTP, without sessions or streams. The user's
+// keys that its tools need stay outside of the sandbox.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { version } from '../process/version.ts';
 import { objectOf } from '../text/foreignJson.ts';
@@ -7,21 +7,21 @@ import { mib } from '../validation/schema.ts';
 import type { Bodies } from './bodies.ts';
 import { type BridgeHandler, refuse } from './bridge.ts';
 
-/** What agents know it as, and the first segment of its path. */
+/** The name that agents see, and the first segment of its path. */
 export const ownToolsName = 'parley';
 
 export interface ToolAnswer {
   readonly text: string;
-  /** The agent is told that it went wrong, and reads why. */
+  /** Marks the result as an error, whose text the agent reads. */
   readonly failed?: boolean;
 }
 
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of an object. The tool checks what it is given itself. */
+  /** The JSON Schema of the input. The tool validates its input itself. */
   readonly inputSchema: object;
-  /** Aborted where nobody waits for the answer any more. */
+  /** Aborted if nobody waits for the result any more. */
   call(given: unknown, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
@@ -29,16 +29,16 @@ interface ToolServerOptions {
   readonly name: string;
   readonly tools: readonly Tool[];
   readonly bodies: Bodies;
-  /** Milliseconds that only grow; another one for tests. */
+  /** A monotonic clock in milliseconds; tests use another one. */
   readonly now?: () => number;
 }
 
 const requestBytesMax = mib;
 const callsAtOnceMax = 8;
-/** Each may ask a server of others, with the user's token: it must not be asked without end. */
+/** Each call may send requests with the user's access token, so their rate is limited. */
 const callsPerMinuteMax = 60;
 const minuteMs = 60_000;
-/** Of the protocol, those that know this transport. The first is told to whoever wants another. */
+/** Protocol versions with this transport. The first is offered to clients that ask for another. */
 const protocolVersions = ['2025-06-18', '2025-11-25', '2025-03-26'];
 
 const codes = { parse: -32_700, request: -32_600, method: -32_601, params: -32_602, internal: -32_603 };
@@ -74,7 +74,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
   let underWay = 0;
   let minute = { since: now(), calls: 0 };
 
-  /** Why no further call is taken now. */
+  /** Why no further call is accepted now. */
   function findOverload(): string | undefined {
     if (underWay >= callsAtOnceMax) return 'Too many calls are in progress; try again.';
     if (now() - minute.since >= minuteMs) minute = { since: now(), calls: 0 };
@@ -128,7 +128,7 @@ export function createToolServer(options: ToolServerOptions): BridgeHandler {
     const { id, method, params } = objectOf(message) as Message;
     if (Array.isArray(message) || (method !== undefined && typeof method !== 'string'))
       return send(response, 400, null, fault(codes.request, 'This is no request of JSON-RPC.'));
-    // Notifications, and answers to what was never asked.
+    // Notifications, and responses to requests that were never sent.
     if (id === undefined || method === undefined) return void response.writeHead(202).end();
     const known = Object.hasOwn(methods, method as string) ? methods[method as string] : undefined;
     if (known === undefined) return send(response, 200, id, fault(codes.method, 'There is no such method.'));

@@ -1,4 +1,4 @@
-// The text of a credential: `pk_<id>_<secret>` for a session key, `pt_<id>_<secret>` for a bearer token.
+// The format of credentials: `pk_<id>_<secret>` for an API key, `pt_<id>_<secret>` for a bearer token.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyKind } from './schema.ts';
 
@@ -27,12 +27,12 @@ export function isKeyId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text);
 }
 
-/** The id in a credential, or undefined where the text is none of ours. */
+/** The id in a credential; undefined if the text has another format. */
 export function credentialId(text: string): string | undefined {
   return format.exec(text)?.[1];
 }
 
-/** The hash as bytes, for comparing. */
+/** The hash as bytes, for comparison. */
 export function hashBytes(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }

@@ -1,5 +1,5 @@
-// The owner's first key. It is written to a file before the database knows it, so that a crash in between
-// leaves a key that the next start can still use.
+// The owner's first API key. It is written to a file before it is stored, so that a crash in between leaves a key that
+// the next start can use.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../db/transaction.ts';
@@ -12,9 +12,9 @@ import { createFirstKey, findKey, hasUsableSessionKey } from './store.ts';
 
 export interface OwnerKey {
   readonly file: string;
-  /** Whether the file holds a key that can be used. */
+  /** Whether the file contains a valid key. */
   readonly usable: boolean;
-  /** The credential, where it was made just now; it is not shown again. */
+  /** The credential, if it was created just now. It is not shown again. */
   readonly made: string | undefined;
 }
 
@@ -28,7 +28,7 @@ function readCredential(file: string): Credential | undefined {
   }
 }
 
-/** Makes the owner's key where nobody could sign in otherwise. */
+/** Creates the owner's key if nobody could log in otherwise. */
 export async function ensureOwnerKey(database: Database, dataDir: string): Promise<OwnerKey> {
   const file = join(dataDir, 'owner.key');
   const existed = existsSync(file);
@@ -38,9 +38,9 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
     return { file, usable: known?.hash === kept?.hash && known?.revoked_at === null, made: undefined };
   const unused = kept !== undefined && known === undefined;
   const fresh = unused ? kept : createCredential('session');
-  // A file that holds anything else, such as a key that was revoked, is of no use.
+  // A file with other contents, such as a revoked key, is replaced.
   const made = !unused && writeKey(file, fresh, existed);
-  // Another process in this folder may have made the file meanwhile: its key is as good.
+  // Another process may have created the file meanwhile; its key is used then.
   const credential = unused || made ? fresh : (readCredential(file) ?? fresh);
   const grant = {
     kind: 'session',
@@ -52,15 +52,15 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
   } as const;
   if (await database.run(createFirstKey, toRow(grant, credential)))
     return { file, usable: true, made: credential.text };
-  // Another process on this database was faster. It may have taken the key that was written here.
+  // Another process on this database was faster. It may have stored the key that was written here.
   if ((await database.run(findKey, credential.id))?.hash === credential.hash)
     return { file, usable: true, made: undefined };
-  // Else its folder has the key.
+  // Otherwise the key is in the folder of that process.
   if (made) rmSync(file, { force: true });
   return { file, usable: !made, made: undefined };
 }
 
-/** Whether the file now holds this key. */
+/** Returns whether the file contains this key now. */
 function writeKey(file: string, { text }: Credential, stale: boolean): boolean {
   if (!stale) return createFile(file, `${text}\n`);
   replaceFile(file, `${text}\n`);

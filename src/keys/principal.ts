@@ -1,4 +1,4 @@
-// Who is asking: a user, and what the credential of this request allows.
+// The sender of a request: a user, and what the credential allows.
 import type { KeyKind, Me, Scope } from './schema.ts';
 
 export interface Principal {
@@ -9,11 +9,11 @@ export interface Principal {
   /** How the credential was sent, which decides what settings show. */
   readonly via: KeyKind;
   readonly scopes: ReadonlySet<Scope>;
-  /** When the credential ends, in milliseconds; Infinity where it does not. */
+  /** When the credential expires, in milliseconds; Infinity if it does not. */
   readonly expiresAt: number;
 }
 
-/** What the holder of a credential may learn about it. */
+/** What the holder of a credential may see about it. */
 export function describePrincipal({ userName, keyId, keyName, scopes, expiresAt }: Principal): Me {
   return {
     user: userName,

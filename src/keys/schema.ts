@@ -1,4 +1,4 @@
-// Credentials as callers see them: what each kind may do, and the record that never holds the secret.
+// The public form of credentials: the scopes of each kind, and the record, which never contains the secret.
 import Type from 'typebox';
 import { UserName } from '../users/schema.ts';
 import { checked, nullableText, oneOf, orNull, text, time } from '../validation/schema.ts';

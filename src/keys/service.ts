@@ -1,4 +1,4 @@
-// Credentials: who a text belongs to, and making, listing and revoking them.
+// Authenticates credentials, and creates, lists and revokes them.
 import { type Cache, createCache } from '../db/cache.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
@@ -32,7 +32,7 @@ interface KeysOptions {
   readonly owner: { readonly id: number; readonly name: string };
   readonly sessionApiKey: string | undefined;
   readonly authToken: string | undefined;
-  /** Session keys keep their scopes when they are sent as Bearer. */
+  /** API keys keep their scopes if they are sent as Bearer. */
   readonly acceptBearer: boolean;
   readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
@@ -57,10 +57,10 @@ interface CachedKey {
   readonly principals: Readonly<Record<KeyKind, Principal>>;
 }
 
-/** What was made of the text of a credential: it costs more than all else of a read. */
+/** The parsed and hashed text of a credential. Computing it costs more than the rest of a read. */
 interface Reading {
   readonly hash: Buffer;
-  /** Undefined where it has not the form of ours. */
+  /** Undefined if the text has another format. */
   readonly id: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export function toRecord(row: KeyRow): KeyRecord {
   };
 }
 
-/** What a new key of that kind may do: what was asked for, or the usual. Throws `invalid`. */
+/** The scopes of a new key: those that were requested, or the defaults. Throws `invalid`. */
 export function chooseScopes(kind: KeyKind, asked: readonly Scope[] | undefined): readonly Scope[] {
   if (kind === 'session') return asked ?? sessionScopes;
   if (asked?.some((scope) => !bearerScopes.includes(scope)))
@@ -95,7 +95,7 @@ export function createKeys(options: KeysOptions) {
   const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
-  /** Of credentials that were accepted. */
+  /** Results for credentials that were accepted. */
   const remembered = new Map<string, Reading>();
   const preset = presetKeys(options);
   const presetIds = new Set(preset.map(({ principals }) => principals.session.keyId));
@@ -164,17 +164,17 @@ export function createKeys(options: KeysOptions) {
   function accept(key: CachedKey, hash: Buffer, via: KeyKind, at: number): Principal | undefined {
     const same = key.hash === hash || sameHash(key.hash, hash);
     if (!same || key.revoked || key.expiresAt <= at) return undefined;
-    // A token is not a session key; a session key sent as Bearer counts as a token.
+    // A bearer token does not work as an API key; an API key that is sent as Bearer counts as a token.
     return via === 'session' && key.kind === 'bearer' ? undefined : key.principals[via];
   }
 
-  /** The principal of a credential, at once where it is known; undefined where it must be refused. */
+  /** The principal of a credential, without a promise if it is cached; undefined if it is not valid. */
   function authenticate(text: string, via: KeyKind): Principal | undefined | Promise<Principal | undefined> {
     const known = remembered.get(text);
     const { hash, id } = known ?? { hash: hashBytes(text), id: credentialId(text) };
     const at = now();
     for (const key of preset) {
-      // A known text was accepted before, by this very key or by another one.
+      // A known text was accepted before, by this key or by another one.
       if (known !== undefined && key.hash !== hash) continue;
       const principal = accept(key, hash, via, at);
       if (principal === undefined) continue;
@@ -189,7 +189,7 @@ export function createKeys(options: KeysOptions) {
       const principal = accept(key, hash, via, at);
       if (principal === undefined) return undefined;
       uses.set(id, at);
-      // Also where the key was read again, so that its hash is the same object.
+      // Also if the key was read again, so that its hash is the same object.
       if (known === undefined || hash !== key.hash) remember(text, { hash: key.hash, id });
       return principal;
     }
@@ -207,7 +207,7 @@ export function createKeys(options: KeysOptions) {
     });
   }
 
-  /** Whether a key that was let in would be let in still. */
+  /** Whether a key that was accepted is still valid. */
   async function isGood(keyId: string): Promise<boolean> {
     if (presetIds.has(keyId)) return true;
     const key = cache.find(keyId) ?? (await loadKey(keyId));
@@ -245,7 +245,7 @@ export function createKeys(options: KeysOptions) {
     });
   }
 
-  /** No key outlives the one that makes it. */
+  /** No key expires later than the one that creates it. */
   function expiry({ expires_at }: NewKey, maker: Principal): number | null {
     const latest = Number.isFinite(maker.expiresAt) ? maker.expiresAt : null;
     if (expires_at === null || expires_at === undefined) return latest;
@@ -292,7 +292,7 @@ export interface KeyGrant {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number | null;
-  /** The id of the key that makes it, for the audit. */
+  /** The id of the creating key, for the audit log. */
   readonly by: string;
 }
 
@@ -309,7 +309,7 @@ export function toRow(grant: KeyGrant, credential: Credential) {
   };
 }
 
-/** Makes and stores a credential; its text is in the answer and nowhere else. */
+/** Creates and stores a credential. Its text is only in the response. */
 export async function issueKey(database: Database, grant: KeyGrant): Promise<CreatedKey> {
   const credential = createCredential(grant.kind);
   const row = await database.run(createKey, toRow(grant, credential));

@@ -1,4 +1,4 @@
-// Rows of credentials. They hold hashes; the secret itself is never stored.
+// Stores credentials as hashes; the secret itself is never stored.
 
 import { recordAudit } from '../audit/store.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { ensureUserSteps, type User } from '../users/store.ts';
 import type { KeyKind } from './schema.ts';
 
-/** Active keys that one user may hold. */
+/** How many active keys one user may have. */
 const keysPerUserMax = 1_000;
 const keysListedMax = 2_000;
 const auditUseEveryMs = 24 * 60 * 60 * 1_000;
@@ -41,7 +41,7 @@ export interface NewKeyRow {
   readonly hash: string;
   readonly scopes: string;
   readonly expiresAt: number | null;
-  /** The id of the key that makes it, for the audit. */
+  /** The id of the creating key, for the audit log. */
   readonly by: string;
 }
 
@@ -83,12 +83,12 @@ export const listKeys = read('keys.list', function* (q, input: { userId?: number
   return (yield* rows(mine)).reverse();
 });
 
-/** Makes other writers of this user's keys wait for the end of the transaction. */
+/** Locks the keys of this user until the transaction ends. */
 function* lockUser(q: Queries, user: User): Steps<void> {
   yield* rows(q.build.updateTable('users').set({ name: user.name }).where('id', '=', user.id));
 }
 
-/** Stores the key for the user, made where new. Undefined: that user holds too many active keys. */
+/** Stores the key, and creates its user if necessary. Returns undefined if the user has too many active keys. */
 export const createKey = write('keys.create', function* (q, key: NewKeyRow): Steps<KeyRow | undefined> {
   const user = yield* ensureUserSteps(q, key.userName);
   yield* lockUser(q, user);
@@ -135,10 +135,10 @@ export const hasUsableSessionKey = read('keys.hasUsableSession', function* (q, _
   return (yield* one(usableSessionKey(q))) !== undefined;
 });
 
-/** Stores the owner's first session key, unless any session key exists that can still be used. */
+/** Stores the owner's first API key, unless there is a valid API key already. */
 export const createFirstKey = write('keys.createFirst', function* (q, key: NewKeyRow): Steps<boolean> {
   const user = yield* ensureUserSteps(q, key.userName);
-  // Two processes that start together make one key.
+  // Two processes that start at once create only one key.
   yield* lockUser(q, user);
   if ((yield* one(usableSessionKey(q))) !== undefined) return false;
   yield* rows(insertKey(q, user.id, key));
@@ -148,12 +148,12 @@ export const createFirstKey = write('keys.createFirst', function* (q, key: NewKe
 
 export interface Revocation {
   readonly id: string;
-  /** Absent: whoever's it is. */
+  /** The owner of the key; any user if absent. */
   readonly userId?: number;
   readonly by: string;
 }
 
-/** Revokes the key; a second time changes nothing. Undefined: no such key, or not that user's. */
+/** Revokes the key; repeating it changes nothing. Returns undefined if the user has no such key. */
 export const revokeKey = repeatableWrite('keys.revoke', function* (q, input: Revocation): Steps<
   KeyRow | undefined
 > {
@@ -188,7 +188,7 @@ const updateUse = prepared((q: Queries, use: KeyUse) =>
     .returning('id'),
 );
 
-/** Records when keys were last used, many at once; the audit gets one entry per key and day. */
+/** Records the last use of many keys; the audit log gets one entry per key and day. */
 export const recordUses = repeatableWrite(
   'keys.recordUses',
   function* (q, uses: readonly KeyUse[]): Steps<void> {

@@ -1,4 +1,4 @@
-// Tries out tool servers before an agent needs them, and says of each whether it works and with which tools.
+// Tests MCP servers before an agent needs them, and reports for each whether it works and which tools it has.
 import { AppError, invalid } from '../errors.ts';
 import type { OutgoingFetch } from '../outgoing/fetch.ts';
 import { kib } from '../validation/schema.ts';
@@ -8,11 +8,11 @@ import { shownUrl } from './remotes.ts';
 import { type McpConfig, normaliseMcp, type RemoteServer } from './schema.ts';
 import { noMcp, restoreMasks, splitMcp } from './secrets.ts';
 
-/** Of one server. */
+/** For one server. */
 export const checkTimeoutMs = 10_000;
 export const checkResponseBytesMax = 4 * kib * kib;
 const serversAtOnceMax = 8;
-/** Of all users together. */
+/** For all users together. */
 const checksAtOnceMax = 4;
 
 interface McpCheckOptions {
@@ -40,7 +40,7 @@ async function inParallel<In, Out>(
 }
 
 export function createMcpCheck({ settings, fetch, timeoutMs = checkTimeoutMs }: McpCheckOptions) {
-  /** What was sent, with stored secrets in the place of masks, or else what is stored. Throws 422. */
+  /** The sent configuration with masks replaced by stored secrets, or the stored one. Throws 422. */
   async function chosenConfig(userId: number, sent: CheckMcp['mcp_config']): Promise<McpConfig> {
     const opened = await settings.openMcp(userId);
     if (sent == null) return opened;
@@ -84,7 +84,7 @@ export function createMcpCheck({ settings, fetch, timeoutMs = checkTimeoutMs }: 
     }));
   }
 
-  /** Every server of the sent configuration, or of the stored one, in the order of the lists. */
+  /** Tests every server of the sent configuration, or of the stored one, in the order of the lists. */
   async function check(userId: number, { mcp_config }: CheckMcp): Promise<CheckedServer[]> {
     const config = await chosenConfig(userId, mcp_config);
     const tasks = [

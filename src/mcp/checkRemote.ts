@@ -1,5 +1,5 @@
-// Tries out one tool server over HTTP: connects, lists its tools, closes. What it says in a failure is only ours: the
-// client's own errors quote the server's answer.
+// Tests one remote MCP server: connects, lists its tools, closes. Error messages are our own, because those of the
+// client quote the server's response.
 import type { MCPClient } from '@ai-sdk/mcp';
 import { AppError } from '../errors.ts';
 import { OutgoingError, timedOut } from '../outgoing/errors.ts';
@@ -21,10 +21,10 @@ interface Attempt {
   readonly timeoutMs: number;
 }
 
-/** What is sent as a header; anything else would be refused there, with the value in the message. */
+/** Valid header values. For others, the client's error would contain the value. */
 const headerText = /^[\t\x20-\x7e]*$/;
 
-/** The answer that a server gives which sends no messages of its own accord. */
+/** The response of a server that sends no messages on its own. */
 const streamNotOffered = 405;
 
 const statusWords: Readonly<Record<number, string>> = {
@@ -43,7 +43,9 @@ function describeStatus(status: number, hasKey: boolean): string {
   return `It responded with ${status}${words === undefined ? '' : `: ${words}`}.`;
 }
 
-/** The body, which just ends where it breaks off: the client would leave the error of a stream unhandled. */
+/**
+ * The body, which ends quietly if the connection breaks, because the client would leave the stream's error unhandled.
+ */
 function endQuietly(
   body: ReadableStream<Uint8Array>,
   onBreak: (error: unknown) => void,
@@ -63,7 +65,7 @@ function endQuietly(
   });
 }
 
-/** The fetch of one attempt: it ends with the attempt, and ends the attempt where the connection fails. */
+/** The fetch of one attempt. It is aborted with the attempt, and aborts the attempt if the connection fails. */
 function createAttemptFetch({ transport, fetch }: Attempt, stop: AbortController) {
   const seen: { status?: number } = {};
 
@@ -80,7 +82,7 @@ function createAttemptFetch({ transport, fetch }: Attempt, stop: AbortController
       ...(body == null ? {} : { body }),
       signal: signal == null ? stop.signal : AbortSignal.any([signal, stop.signal]),
     };
-    // The end of a session is only politeness: whether it succeeds says nothing about the server.
+    // Closing a session is optional, so its result says nothing about the server.
     if (method === 'DELETE') return fetch(String(input), request);
     try {
       const response = await fetch(String(input), request);
@@ -110,7 +112,7 @@ async function listTools(
     for (const { name } of page.tools) names.push(name);
     cursor = page.nextCursor;
   } while (cursor !== undefined && names.length < toolsMax);
-  // A server may say back whatever it was sent.
+  // A server may repeat whatever it was sent.
   const shown = (name: string) => (api_key ? name.replaceAll(api_key, mask) : name);
   return names.slice(0, toolsMax).map((name) => shown(name).slice(0, toolNameMax).toWellFormed());
 }
@@ -140,7 +142,7 @@ async function connect(
   }
 }
 
-/** Never throws because of the server, and leaves no connection behind. Throws AppError where we fail ourselves. */
+/** Never throws because of the server, and leaves no connection open. Throws AppError for our own faults. */
 export async function checkRemote(attempt: Attempt): Promise<Outcome> {
   const { server, timeoutMs } = attempt;
   if (!headerText.test(server.api_key ?? ''))

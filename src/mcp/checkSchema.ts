@@ -1,9 +1,9 @@
-// What POST /api/mcp/check takes and answers.
+// The request and response of POST /api/mcp/check.
 import Type from 'typebox';
 import { oneOf } from '../validation/schema.ts';
 import { NullableMcpConfig } from './schema.ts';
 
-/** How much of a server's tools an answer holds; the rest is left out. */
+/** How many tools of a server a response contains; the rest is left out. */
 export const toolsMax = 500;
 export const toolNameMax = 200;
 

@@ -1,4 +1,4 @@
-// The tool servers over HTTP in one order, so that who names one by its place and who answers there mean the same.
+// The remote MCP servers in one order, so that agents and the bridge mean the same server by an index.
 import type { McpConfig, RemoteServer } from './schema.ts';
 
 export interface Remote {
@@ -13,7 +13,7 @@ export function listRemotes(config: Pick<McpConfig, 'sse_servers' | 'shttp_serve
   ];
 }
 
-/** Without its query, which may hold a secret. */
+/** The URL without its query, which may contain a secret. */
 export function shownUrl(text: string): string {
   const url = new URL(text);
   return `${url.protocol}//${url.host}${url.pathname}`;

@@ -1,5 +1,5 @@
-// Tool servers as callers write them, with the short forms that existing clients send, shared by settings and
-// conversations. `normaliseMcp` turns every form into one.
+// The configuration of MCP servers, with the short forms that existing clients send, shared by settings and
+// conversations. `normaliseMcp` converts every form to one.
 import Type from 'typebox';
 import { checked, kib, nullableText, orNull, text } from '../validation/schema.ts';
 import { urlFault } from '../validation/url.ts';
@@ -118,7 +118,7 @@ const McpObject = Type.Object(
 );
 type McpObject = Type.Static<typeof McpObject>;
 
-/** What is wrong with the lists together, or undefined. */
+/** What is wrong with the lists together; undefined if they are valid. */
 export function mcpFault(value: McpObject | McpConfig): string | undefined {
   const lists = [value.sse_servers ?? [], value.stdio_servers ?? [], value.shttp_servers ?? []];
   if (lists.flat().length > serversMax) return `must hold at most ${serversMax} servers`;
@@ -128,7 +128,7 @@ export function mcpFault(value: McpObject | McpConfig): string | undefined {
     : undefined;
 }
 
-/** The configuration or null, as a request may hold it. */
+/** The configuration or null, for requests. */
 export const NullableMcpConfig = Type.Refine(
   Type.Unsafe<McpObject | null>({
     ...McpObject,

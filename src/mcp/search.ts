@@ -1,13 +1,13 @@
-// Web search for every agent: one tool server more, where the user has stored a key for it.
+// Web search for every agent: an additional MCP server if the user has stored an API key for it.
 import { listRemotes } from './remotes.ts';
 import type { McpConfig } from './schema.ts';
 
-/** Of Tavily, whose keys clients of this API store as `search_api_key`. */
-export const usualSearchUrl = 'https://mcp.tavily.com/mcp/';
+/** Tavily's server. Clients of this API store its API key as `search_api_key`. */
+export const defaultSearchUrl = 'https://mcp.tavily.com/mcp/';
 
 const hostOf = (url: string) => URL.parse(url)?.host;
 
-/** As it is where there is no key, or where the user's own servers have one at that host. */
+/** Returns the configuration unchanged if there is no API key, or if the user has a server at that host already. */
 export function withSearch(config: McpConfig, url: string, key: string | undefined): McpConfig {
   if (key === undefined || key === '') return config;
   if (listRemotes(config).some(({ server }) => hostOf(server.url) === hostOf(url))) return config;

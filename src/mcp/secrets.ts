@@ -1,4 +1,4 @@
-// Takes the secrets out of a tool-server configuration, so that they can be sealed and the rest kept readable.
+// Separates the secrets of an MCP configuration, so that they can be encrypted while the rest stays readable.
 import type { Detail } from '../errors.ts';
 import type { McpConfig, RemoteServer, StdioServer } from './schema.ts';
 
@@ -6,7 +6,7 @@ export const mask = '**********';
 
 const maskFault = 'is masked, but no stored server matches it; send the real value';
 
-/** The secrets by the place they were taken from, in the order of the lists. */
+/** The secrets by their position in the lists. */
 export interface McpSecrets {
   readonly sse_servers: readonly (string | null)[];
   readonly stdio_servers: readonly (Readonly<Record<string, string>> | null)[];
@@ -16,7 +16,7 @@ export interface McpSecrets {
 export interface SplitMcp {
   /** The configuration with every secret masked. */
   readonly masked: McpConfig;
-  /** Undefined where there is nothing to seal. */
+  /** Undefined if there is nothing to encrypt. */
   readonly secrets: McpSecrets | undefined;
 }
 
@@ -60,7 +60,7 @@ type RemoteList = 'sse_servers' | 'shttp_servers';
 
 const ambiguousFault = 'is masked, but several stored servers have this URL; send the real value';
 
-/** Keys of the stored servers of that URL, in order. */
+/** API keys of the stored servers with that URL, in order. */
 function storedKeys(stored: StoredMcp, list: RemoteList, url: string): string[] {
   return stored.masked[list].flatMap((server, i) =>
     server.url === url ? (stored.secrets[list][i] ?? []) : [],
@@ -78,7 +78,7 @@ function restoreRemotes(
     if (server.api_key !== mask) return server;
     const keys = storedKeys(stored, list, server.url);
     const masked = sent[list].filter(isMasked(server.url)).length;
-    // One stored key is meant by every mask; several only by as many masks, in their order.
+    // A single stored key fits every mask; several fit only as many masks, in order.
     const nth = sent[list].slice(0, i).filter(isMasked(server.url)).length;
     const api_key = keys.length === 1 ? keys[0] : keys.length === masked ? keys[nth] : undefined;
     if (api_key === undefined)
@@ -105,7 +105,7 @@ function restoreStdio(sent: McpConfig, stored: StoredMcp, faults: Detail[]): Std
   });
 }
 
-/** Puts stored secrets back where a mask came in. A mask that matches nothing is a fault. */
+/** Replaces masks by stored secrets. A mask without a stored secret is an error. */
 export function restoreMasks(
   sent: McpConfig,
   stored: StoredMcp,

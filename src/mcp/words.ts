@@ -2,7 +2,7 @@
 
 const escapableInDoubleQuotes = new Set(['"', '\\', '$', '`', '\n']);
 
-/** The words of the text, or undefined where a quote is not closed. */
+/** The words of the text; undefined if a quote is not closed. */
 export function splitWords(text: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;

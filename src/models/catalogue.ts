@@ -1,4 +1,4 @@
-// The models that are known by name, with prices and limits: those of the file beside this one, and an operator's.
+// The known models with prices and limits: from the file next to this one, and from the operator's file.
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { programFile } from '../process/program.ts';
@@ -25,7 +25,7 @@ const Model = Type.Object(
     context: Type.Optional(Tokens),
     max_output: Type.Optional(Tokens),
     images: Type.Optional(Type.Boolean()),
-    /** The day on which its maker stops offering it. */
+    /** The day on which its provider retires it. */
     until: Type.Optional(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' })),
   },
   only,
@@ -46,10 +46,10 @@ const ModelFile = Type.Object(
 );
 
 export interface Models {
-  /** By the name that users give it. */
+  /** Finds a model by the user's name for it. */
   find(name: string): Model | undefined;
   list(): readonly Model[];
-  /** Names of the models that are still offered on that day, in order. */
+  /** The names of the models that are still offered on that day, in order. */
   names(today: string): string[];
 }
 
@@ -58,12 +58,12 @@ function readShipped(): [string, Model][] {
   return Object.entries((JSON.parse(text) as Static<typeof ModelFile>).models);
 }
 
-/** The models of a file's text. Throws RefusalError, which names the file and the place. */
+/** Parses the models of a file. Throws RefusalError with the file and the path. */
 export function readModels(text: string, file: string): ReadonlyMap<string, Model> {
   return new Map(Object.entries(parseOperatorFile(text, file, ModelFile).models));
 }
 
-/** Prices are replaced together; limits that the operator leaves out are those that ship. */
+/** Prices are replaced together. Limits that the operator omits keep their defaults. */
 function replace(shipped: Model | undefined, own: Model): Model {
   if (shipped === undefined) return own;
   const { context, max_output, images } = shipped;
@@ -76,15 +76,15 @@ function replace(shipped: Model | undefined, own: Model): Model {
 }
 
 /**
- * Those that ship, with those of the operator's file added, or put in place of ours, by name. The file need not exist;
- * where it is wrong, throws RefusalError.
+ * The shipped models, extended or replaced by name from the operator's file, which need not exist. Throws RefusalError
+ * if the file is not valid.
  */
 export function loadModels(operatorFile?: string): Models {
   const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile, 'prices');
   const own = operatorFile === undefined || text === undefined ? new Map() : readModels(text, operatorFile);
   let all: Map<string, Model> | undefined;
 
-  /** Ours are read when somebody first asks. */
+  /** The shipped models are loaded on first use. */
   function getAll(): ReadonlyMap<string, Model> {
     if (all !== undefined) return all;
     all = new Map(readShipped());

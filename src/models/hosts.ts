@@ -1,9 +1,9 @@
-// Where the models of a provider are, where an operator has another place for them: a proxy of their own, say.
+// Model hosts that an operator configures instead of a provider's own, such as a proxy.
 import { type ModelHosts, providers } from './providers.ts';
 
 export const modelHostsForm = `must be of the form openai=https://models.example.com, without a path, several separated by commas; providers are ${Object.keys(providers).join(', ')}`;
 
-/** Reads `openai=https://models.example.com,anthropic=http://10.0.0.5:8000`. Undefined where it has another form. */
+/** Parses `openai=https://models.example.com,anthropic=http://10.0.0.5:8000`. Returns undefined if it is not valid. */
 export function parseModelHosts(text: string): ModelHosts | undefined {
   const hosts: Record<string, string> = {};
   for (const item of text.split(',')) {

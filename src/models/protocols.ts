@@ -2,7 +2,7 @@
 export const protocols = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'] as const;
 export type Protocol = (typeof protocols)[number];
 
-/** Where each is spoken, under the place of the gateway. What clients of it add themselves is left out. */
+/** The path of each protocol below the gateway's base URL, without what clients append themselves. */
 export const protocolBases: Readonly<Record<Protocol, string>> = {
   'openai-chat': '/openai/v1',
   'openai-responses': '/openai/v1',

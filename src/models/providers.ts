@@ -1,25 +1,25 @@
-// Where the models of each provider are, and which of the model APIs it offers there.
+// The base URLs of model providers, and the model APIs that each offers.
 import type { Protocol } from './protocols.ts';
 
 type Authorization = 'bearer' | 'x-api-key' | 'x-goog-api-key';
 
 interface Offer {
-  /** After the origin; what an agent adds follows it. */
+  /** The path after the origin, to which agents append theirs. */
   readonly base: string;
   readonly authorization: Authorization;
 }
 
 interface Provider {
-  /** Absent: only with an `llm_base_url`. */
+  /** Without it, an `llm_base_url` is required. */
   readonly origin?: string;
   readonly offers: Readonly<Partial<Record<Protocol, Offer>>>;
-  /** It is asked without a key, too. */
+  /** It also works without an API key. */
   readonly keyless?: true;
 }
 
 const bearer = (base: string): Offer => ({ base, authorization: 'bearer' });
 
-/** One that offers chat completions alone. */
+/** A provider that offers only chat completions. */
 const chatAt = (origin: string, base: string): Provider => ({
   origin,
   offers: { 'openai-chat': bearer(base) },
@@ -69,7 +69,7 @@ export const providers: Readonly<Record<string, Provider>> = {
   },
 };
 
-/** Origins by provider that the operator named: of a proxy of their own, say. */
+/** Origins by provider that the operator configured, such as a proxy. */
 export type ModelHosts = Readonly<Record<string, string>>;
 
 interface Wanted {
@@ -80,21 +80,21 @@ interface Wanted {
 }
 
 export interface Upstream {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly base: string;
-  /** As the provider calls it. */
+  /** The provider's name for the model. */
   readonly model: string;
-  /** As the user does, by which its price is known. */
+  /** The user's name for the model, which determines its price. */
   readonly name: string;
   readonly authorization: Authorization;
   readonly keyless: boolean;
-  /** The user named the address: what is private there costs nothing. */
+  /** The user set the base URL. A private address there costs nothing. */
   readonly custom: boolean;
-  /** The operator named it: it may be private. */
+  /** The operator configured it, so it may be private. */
   readonly namedByOperator: boolean;
 }
 
-/** The sentence is for the user. */
+/** The fault is a sentence for the user. */
 export type FoundUpstream = { readonly upstream: Upstream } | { readonly fault: string };
 
 const apiNames: Readonly<Record<Protocol, string>> = {
@@ -110,7 +110,7 @@ function knownPrefixes(): string {
     .join(', ');
 }
 
-/** Custom addresses speak chat completions. They name models as they like, so only known prefixes are taken off. */
+/** Custom base URLs offer chat completions. They name models freely, so only known prefixes are removed. */
 function customUpstream({ model, baseUrl, protocol }: Wanted): FoundUpstream {
   const url = URL.parse(baseUrl ?? '');
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -136,12 +136,12 @@ function customUpstream({ model, baseUrl, protocol }: Wanted): FoundUpstream {
   };
 }
 
-/** What agents that speak all of them had best speak to each provider, the best first. */
+/** The preferred APIs for agents that support all of them, best first. */
 const preferred: readonly Protocol[] = ['anthropic', 'gemini', 'openai-responses', 'openai-chat'];
-/** Which offer more than one, and mean chat completions. */
+/** Providers that offer more than one API but work best with chat completions. */
 const chatProviders: readonly string[] = ['openrouter', 'ollama', 'litellm_proxy'];
 
-/** The API in which the provider of that model has most to offer. */
+/** The API that works best with the model's provider. */
 export function nativeProtocol(model: string | null, baseUrl: string | null): Protocol {
   const [prefix = ''] = (model ?? '').split('/', 1);
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
@@ -149,13 +149,13 @@ export function nativeProtocol(model: string | null, baseUrl: string | null): Pr
   return preferred.find((protocol) => provider.offers[protocol] !== undefined) ?? 'openai-chat';
 }
 
-/** As an agent should be told: the name that the provider has for it. */
+/** The provider's name of the model, for agents. */
 export function plainModelName(model: string | null): string {
   const [prefix = '', ...rest] = (model ?? '').split('/');
   return Object.hasOwn(providers, prefix) && rest.length > 0 ? rest.join('/') : (model ?? '');
 }
 
-/** Where a request in that API goes for the user's model. */
+/** The URL for requests in that API to the user's model. */
 export function findUpstream(wanted: Wanted): FoundUpstream {
   const { model, baseUrl, protocol, modelHosts } = wanted;
   if (model === null || model === '')

@@ -1,8 +1,8 @@
-// Which addresses the service may connect to. Everything that is not known to be good is refused.
+// Decides which addresses the service may connect to. Everything that is not known to be allowed is refused.
 import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** `private` needs the operator's leave, `never` is refused whatever the options say. */
+/** `private` needs the operator's permission; `never` is refused whatever the options say. */
 export type AddressClass = 'public' | 'private' | 'never';
 
 const never4 = [
@@ -44,8 +44,8 @@ const loopback4 = ['127.0.0.0/8'];
 const loopback6 = ['::1/128'];
 
 /**
- * IPv6 prefixes that end in an IPv4 address: mapped, NAT64, and NAT64 of a local network. Of the last, which is a
- * /48, only the plain form is understood; in its other forms the address may stand anywhere.
+ * IPv6 prefixes that end in an IPv4 address: mapped, NAT64, and NAT64 of a local network. The last is a /48, of which
+ * only the plain form is understood; in other forms the address may be anywhere.
  */
 const embeddings = ['::ffff:', '64:ff9b::', '64:ff9b:1::'];
 const embeddingBits = 96;
@@ -57,7 +57,7 @@ function parseRange(range: string): [address: string, bits: number] {
   return [address, Number(bits)];
 }
 
-/** 6to4 holds the IPv4 address right after 2002. */
+/** 6to4 addresses contain the IPv4 address right after 2002. */
 function to6to4([address, bits]: [string, number]): [string, number] {
   const [a = '', b = '', c = '', d = ''] = address
     .split('.')
@@ -65,7 +65,7 @@ function to6to4([address, bits]: [string, number]): [string, number] {
   return [`2002:${a}${b}:${c}${d}::`, 16 + bits];
 }
 
-/** The ranges, those of IPv4 also in every form that IPv6 has for them. */
+/** The ranges, with those of IPv4 in all their IPv6 forms. */
 function createList(ranges4: readonly string[], ranges6: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges4.map(parseRange)) {
@@ -83,7 +83,7 @@ const privateList = createList(private4, private6);
 const loopbackList = createList(loopback4, loopback6);
 const globalList = createList([], global6);
 
-/** An address without brackets and zone, and its family. Undefined: it is none. */
+/** The address without brackets and zone, and its family; undefined if it is not an address. */
 function parseAddress(literal: string): [address: string, family: 'ipv4' | 'ipv6'] | undefined {
   const text = literal.replace(/^\[(.*)\]$/, '$1');
   const version = isIP(text);
@@ -92,7 +92,7 @@ function parseAddress(literal: string): [address: string, family: 'ipv4' | 'ipv6
   return [address, version === 4 ? 'ipv4' : 'ipv6'];
 }
 
-/** The class of an IP address, with or without brackets and zone. What is no address is `never`. */
+/** The class of an IP address, with or without brackets and zone. Anything else is `never`. */
 export function classifyAddress(literal: string): AddressClass {
   const parsed = parseAddress(literal);
   if (parsed === undefined || neverList.check(...parsed)) return 'never';
@@ -108,7 +108,7 @@ export function isInRange(literal: string, range: string): boolean {
   return list.check(...parsed);
 }
 
-/** Whether an address, in whatever form, is one of this machine. */
+/** Whether an address, in any notation, belongs to this machine. */
 export function isThisMachine(literal: string): boolean {
   const parsed = parseAddress(literal);
   if (parsed === undefined) return false;

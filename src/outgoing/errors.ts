@@ -1,4 +1,4 @@
-// Why an outgoing request failed, in words that may be shown: no query, credential, header or body is in them.
+// Errors of outgoing requests with messages that are safe to show: they contain no query, credential, header or body.
 
 export type OutgoingCode =
   | 'address_not_allowed'
@@ -10,7 +10,9 @@ export type OutgoingCode =
   | 'tls'
   | 'failed';
 
-/** `message` is a sentence about the other side, which it calls "it". There is no cause: it could quote the request. */
+/**
+ * `message` is a sentence about the other server, called "it". There is no cause, because that could quote the request.
+ */
 export class OutgoingError extends Error {
   readonly code: OutgoingCode;
 
@@ -29,7 +31,7 @@ const refusals = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRN
 const timeouts = new Set(['ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
 const tlsCodes = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|EPROTO$)|SELF_SIGNED|CERT_SIGNATURE|ISSUER_CERT|_CRL/;
 
-/** Turns what the HTTP client throws into an error that may be shown; only its code is looked at. */
+/** Converts errors of the HTTP client. Only their code is used. */
 export function toOutgoingError(thrown: unknown, timeoutMs: number): OutgoingError {
   if (thrown instanceof OutgoingError) return thrown;
   if (!(thrown instanceof Error)) return new OutgoingError('failed', 'The connection to it failed.');

@@ -1,5 +1,5 @@
-// Every outgoing request goes through here: it reaches only addresses that were checked, follows no redirect, carries
-// only what the caller gave, and ends within its bounds.
+// All outgoing requests use this: it reaches only addresses that were checked, follows no redirects, sends only what
+// the caller gave, and ends within its limits.
 import type { LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 import { kib } from '../validation/schema.ts';
@@ -8,16 +8,16 @@ import type { AllowPrivate } from './privateHosts.ts';
 import { bareHost, checkLiteral, createCheckedLookup, type Lookup, lookUp, portOf } from './resolve.ts';
 
 export interface OutgoingOptions {
-  /** Asked for each request. What it throws reaches the caller as it is. */
+  /** Evaluated for each request. Its errors reach the caller unchanged. */
   readonly allowPrivate: AllowPrivate;
   readonly lookup?: Lookup;
-  /** From the first look-up to the last byte. */
+  /** From the lookup to the last byte. */
   readonly timeoutMs: number;
-  /** Of the body as it is read, after decompression. */
+  /** The size of the body after decompression. */
   readonly responseBytesMax: number;
 }
 
-/** What of a request is passed on; everything else that `fetch` knows is decided here. */
+/** The options that callers may set; all others are set here. */
 export type OutgoingInit = Pick<RequestInit, 'method' | 'headers' | 'body' | 'signal'>;
 
 /** Like `fetch`. Throws OutgoingError, or the reason of the caller's own signal. */
@@ -32,7 +32,9 @@ function parseTarget(url: string | URL): URL {
   return target;
 }
 
-/** One agent per request and no keep-alive, so that no connection outlives the rule it was checked by. */
+/**
+ * Each request has its own agent without keep-alive, so that no connection outlives the rule that it was checked by.
+ */
 function agentOptions(lookup: LookupFunction, timeoutMs: number): Agent.Options {
   return {
     allowH2: false,
@@ -49,7 +51,7 @@ interface Exchange {
   readonly translate: (error: unknown) => unknown;
 }
 
-/** The body, cut off by an error past its bound. However it ends, the exchange is finished then. */
+/** The body, which fails beyond its limit. However it ends, the exchange is closed then. */
 function boundBody(body: ReadableStream<Uint8Array>, exchange: Exchange): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let bytes = 0;
@@ -89,7 +91,7 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
     const rule = { private: await allowPrivate(), port: portOf(target) };
     checkLiteral(bareHost(target.hostname), rule);
 
-    // Loaded at the first use: a start of the service does not need it.
+    // Loaded on first use, because the service does not need it to start.
     const { Agent, fetch } = await import('undici');
     const agent = new Agent(agentOptions(createCheckedLookup(lookup, rule), timeoutMs));
     const deadline = new AbortController();

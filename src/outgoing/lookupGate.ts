@@ -1,5 +1,5 @@
-// Look-ups of names that somebody else chooses. The system has few threads for all look-ups, and one of a slow name takes
-// its thread for long: so only a part of them is given out, and a caller waits no longer than it takes to give up.
+// Limits lookups of names that others choose. The system has few threads for lookups, and a slow one blocks its thread
+// for long.
 import { OutgoingError } from './errors.ts';
 import type { Lookup } from './resolve.ts';
 
@@ -15,7 +15,7 @@ function busy(): OutgoingError {
   return new OutgoingError('timeout', 'Too many host names are being resolved; try again.');
 }
 
-/** The same look-up, for so many at a time. */
+/** The same lookup with limited concurrency. */
 export function limitLookups(lookup: Lookup, options: GateOptions): Lookup {
   const { atOnceMax, waitingMax, timeoutMs = usualTimeoutMs } = options;
   const waiting: (() => void)[] = [];
@@ -36,7 +36,7 @@ export function limitLookups(lookup: Lookup, options: GateOptions): Lookup {
 
   return async (hostname) => {
     await enter();
-    // Its thread is taken until it has ended, whoever still waits for it.
+    // Its thread is busy until it ends, even if nobody waits any more.
     const found = lookup(hostname).finally(leave);
     found.catch(() => {});
     const late = Promise.withResolvers<never>();

@@ -1,5 +1,5 @@
-// Whether private addresses may be reached: what the operator said, or else only where one person uses the service on
-// their own machine, for whom they are no more private than for their browser.
+// Whether private addresses may be reached: as the operator configured, or by default only for a single user on their
+// own machine, where they are no more private than for a browser.
 import { repeat } from '../process/repeat.ts';
 import type { PrivateAccess } from './privateHosts.ts';
 
@@ -12,12 +12,12 @@ interface RuleOptions {
     readonly onLoopback: boolean;
     readonly publicUrl: string | undefined;
   };
-  /** Asked at the time of use, for users are made while the service runs. */
+  /** Called for each check, because users are created while the service runs. */
   readonly hasOneUser: () => Promise<boolean>;
   readonly now?: () => number;
 }
 
-/** The rule, whose answer is at most a second old. Fails as `hasOneUser` fails. */
+/** The rule, whose result is at most a second old. Rejects if `hasOneUser` does. */
 export function createPrivateAddressRule({ config, hasOneUser, now = () => performance.now() }: RuleOptions) {
   const { allowPrivateAddresses, onLoopback, publicUrl } = config;
   let known = { answer: false, until: Number.NEGATIVE_INFINITY };

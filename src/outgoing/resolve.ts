@@ -1,4 +1,4 @@
-// The addresses of a name, all of them checked, so that a socket connects to what was checked and nothing else.
+// Resolves names and checks all addresses, so that sockets connect only to what was checked.
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { classifyAddress } from './addresses.ts';
@@ -16,7 +16,7 @@ export type Lookup = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 export interface AddressRule {
   readonly private: PrivateAccess;
   readonly port: number;
-  /** What is never reached, although it is allowed otherwise: the machine itself, for programs of a sandbox. */
+  /** Addresses that are refused although they are otherwise allowed: this machine, for programs in a sandbox. */
   readonly isOffLimits?: (address: string) => boolean;
 }
 
@@ -46,7 +46,7 @@ export const bareHost = (host: string) => host.replace(/^\[|\]$/g, '');
 
 export const portOf = ({ port, protocol }: URL) => Number(port || (protocol === 'https:' ? 443 : 80));
 
-/** A socket looks up names only, so an address that stands in for one is checked here. */
+/** Sockets only look up names, so an address in the URL is checked here. */
 export function checkLiteral(host: string, rule: AddressRule): void {
   if (isIP(host) !== 0) checkAddresses(host, [host], rule);
 }
@@ -70,7 +70,7 @@ export async function checkUrl(url: URL, access: PrivateAccess, lookup: Lookup =
   else await resolve(lookup, host, rule);
 }
 
-/** For sockets: they connect to what this returns and look nothing up themselves. */
+/** A lookup function for sockets, which connect only to what it returns. */
 export function createCheckedLookup(lookup: Lookup, rule: AddressRule): LookupFunction {
   return (hostname, { all }, callback) => {
     resolve(lookup, hostname, rule).then(

@@ -6,7 +6,7 @@ import type { Vault } from '../encryption/vault.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
 import { type GitProvider, gitProviders } from '../git/providers.ts';
 import type { McpConfig } from '../mcp/schema.ts';
-import { usualSearchUrl, withSearch } from '../mcp/search.ts';
+import { defaultSearchUrl, withSearch } from '../mcp/search.ts';
 import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { Settings } from '../settings/service.ts';
@@ -41,7 +41,7 @@ interface InputsOptions {
   readonly searchUrl: string | undefined;
 }
 
-export function createInputs({ settings, vault, searchUrl = usualSearchUrl }: InputsOptions) {
+export function createInputs({ settings, vault, searchUrl = defaultSearchUrl }: InputsOptions) {
   async function mcpOf(conversation: ClaimedConversation, request: NormalRequest): Promise<McpConfig> {
     const { user_id: userId, id, sealed } = conversation;
     const masked = request.mcp_config;

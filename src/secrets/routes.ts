@@ -1,4 +1,4 @@
-// /api/secrets, and the tokens of git providers.
+// /api/secrets, and access tokens for git providers.
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { Message } from '../http/message.ts';

@@ -1,4 +1,4 @@
-// Custom secrets and git provider tokens, as callers send them. What comes back never holds a value.
+// Custom secrets and access tokens for git providers. Responses never contain a value.
 import Type from 'typebox';
 import { gitProviders } from '../git/providers.ts';
 import { checked, kib, nullableText, orNull, text } from '../validation/schema.ts';
@@ -7,7 +7,7 @@ const valueBytesMax = 64 * kib;
 const tokenBytesMax = 4 * kib;
 const hostBytesMax = 512;
 
-/** Custom secrets that one user may keep. */
+/** How many custom secrets one user may have. */
 export const customSecretsMax = 1_000;
 
 export const SecretName = text({
@@ -57,7 +57,7 @@ export const SecretList = Type.Object(
   { $id: 'SecretList', additionalProperties: false },
 );
 
-/** The host of a self-managed provider, with or without https:// in front; '' where there is none. */
+/** The host of a self-managed provider, with or without https://; '' if there is none. */
 export function normaliseHost(sent: string | null | undefined): string | null {
   const host = (sent ?? '')
     .trim()

@@ -1,4 +1,5 @@
-// Custom secrets and git provider tokens. They are part of a user's settings: each change moves their version.
+// Custom secrets and access tokens for git providers. They are part of a user's settings: each change increases their
+// version.
 import { AppError } from '../errors.ts';
 import { gitProviders } from '../git/providers.ts';
 import { mask } from '../mcp/secrets.ts';
@@ -63,7 +64,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
     });
   }
 
-  /** Stores the secret in place of one of that name. */
+  /** Stores the secret, and replaces one of the same name. */
   async function replace(writer: Writer, { name, value, description }: NewSecret): Promise<void> {
     await settings.change(writer, async (rows) => {
       refuseTooMany(listCustom(rows).filter((secret) => secret.name !== name).length);
@@ -72,7 +73,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
     });
   }
 
-  /** A new name, value or description, all at once; what is not sent stays. */
+  /** Changes the name, value and description at once. What is not sent stays. */
   async function update(writer: Writer, name: string, sent: SecretUpdate): Promise<void> {
     await settings.change(writer, async (rows) => {
       const stored = listCustom(rows).find((secret) => secret.name === name);
@@ -80,7 +81,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
       const newName = sent.name ?? name;
       const renamed = newName !== name;
       if (renamed && listCustom(rows).some((secret) => secret.name === newName)) throw exists();
-      // Sealed for its name: under another one it must be sealed anew.
+      // The name is part of the encryption, so a renamed secret is encrypted again.
       const value =
         sent.value ?? (renamed ? await settings.openSecret(writer.userId, custom, name) : undefined);
       const sealed =
@@ -98,7 +99,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
     });
   }
 
-  /** Stores tokens and hosts. An empty token keeps the stored one; where none is stored, it is passed over. */
+  /** Stores tokens and hosts. An empty token keeps the stored one, and is ignored if there is none. */
   async function addGitProviders(writer: Writer, { provider_tokens }: AddGitProviders): Promise<void> {
     await settings.change(writer, async (rows) => {
       const writes = gitProviders.flatMap((name): SecretWrite[] => {

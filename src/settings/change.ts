@@ -1,4 +1,4 @@
-// What a POST or PATCH makes of the stored document: pure, so that it can be done again after a lost race.
+// Applies a POST or PATCH to the stored document. It is pure, so that it can be repeated after a lost race.
 import { normaliseMcp } from '../mcp/schema.ts';
 import { mask } from '../mcp/secrets.ts';
 import { keptOnNull, type SecretMember, type SettingsChange, secretMembers } from './schema.ts';
@@ -14,7 +14,7 @@ export interface Plan {
   readonly changed: readonly string[];
   /** A new value, or null to remove it. */
   readonly secrets: ReadonlyMap<SecretMember, string | null>;
-  /** Absent: unchanged; null: cleared. */
+  /** Absent means unchanged, null means cleared. */
   readonly mcp: ReturnType<typeof normaliseMcp> | null | undefined;
 }
 
@@ -29,7 +29,7 @@ function secretChange(mode: ChangeMode, value: unknown): string | null | undefin
   return value === null ? (mode === 'post' ? undefined : null) : String(value);
 }
 
-/** In a merge patch the lists that are not named stay as they are. */
+/** In a merge patch, lists that are absent stay unchanged. */
 function mcpChange(mode: ChangeMode, sent: SettingsChange['mcp_config'], stored: unknown): Plan['mcp'] {
   if (sent === undefined || sent === null) return sent;
   return normaliseMcp(mode === 'patch' ? { ...(stored as typeof sent), ...sent } : sent);

@@ -1,4 +1,4 @@
-// /api/options/*: the values that clients offer in their forms. Settings take other values too.
+// /api/options/*: the values that clients offer in their forms. Settings accept other values as well.
 import Type from 'typebox';
 import { needs, open } from '../http/access.ts';
 import type { Server } from '../http/routeTable.ts';
@@ -16,7 +16,7 @@ const ClientConfig = Type.Object(
   { $id: 'ClientConfig', additionalProperties: false },
 );
 
-/** With any that is set, a person is asked only for tools of a kind that can do harm. */
+/** With any value, approval is needed only for kinds of tools that can do harm. */
 const securityAnalyzers: readonly string[] = ['tool_kind'];
 
 interface Offered {

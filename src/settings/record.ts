@@ -1,4 +1,5 @@
-// From stored rows to the two shapes that callers see. Each shape names its members; nothing else can get out.
+// Converts stored rows to the two public forms of the settings. Each form lists its fields, so that nothing else can
+// leak.
 import { normaliseMcp, showMcp } from '../mcp/schema.ts';
 import { splitMcp } from '../mcp/secrets.ts';
 import { FullSettings, type ReducedSettings, reducedMembers } from './schema.ts';
@@ -28,7 +29,7 @@ function derived(rows: SettingsRows): Partial<FullSettings> {
   };
 }
 
-/** It is stored masked; whatever is stored, nothing else gets out. */
+/** It is stored masked. Masking it again makes sure that nothing leaks. */
 function maskDocument(document: Document): Document {
   const mcp = document['mcp_config'];
   return mcp == null ? document : { ...document, mcp_config: showMcp(splitMcp(normaliseMcp(mcp)).masked) };
@@ -38,7 +39,7 @@ function defaultOf(name: keyof FullSettings): unknown {
   return (FullSettings.properties[name] as { default?: unknown }).default ?? null;
 }
 
-/** Every member, in order: derived, stored, or its default. */
+/** All fields in order: derived, stored, or default. */
 export function toFullSettings(rows: SettingsRows): FullSettings {
   const document = maskDocument(JSON.parse(rows.document) as Document);
   const known = derived(rows);

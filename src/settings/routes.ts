@@ -1,4 +1,4 @@
-// /api/settings: read it, in the shape for the credential; write it, as existing clients do or as a merge patch.
+// /api/settings: reading, in the form for the credential, and writing, as existing clients do or as a merge patch.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError } from '../errors.ts';
@@ -30,7 +30,7 @@ const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'The ETag of the settings that you read.' })),
 });
 
-/** GET of the full record, for those who ask often. */
+/** GET of the full settings on the fast lane. */
 export function fastSettingsRoute(settings: Settings): FastRoute {
   return {
     url: '/api/settings',

@@ -1,4 +1,4 @@
-// The settings record. The order of its members is the order on the wire; what may be written is the same schemas.
+// The settings. Fields are returned in this order, and the same schemas validate writes.
 import Type, { type TProperties, type TSchema, type TUnsafe } from 'typebox';
 import { NullableMcpConfig, ShownMcpConfig } from '../mcp/schema.ts';
 import { checked, kib, nullableText, orNull } from '../validation/schema.ts';
@@ -109,11 +109,11 @@ export const ReducedSettings = Type.Object(
 );
 export type ReducedSettings = Type.Static<typeof ReducedSettings>;
 
-/** Sealed on their own; shown as null. */
+/** Encrypted separately; shown as null. */
 export const secretMembers = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const;
 export type SecretMember = (typeof secretMembers)[number];
 
-/** Made from other things: nobody writes them. */
+/** Derived from other data; nobody writes them. */
 const derivedMembers = [
   'llm_api_key_set',
   'secrets_store',
@@ -126,7 +126,7 @@ export function isDerived(name: string): boolean {
   return (derivedMembers as readonly string[]).includes(name);
 }
 
-/** Where null in a POST means "unchanged", because existing clients send it so. */
+/** Fields for which null in a POST means "unchanged", because existing clients send that. */
 export const keptOnNull: ReadonlySet<string> = new Set([
   'llm_model',
   'llm_base_url',
@@ -157,18 +157,18 @@ function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
   );
 }
 
-/** A boolean that has a default goes back to it by null. */
+/** Null resets a boolean to its default. */
 function nullToDefault(schema: TSchema): TSchema {
   return (schema as { type?: unknown }).type === 'boolean' ? orNull(schema) : schema;
 }
 
-/** POST: the form of existing clients, which send whole records back. What it does not know it ignores. */
+/** POST has the form of existing clients, which send whole records back. Unknown fields are ignored. */
 export const PostSettings = Type.Object(
   writeSchemas((schema) => schema),
   { $id: 'PostSettings', additionalProperties: true },
 ) as unknown as TUnsafe<Written>;
 
-/** PATCH: a JSON merge patch. What it does not know it refuses. */
+/** PATCH is a JSON merge patch. Unknown fields are refused. */
 export const PatchSettings = Type.Object(writeSchemas(nullToDefault), {
   $id: 'PatchSettings',
   additionalProperties: false,

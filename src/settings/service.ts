@@ -1,5 +1,5 @@
-// Settings as ready bytes per user and shape, so that reading them is a look-up, and changes that never lose each
-// other: each is made from a version and stored only while that is still the newest.
+// Settings are cached as serialized text per user and form, so that a read is a lookup. A change is based on a version
+// and stored only if that is still the newest, so that none is lost.
 import { hash } from 'node:crypto';
 import type { AuditAction } from '../audit/store.ts';
 import { createCache } from '../db/cache.ts';
@@ -40,13 +40,13 @@ export interface Rendered {
   readonly etag: string;
 }
 
-/** What a session key sees, and what a bearer token sees. */
+/** The forms for API keys and for bearer tokens. */
 type Shapes = Readonly<Record<KeyKind, Rendered>>;
 
-/** Whose settings, and which key is to be named in the audit. */
+/** The user, and the key for the audit log. */
 export type Writer = Pick<Principal, 'userId' | 'keyId'>;
 
-/** What to store, made from the rows as they are now. */
+/** What to store, computed from the current rows. */
 export interface Change {
   readonly document: Document;
   readonly secrets: readonly SecretWrite[];
@@ -69,7 +69,7 @@ function render(value: unknown, version: number): Rendered {
   };
 }
 
-/** Whether If-Match names this version: in any shape of the record, or `*`. */
+/** Whether If-Match contains this version, in any form of the settings, or `*`. */
 function versionMatches(ifMatch: string | undefined, version: number): boolean {
   if (ifMatch === undefined || ifMatch.trim() === '*') return true;
   return ifMatch.split(',').some((tag) => tag.trim().startsWith(`"${version}-`));
@@ -85,12 +85,12 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return { session: render(full, rows.version), bearer: render(toReducedSettings(full), rows.version) };
   }
 
-  /** The record in the shape for that kind of credential, where it is known. */
+  /** The settings in the form for that kind of credential, if they are cached. */
   function find(userId: number, shape: KeyKind): Rendered | undefined {
     return cache.find(userId)?.[shape];
   }
 
-  /** The same, read where it is not known. */
+  /** The same, and reads them if they are not cached. */
   function get(userId: number, shape: KeyKind): Rendered | Promise<Rendered> {
     const known = find(userId, shape);
     if (known !== undefined) return known;
@@ -106,12 +106,12 @@ export function createSettings({ database, vault }: { database: Database; vault:
     }
   }
 
-  /** The record as it is stored now, past the cache. */
+  /** The stored settings, without the cache. */
   async function read(userId: number): Promise<FullSettings> {
     return toFullSettings(await database.run(findSettings, userId));
   }
 
-  /** The value of a secret, for those who use it. Undefined where none is stored. */
+  /** The decrypted value of a secret; undefined if there is none. */
   async function openSecret(userId: number, kind: string, name: string): Promise<string | undefined> {
     const sealed = await database.run(findSealed, { userId, kind, name });
     if (sealed === undefined) return undefined;
@@ -177,7 +177,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return rows === undefined ? noMcp : openMcpRows(userId, rows);
   }
 
-  /** The stored tool servers with their secrets, for those who connect to them. */
+  /** The stored MCP servers with their secrets. */
   async function openMcp(userId: number): Promise<McpConfig> {
     const stored = await storedMcp(userId);
     return restoreMasks(stored.masked, stored).config;
@@ -187,7 +187,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
     if (mcp === undefined) return { member: {}, secrets: [] };
     const remove: SecretWrite = { kind: mcpSecretKind, name: '', sealed: null };
     if (mcp === null) return { member: { mcp_config: undefined }, secrets: [remove] };
-    // What was stored is opened only where a mask stands for it.
+    // Stored secrets are decrypted only if a mask refers to them.
     const stored = JSON.stringify(mcp).includes(mask) ? await storedMcp(userId) : noMcp;
     const { config, faults } = restoreMasks(mcp, stored);
     const whole = mcpFault(config);

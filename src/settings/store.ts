@@ -1,4 +1,4 @@
-// One JSON document and a version per user, beside that user's sealed secrets. Every change moves the version.
+// One JSON document and a version per user, and the user's encrypted secrets. Every change increases the version.
 import { type AuditEntry, recordAudit } from '../audit/store.ts';
 import { one, prepared, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import { encryptedWithActiveKey } from '../encryption/store.ts';
@@ -27,11 +27,11 @@ const selectSecrets = prepared((q: Queries, input: { userId: number }) =>
     .where('user_id', '=', input.userId),
 );
 
-/** The rows of a user; one who never stored anything has an empty document of version 0. */
+/** The rows of a user. Without any, the document is empty and has version 0. */
 export const findSettings = read('settings.find', function* (q, userId: number): Steps<SettingsRows> {
   const stored = yield* one(selectSettings(q, { userId }));
   const secrets = yield* rows(selectSecrets(q, { userId }));
-  // By code units, which no locale of a database changes.
+  // Sorted by code units, which does not depend on the locale of a database.
   secrets.sort((a, b) => (a.kind + a.name < b.kind + b.name ? -1 : 1));
   return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets };
 });
@@ -59,7 +59,7 @@ export interface McpRows {
   readonly sealed: string | null;
 }
 
-/** The document and the sealed secrets of its tool servers, of one moment: they are matched by their places. */
+/** The document and the encrypted secrets of its MCP servers, read at once because they are matched by position. */
 export const findMcp = read('settings.findMcp', function* (q, input: SecretPlace): Steps<
   McpRows | undefined
 > {
@@ -77,16 +77,16 @@ export const findMcp = read('settings.findMcp', function* (q, input: SecretPlace
   );
 });
 
-/** A secret to put in place of what is there. */
+/** A secret that replaces the stored one. */
 export type SecretWrite =
   | (SecretRow & { readonly sealed: string })
-  /** Without a sealed text the value stays and the rest changes. */
+  /** Without an encrypted text the value stays and the rest changes. */
   | (SecretRow & { readonly sealed: undefined })
   | { readonly kind: string; readonly name: string; readonly sealed: null };
 
 export interface SettingsWrite {
   readonly userId: number;
-  /** What the change was made from; another version means that somebody else was faster. */
+  /** The version that the change is based on. Another one means that somebody else was faster. */
   readonly expectedVersion: number;
   readonly document: string;
   readonly secrets: readonly SecretWrite[];
@@ -133,7 +133,7 @@ function writeSecret(q: Queries, userId: number, secret: SecretWrite) {
     .onConflict((c) => c.columns(['user_id', 'kind', 'name']).doUpdateSet({ sealed, host, description }));
 }
 
-/** All of it or nothing. The version comes first: it locks out other writers of the same user. */
+/** All or nothing. The version comes first, because it locks out other writers of the same user. */
 export const storeSettings = write(
   'settings.store',
   function* (q, change: SettingsWrite): Steps<SettingsOutcome> {

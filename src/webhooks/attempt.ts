@@ -1,4 +1,4 @@
-// One attempt to deliver a message: read what it tells, sign it, send it, and say how that went.
+// One attempt of a delivery: reads the data, signs and sends it, and returns the outcome.
 import type { Database } from '../db/transaction.ts';
 import { DecryptionError } from '../encryption/encrypt.ts';
 import { ownerOf } from '../encryption/store.ts';
@@ -14,14 +14,14 @@ const goneStatus = 410;
 
 export type AttemptOutcome =
   | { readonly outcome: 'delivered' }
-  /** What it was to tell does not exist any more. */
+  /** The data does not exist any more. */
   | { readonly outcome: 'pointless' }
   | {
       readonly outcome: 'failed';
       readonly status: number | null;
       /** A sentence without the URL. */
       readonly error: string;
-      /** Another attempt would end the same. */
+      /** Another attempt would fail the same way. */
       readonly final: boolean;
     };
 
@@ -36,7 +36,7 @@ function failed(error: string, { status = null as number | null, final = false }
   return { outcome: 'failed', status, error, final };
 }
 
-/** The JSON of `data`, or undefined where it is gone. */
+/** The JSON of `data`; undefined if it does not exist any more. */
 async function findData(database: Database, delivery: ClaimedDelivery): Promise<string | undefined> {
   const { user_id, conversation_key, conversation_id, event_id, payload } = delivery;
   if (event_id === null) return payload ?? undefined;
@@ -55,7 +55,7 @@ function describeStatus(status: number): AttemptOutcome {
   return failed(`It responded with ${status}.`, { status });
 }
 
-/** Throws where it is our own fault, such as a database that does not answer: then nothing is known. */
+/** Throws for our own faults, such as an unavailable database. The outcome is unknown then. */
 export async function attemptDelivery(
   { database, vault, fetch, now }: AttemptOptions,
   delivery: ClaimedDelivery,

@@ -1,5 +1,5 @@
-// Sends what waits in the outbox, in every process, each message by one at a time. Nothing is kept in memory that a
-// restart would need.
+// Sends pending deliveries in every process, each by one process at a time. Nothing that a restart would need is only
+// in memory.
 import { repeat } from '../process/repeat.ts';
 import { kib } from '../validation/schema.ts';
 import { type AttemptOptions, type AttemptOutcome, attemptDelivery } from './attempt.ts';
@@ -14,7 +14,7 @@ import {
 } from './outboxStore.ts';
 import { atOnceMax, shareSlots } from './slots.ts';
 
-/** Of one attempt. */
+/** For one attempt. */
 export const deliveryTimeoutMs = 15_000;
 export const deliveryResponseBytesMax = 64 * kib;
 
@@ -28,18 +28,18 @@ const hourMs = 3_600 * secondMs;
 const dayMs = 24 * hourMs;
 
 export interface DeliveryTimes {
-  /** How often it looks without being woken. */
+  /** How often it polls without a notification. */
   readonly pollMs: number;
-  /** Rings of so long are answered with one look. */
+  /** Notifications within this time cause one query. */
   readonly gatherMs: number;
-  /** Longer than an attempt and half of itself. */
+  /** At least one and a half times the length of an attempt. */
   readonly leaseMs: number;
   readonly firstRetryMs: number;
   readonly retryMaxMs: number;
   readonly giveUpAfterMs: number;
   readonly failedKeptMs: number;
   readonly purgeEveryMs: number;
-  /** How long an end waits for attempts under way. */
+  /** How long closing waits for attempts in progress. */
   readonly closeGraceMs: number;
 }
 
@@ -55,7 +55,7 @@ const defaultTimes: DeliveryTimes = {
   closeGraceMs: 3 * secondMs,
 };
 
-/** Retries are spread by this part of their delay either way, so that messages which failed together do not stay so. */
+/** Retry delays vary by this share, so that deliveries which failed together are spread. */
 const jitter = 0.2;
 
 export function retryDelayMs(
@@ -131,13 +131,13 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     if (gone !== undefined && !closed) await clearAway(gone.webhook_id);
   }
 
-  /** Drops some of what a deletion left over. There may be more: the next look comes at once. */
+  /** Deletes some deliveries of a deleted webhook. The rest follows at once. */
   async function clearAway(webhookId: string): Promise<void> {
     await database.run(dropDeliveries, { webhookId, max: dropMax });
     lookAgain = true;
   }
 
-  /** Looks for what is due, now or right after the look that is under way. */
+  /** Queries for due deliveries, now or right after the query in progress. */
   function wake(): void {
     if (closed) return;
     lookAgain = looking !== undefined;
@@ -160,7 +160,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     }, times.gatherMs);
   }
 
-  /** A database that is away for long is told of once. */
+  /** A database that stays unavailable is reported once. */
   function report(error: Error): void {
     if (!failing) onBackgroundError(error);
     failing = true;
@@ -177,7 +177,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
   }
 
   async function send(delivery: ClaimedDelivery, claimedAt: number): Promise<void> {
-    // Too late to be done within the lease: it is left to the next claim.
+    // It could not finish within the lease, so it is left to the next claim.
     if (performance.now() - claimedAt > times.leaseMs / 2) return;
     await record(delivery, await attemptDelivery({ ...options, now }, delivery, aborted.signal));
   }
@@ -196,7 +196,7 @@ export function createDeliveries({ times: given, now = Date.now, ...options }: D
     });
   }
 
-  /** Claims nothing more, lets attempts under way come to their end for a while, then breaks them off. */
+  /** Claims nothing more, waits a while for attempts in progress, then aborts them. */
   async function close(): Promise<void> {
     closed = true;
     clearInterval(pollTimer);

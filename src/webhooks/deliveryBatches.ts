@@ -1,4 +1,4 @@
-// New messages become rows of the outbox, many to a query, with queries that are compiled once.
+// Inserts new deliveries, many per query, with queries that are compiled once.
 import { prepared, type Queries, type Query, rows, type Steps } from '../db/transaction.ts';
 import { createIds } from '../process/ids.ts';
 import type { DeliveryState, WebhookEvent } from './schema.ts';
@@ -6,12 +6,12 @@ import type { DeliveryState, WebhookEvent } from './schema.ts';
 const batchSizes = [50, 4, 1] as const;
 
 /**
- * Growing ids keep the messages of a transaction in order. They are made where the transaction runs, which for SQLite
- * is another thread: a function cannot be handed over to there, so that each thread that writes has its own.
+ * Increasing ids keep the deliveries of a transaction in order. Each writing thread has its own generator, because a
+ * function cannot be passed to the SQLite thread.
  */
 const nextId = createIds();
 
-/** The conversation that messages tell of. */
+/** The conversation that deliveries are about. */
 export interface DeliverySource {
   readonly userId: number;
   readonly conversationKey: number;
@@ -54,7 +54,7 @@ function insertBatch(size: number): (q: Queries, batch: Batch) => Query<unknown>
 
 const batches = batchSizes.map((size) => ({ size, insert: insertBatch(size) }));
 
-/** Inserts the messages in their order, many to a query. */
+/** Inserts the deliveries in order, many per query. */
 export function* insertDeliveries(
   q: Queries,
   source: DeliverySource,

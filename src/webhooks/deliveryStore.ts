@@ -1,5 +1,4 @@
-// Messages as their owner sees them: what waits or failed, sent again when asked for, gone with their webhook or
-// in the end.
+// Deliveries for their owner: lists pending and failed ones, redelivers them, and deletes old ones.
 import { sql } from 'kysely';
 import { one, type Queries, read, repeatableWrite, rows, type Steps, write } from '../db/transaction.ts';
 import type { DeliveryState } from './schema.ts';
@@ -19,10 +18,10 @@ export interface DeliveryRow {
 
 interface DeliveryFilter {
   readonly webhookId: string;
-  /** Whose webhook it must be; absent: anybody's. */
+  /** The required owner of the webhook; any user if absent. */
   readonly userId?: number;
   readonly states: readonly DeliveryState[];
-  /** Only those with a smaller id. */
+  /** Only deliveries with a smaller id. */
   readonly before?: string | undefined;
   readonly max: number;
 }
@@ -32,7 +31,7 @@ function* ownsWebhook(q: Queries, { webhookId, userId }: Pick<DeliveryFilter, 'w
   return webhook !== undefined && webhook.user_id === (userId ?? webhook.user_id);
 }
 
-/** The newest first. Undefined: no such webhook, or not that user's. */
+/** Newest first. Undefined if the user has no such webhook. */
 export const listDeliveries = read('deliveries.list', function* (q, filter: DeliveryFilter): Steps<
   DeliveryRow[] | undefined
 > {
@@ -65,12 +64,12 @@ export const listDeliveries = read('deliveries.list', function* (q, filter: Deli
 interface Redelivery {
   readonly webhookId: string;
   readonly userId?: number;
-  /** One message; absent: all that failed. */
+  /** One delivery; all failed ones if absent. */
   readonly deliveryId?: string | undefined;
   readonly max: number;
 }
 
-/** Failed messages wait again, as if they were new. Returns how many; undefined: no such webhook or message. */
+/** Makes failed deliveries pending again. Returns how many; undefined if there is no such webhook or delivery. */
 export const redeliver = write(
   'deliveries.redeliver',
   function* (q, { deliveryId, max, ...of }: Redelivery): Steps<number | undefined> {
@@ -101,7 +100,7 @@ export const redeliver = write(
   },
 );
 
-/** The webhook that a message is for. */
+/** The webhook of a delivery. */
 export const findDeliveryWebhook = read('deliveries.findWebhook', function* (q, id: string): Steps<
   string | undefined
 > {
@@ -109,7 +108,7 @@ export const findDeliveryWebhook = read('deliveries.findWebhook', function* (q, 
   return found?.webhook_id;
 });
 
-/** Deletes messages of a webhook that is gone, a bounded number at a time. Returns how many. */
+/** Deletes deliveries of a deleted webhook, a limited number at a time. Returns how many. */
 export const dropDeliveries = repeatableWrite(
   'deliveries.drop',
   function* (q, { webhookId, max }: { webhookId: string; max: number }): Steps<number> {
@@ -119,14 +118,14 @@ export const dropDeliveries = repeatableWrite(
   },
 );
 
-/** Forgets messages that failed long ago, a bounded number at a time. Returns how many. */
+/** Deletes deliveries that failed long ago, a limited number at a time. Returns how many. */
 export const purgeFailed = repeatableWrite(
   'deliveries.purgeFailed',
   function* (q, { keptMs, max }: { keptMs: number; max: number }): Steps<number> {
     const old = q.build
       .selectFrom('deliveries')
       .select('id')
-      // As it stands in the index.
+      // Written as in the index, so that it is used.
       .where('state', '=', sql.lit<string>('failed' satisfies DeliveryState))
       .where('since', '<=', sql<number>`${q.now} - ${keptMs}`)
       .orderBy('since')

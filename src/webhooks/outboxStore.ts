@@ -1,5 +1,5 @@
-// Messages that wait: written in the transaction of what they tell, so that none is lost, then claimed by one process
-// at a time, sent, tried again, given up.
+// Pending deliveries. They are written in the transaction of the change that they report, so that none is lost, and
+// then claimed by one process at a time, sent, and retried or given up.
 import { sql } from 'kysely';
 import {
   one,
@@ -21,20 +21,20 @@ function later(q: Queries, ms: number) {
 }
 
 interface Occurrence extends DeliverySource {
-  /** JSON of the status change: becomes `data` of a conversation.status message. */
+  /** The JSON of a status change, which becomes `data` of a conversation.status delivery. */
   readonly status?: string | undefined;
-  /** Events just appended: ids first .. first+count-1. */
+  /** Appended events: ids first .. first+count-1. */
   readonly events?: { readonly first: number; readonly count: number } | undefined;
 }
 
-// The key-share lock makes a deletion of the webhook wait, and so find what is recorded here.
+// The key-share lock makes a deletion of the webhook wait, so that it finds these rows.
 const selectWanted = prepared((q: Queries, input: { userId: number }) => {
   const query = q.build.selectFrom('webhooks').select(['id', 'events']).where('user_id', '=', input.userId);
   return q.kind === 'postgres' ? query.forKeyShare() : query;
 });
 
-/** The messages of one happening for one webhook, in the order in which they are to be sent. */
-function messagesFor({ id, events: text }: { id: string; events: string }, h: Occurrence): NewDelivery[] {
+/** The deliveries for one webhook, in the order in which they are sent. */
+function deliveriesFor({ id, events: text }: { id: string; events: string }, h: Occurrence): NewDelivery[] {
   const wanted = new Set(JSON.parse(text) as WebhookEvent[]);
   const messages: NewDelivery[] = [];
   if (h.status !== undefined && wanted.has('conversation.status'))
@@ -45,13 +45,13 @@ function messagesFor({ id, events: text }: { id: string; events: string }, h: Oc
   return messages;
 }
 
-/** To be called in the transaction of the change: one row for each webhook that wants it. */
-export function* recordDeliveries(q: Queries, happening: Occurrence): Steps<void> {
-  const webhooks = yield* rows(selectWanted(q, { userId: happening.userId }));
-  for (const webhook of webhooks) yield* insertDeliveries(q, happening, messagesFor(webhook, happening));
+/** Must be called in the transaction of the change. Inserts one row for each webhook that subscribes to it. */
+export function* recordDeliveries(q: Queries, occurrence: Occurrence): Steps<void> {
+  const webhooks = yield* rows(selectWanted(q, { userId: occurrence.userId }));
+  for (const webhook of webhooks) yield* insertDeliveries(q, occurrence, deliveriesFor(webhook, occurrence));
 }
 
-/** The conversation is deleted: what waits of its events goes with it (its status messages stay). */
+/** Deletes pending event deliveries of a deleted conversation; its status deliveries stay. */
 export function* forgetEventDeliveries(q: Queries, conversationKey: number): Steps<void> {
   yield* rows(
     q.build
@@ -63,14 +63,14 @@ export function* forgetEventDeliveries(q: Queries, conversationKey: number): Ste
 
 export interface DueWebhook {
   readonly webhook_id: string;
-  /** Null: it is gone, but its deletion was interrupted. */
+  /** Null if the webhook was deleted but its deliveries were not. */
   readonly user_id: number | null;
-  /** When its oldest message was to be sent. */
+  /** When its oldest delivery was due. */
   readonly due_at: number;
 }
 
-// Steps from webhook to webhook by the index, so that it costs the same however many messages wait for each. The first
-// of every user come before the second of any, so that nobody's webhooks fill the list.
+// Jumps from webhook to webhook in the index, so that the cost does not depend on the number of deliveries. The first
+// webhook of every user comes before the second of any, so that no user fills the list.
 const selectDue = prepared((q: Queries, input: { max: number }): Query<DueWebhook> => {
   const state = sql.lit('waiting' satisfies DeliveryState);
   const text = sql<DueWebhook>`
@@ -101,9 +101,9 @@ const selectAnyWaiting = prepared((q: Queries, _: object) =>
     .limit(1),
 );
 
-/** Webhooks with messages to send: the longest waiting of each user, then the second of each, and so on. */
+/** Webhooks with due deliveries: the longest waiting of each user, then the second of each, and so on. */
 export const listDue = read('deliveries.listDue', function* (q, max: number): Steps<DueWebhook[]> {
-  // Mostly there are none, which needs none of the stepping.
+  // Usually there are none, and the query above is not needed.
   if ((yield* one(selectAnyWaiting(q, {}))) === undefined) return [];
   return yield* rows(selectDue(q, { max }));
 });
@@ -123,11 +123,11 @@ export interface ClaimedDelivery {
   readonly payload: string | null;
   readonly event_id: number | null;
   readonly created_at: number;
-  /** This one included. */
+  /** Including this one. */
   readonly attempts: number;
   readonly url: string;
   readonly sealed: string;
-  /** Until then nobody else sends it; also says whose claim it is. */
+  /** Nobody else sends it before this time, which also identifies the claim. */
   readonly leased_until: number;
 }
 
@@ -155,10 +155,7 @@ function selectClaimable(q: Queries, webhookId: string, max: number) {
   return q.kind === 'postgres' ? query.forUpdate().skipLocked() : query;
 }
 
-/**
- * Takes messages for sending. One that is never heard of again, because the process died, is due again when its
- * lease is over.
- */
+/** Claims deliveries. One whose process dies is due again when its lease expires. */
 export const claimDeliveries = write(
   'deliveries.claim',
   function* (q, { webhooks, leaseMs }: ClaimInput): Steps<ClaimedDelivery[]> {
@@ -167,7 +164,7 @@ export const claimDeliveries = write(
       const webhook = yield* one(
         q.build.selectFrom('webhooks').select(['url', 'sealed']).where('id', '=', id),
       );
-      // Deleted a moment ago.
+      // The webhook was deleted a moment ago.
       if (webhook === undefined) continue;
       const due = yield* rows(selectClaimable(q, id, max));
       if (due.length === 0) continue;
@@ -196,7 +193,7 @@ interface EventPosition {
   readonly eventId: number;
 }
 
-/** The JSON of an event. Undefined where its conversation is gone. */
+/** The JSON of an event; undefined if its conversation was deleted. */
 export const findDeliveredEvent = read('deliveries.findEvent', function* (q, place: EventPosition): Steps<
   string | undefined
 > {
@@ -212,7 +209,7 @@ export const findDeliveredEvent = read('deliveries.findEvent', function* (q, pla
   return found?.json;
 });
 
-/** It has arrived, or there is nothing to send any more. */
+/** It was delivered, or there is nothing to send any more. */
 export const finishDelivery = repeatableWrite('deliveries.finish', function* (q, id: string): Steps<void> {
   yield* rows(q.build.deleteFrom('deliveries').where('id', '=', id));
 });
@@ -222,12 +219,12 @@ interface FailedAttempt {
   readonly leasedUntil: number;
   readonly status: number | null;
   readonly error: string;
-  /** Null: there is no point in trying again. */
+  /** Null if it must not be retried. */
   readonly retryAfterMs: number | null;
   readonly giveUpAfterMs: number;
 }
 
-/** Tries again later, or gives up. Changes nothing where somebody else has claimed it meanwhile. */
+/** Schedules a retry or gives up. Does nothing if another process has claimed it meanwhile. */
 export const recordFailedAttempt = repeatableWrite(
   'deliveries.recordFailedAttempt',
   function* (q, failed: FailedAttempt): Steps<void> {

@@ -1,4 +1,4 @@
-// /api/webhooks, and the messages for each.
+// /api/webhooks, and the deliveries of each.
 import Type from 'typebox';
 import { needs } from '../http/access.ts';
 import { Message } from '../http/message.ts';

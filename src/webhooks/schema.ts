@@ -1,4 +1,4 @@
-// Webhooks as callers see them: what they want to hear of, and the record that never holds the secret.
+// The public form of webhooks: the events that they subscribe to, and the record, which never contains the secret.
 import Type from 'typebox';
 import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../validation/schema.ts';
 
@@ -83,7 +83,7 @@ export const DeliveryPage = Type.Object(
 );
 export type DeliveryPage = Type.Static<typeof DeliveryPage>;
 
-/** How many a page holds. */
+/** How many deliveries a page contains. */
 export function pageSize({ limit }: DeliveryPage): number {
   return limit === undefined ? pageMax : Number(limit);
 }

@@ -1,4 +1,4 @@
-// The rules of webhooks: whose they are, how many, to which addresses, and what is sent again.
+// The rules of webhooks: who owns them, how many, which addresses are allowed, and redelivery.
 import { isIP } from 'node:net';
 import { isLoopbackName } from '../config.ts';
 import type { Database } from '../db/transaction.ts';
@@ -76,7 +76,10 @@ function notFound(what = 'webhook'): AppError {
   return new AppError('not_found', `This ${what} does not exist.`);
 }
 
-/** Sends failed messages again, all of a webhook or one. Returns how many; undefined: there is no such thing. */
+/**
+ * Redelivers all failed deliveries of a webhook, or one. Returns how many; undefined if there is no such webhook or
+ * delivery.
+ */
 export async function redeliverAll(
   database: Database,
   which: { webhookId: string; userId?: number; deliveryId?: string | undefined },
@@ -90,7 +93,7 @@ export async function redeliverAll(
 }
 
 export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: WebhooksOptions) {
-  /** Names are checked when they are connected to; an address in the URL, or localhost, can be refused at once. */
+  /** Host names are checked at each connection; an address in the URL, or localhost, can be refused at once. */
   async function refuseAddress(url: string): Promise<void> {
     const target = new URL(url);
     const host = bareHost(target.hostname);
@@ -121,7 +124,7 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
     );
   }
 
-  /** The secret is in the answer and, sealed, in the database. */
+  /** The secret is only in this response, and encrypted in the database. */
   async function create(principal: Principal, sent: NewWebhook): Promise<CreatedWebhook> {
     await refuseAddress(sent.url);
     const secret = createWebhookSecret();
@@ -141,7 +144,7 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
     return (await database.run(listWebhooks, { userId })).map(toRecord);
   }
 
-  /** Nothing more is sent to it, but for what is under way; messages that waited are gone with it. */
+  /** Nothing more is sent to it, except for attempts in progress. Pending deliveries are deleted. */
   async function remove({ userId, keyId }: Principal, id: string): Promise<void> {
     if (!(await database.run(deleteWebhook, { id, userId, by: keyId }))) throw notFound();
     while ((await database.run(dropDeliveries, { webhookId: id, max: batchMax })) === batchMax);
@@ -158,7 +161,7 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
       userId,
       states: page.state === undefined ? deliveryStates : [page.state],
       before: page.page_id,
-      // One more tells whether there is another page.
+      // One more row shows whether there is another page.
       max: size + 1,
     });
     if (found === undefined) throw notFound();
@@ -169,7 +172,7 @@ export function createWebhooks({ database, vault, allowPrivate, nextId, wake }: 
     };
   }
 
-  /** All failed messages of the webhook, or the one that is named; 0 where that one has not failed. */
+  /** Redelivers all failed deliveries of the webhook, or one; 0 if that one has not failed. */
   async function redeliverFailed(
     { userId }: Principal,
     webhookId: string,

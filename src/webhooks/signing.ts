@@ -9,14 +9,14 @@ export function createWebhookSecret(): string {
 }
 
 interface Message {
-  /** The same at every attempt. */
+  /** The same for every attempt. */
   readonly id: string;
-  /** Of the attempt. */
+  /** The time of the attempt. */
   readonly timestampS: number;
   readonly body: string;
 }
 
-/** The headers that prove where a message comes from. */
+/** The headers that prove the origin of a delivery. */
 export function signedHeaders(secret: string, { id, timestampS, body }: Message) {
   const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestampS}.${body}`).digest('base64');

@@ -1,8 +1,8 @@
-// Who may send next. Places are few and receivers that hang keep theirs to the end of the attempt, so that they are
-// shared out by user first: nobody's dead receivers take what others need.
+// Decides who may send next. Slots are few, and a receiver that hangs keeps its slot until the timeout, so they are
+// shared among users first: dead receivers of one user do not block others.
 import type { DueWebhook } from './outboxStore.ts';
 
-/** Messages under way in this process. */
+/** Concurrent deliveries of this process. */
 export const atOnceMax = 16;
 const perUserMax = 8;
 const perWebhookMax = 4;
@@ -13,8 +13,8 @@ interface InProgress {
 }
 
 /**
- * How many messages of which webhooks to send now. Each free place goes to the user with the fewest under way, there
- * to the webhook with the fewest, and among equals to the first in the list. Webhooks that are gone get none.
+ * How many deliveries of which webhooks to send now. Each free slot goes to the user with the fewest deliveries in
+ * progress, then to the webhook with the fewest, then to the first in the list. Deleted webhooks get none.
  */
 export function shareSlots(
   due: readonly DueWebhook[],

@@ -1,13 +1,13 @@
-// Rows of webhooks, bounded for each user, with the secret sealed.
+// Stores webhooks, a limited number per user, with encrypted secrets.
 import { sql } from 'kysely';
 import { recordAudit } from '../audit/store.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../db/transaction.ts';
 import { encryptedWithActiveKey } from '../encryption/store.ts';
 import type { DeliveryState } from './schema.ts';
 
-/** Webhooks that one user may keep. */
+/** How many webhooks one user may have. */
 export const webhooksMax = 20;
-/** Messages of a webhook are counted up to here. */
+/** Deliveries of a webhook are counted up to this number. */
 const countedMax = 10_000;
 
 export interface WebhookRow {
@@ -49,7 +49,7 @@ function selectWebhooks(q: Queries) {
     ]);
 }
 
-/** Webhooks of one user, or of all, oldest first. */
+/** The webhooks of one user or of all, oldest first. */
 export const listWebhooks = read('webhooks.list', function* (q, input: { userId?: number }): Steps<
   WebhookRow[]
 > {
@@ -64,21 +64,21 @@ interface NewWebhookRow {
   readonly events: string;
   readonly sealed: string;
   readonly description: string | null;
-  /** The key that makes it, for the audit. */
+  /** The creating key, for the audit log. */
   readonly by: string;
 }
 
 export type CreateWebhookOutcome =
   | { readonly outcome: 'created'; readonly webhook: WebhookRow }
   | { readonly outcome: 'too_many' }
-  /** The sealing key was rotated meanwhile: nothing is stored; seal anew and repeat. */
+  /** The encryption key was rotated meanwhile, and nothing was stored. Encrypt again and repeat. */
   | { readonly outcome: 'stale_seal' };
 
 export const createWebhook = write(
   'webhooks.create',
   function* (q, { by, userId, ...webhook }: NewWebhookRow): Steps<CreateWebhookOutcome> {
     if (!(yield* encryptedWithActiveKey(q, [webhook.sealed]))) return { outcome: 'stale_seal' };
-    // Makes other writers of this user's webhooks wait, so that the bound holds.
+    // Locks the webhooks of this user, so that the limit holds.
     yield* rows(
       q.build
         .updateTable('users')
@@ -101,7 +101,7 @@ interface WebhookRemoval {
   readonly by: string;
 }
 
-/** Deletes the webhook; its messages are deleted after it. False: no such webhook, or not that user's. */
+/** Deletes the webhook; its deliveries are deleted later. Returns false if the user has no such webhook. */
 export const deleteWebhook = write(
   'webhooks.delete',
   function* (q, { id, userId, by }: WebhookRemoval): Steps<boolean> {

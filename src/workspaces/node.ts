@@ -1,10 +1,10 @@
-// The name of this machine's data folder: a workspace is found again only where it was made.
+// The id of this machine's data folder. A workspace exists only on the machine that created it.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFile } from '../process/privateFiles.ts';
 
-/** Made at the first start; whoever shares the folder shares the name. */
+/** Created at the first start. All processes that share the folder share the id. */
 export function nodeIdOf(dataDir: string): string {
   const file = join(dataDir, 'node.id');
   createFile(file, `${randomUUID()}\n`);

@@ -21,7 +21,7 @@ function toComment(comment: JsonObject): Comment {
   };
 }
 
-/** A text in its language of queries. */
+/** A string in its query language. */
 const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 
 export const createBitbucket: CreateForge = (ask, path) => {
@@ -40,7 +40,7 @@ export const createBitbucket: CreateForge = (ask, path) => {
       const found = listOf(objectOf(answer)['values']).find(
         (one) =>
           textAt(one, 'source', 'branch', 'name') === branch &&
-          // Those of forks have the same names of branches.
+          // Forks may have branches of the same name.
           textAt(one, 'source', 'repository', 'full_name') ===
             textAt(one, 'destination', 'repository', 'full_name'),
       );

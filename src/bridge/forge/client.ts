@@ -1,4 +1,4 @@
-// Asks the API of a git provider, with the user's token, outside of the sandbox.
+// A client for the API of a git provider, with the user's access token, outside of the sandbox.
 
 import { publicOrigins } from '../../git/hosts.ts';
 import type { GitProvider } from '../../git/providers.ts';
@@ -11,11 +11,11 @@ import { answerFault, connectionFault, statusFault } from './faults.ts';
 
 export interface ForgeRequest {
   readonly query?: Readonly<Record<string, string>>;
-  /** What is to be made. Absent: something is read. */
+  /** The object to create. Without it, the request only reads. */
   readonly json?: object;
 }
 
-/** `path` begins with a slash, below the API. Throws ForgeFault. */
+/** `path` starts with a slash, below the API's base URL. Throws ForgeFault. */
 export type SendToForge = (path: string, question?: ForgeRequest) => Promise<unknown>;
 
 const exchangeMs = 30_000;
@@ -24,11 +24,11 @@ const answerBytesMax = 8 * mib;
 function githubApi(origin: string): string {
   if (origin === publicOrigins.github) return 'https://api.github.com';
   const { host } = new URL(origin);
-  // Enterprise Cloud with a place of its own has its API at a name of its own; servers have it below a path.
+  // Enterprise Cloud with data residency has its API on a subdomain; servers have it below a path.
   return host.endsWith('.ghe.com') ? `https://api.${host}` : `${origin}/api/v3`;
 }
 
-/** A Bitbucket of one's own speaks another API, unless the operator named what speaks this one. */
+/** A self-hosted Bitbucket has another API, unless the operator has configured a compatible one. */
 function bitbucketApi({ origin, namedByOperator, path }: GitRemote): string | undefined {
   if (origin === publicOrigins.bitbucket) return 'https://api.bitbucket.org/2.0';
   return namedByOperator && !path.startsWith('scm/') ? `${origin}/2.0` : undefined;
@@ -41,14 +41,14 @@ const apis: Readonly<Record<GitProvider, (remote: GitRemote) => string | undefin
   bitbucket: bitbucketApi,
 };
 
-/** Where the API of the repository's provider is; undefined where it has none that we speak. */
+/** The base URL of the provider's API; undefined if we do not support it. */
 export function apiOf(remote: GitRemote): string | undefined {
   return apis[remote.provider](remote);
 }
 
 function headersFor(provider: GitProvider, token: string): Record<string, string> {
   const isGithub = provider === 'github' || provider === 'enterprise_sso';
-  // An app password of Bitbucket comes with the name of its user.
+  // An app password of Bitbucket includes the user name.
   const isPair = provider === 'bitbucket' && token.includes(':');
   return {
     accept: isGithub ? 'application/vnd.github+json' : 'application/json',
@@ -62,7 +62,7 @@ export interface ForgeClientOptions {
   readonly remote: GitRemote;
   readonly api: string;
   readonly token: string;
-  /** Whether hosts that users name may have private addresses. */
+  /** Whether hosts that users configure may have private addresses. */
   readonly allowPrivate: AllowPrivate;
   readonly lookup?: NonNullable<OutgoingOptions['lookup']>;
 }
@@ -76,7 +76,7 @@ async function readJson(answer: Response): Promise<unknown> {
   }
 }
 
-/** Makes what asks for one call of a tool, which the signal ends. */
+/** Creates the client for one tool call, which the signal aborts. */
 export function createForgeClient(options: ForgeClientOptions): (signal: AbortSignal) => SendToForge {
   const { remote, api, token, allowPrivate, lookup } = options;
   const { host } = new URL(api);

@@ -1,5 +1,5 @@
-// Why a forge did not do what it was asked for, as a sentence that an agent reads: what it is, and what to do. Of the
-// forge's own words only the start is told, and never a token.
+// Errors of a git provider as sentences for an agent: what happened and what to do. Only the start of the provider's
+// own message is quoted, and never a token.
 import { mask } from '../../mcp/secrets.ts';
 import { OutgoingError } from '../../outgoing/errors.ts';
 import { objectOf } from '../../text/foreignJson.ts';
@@ -29,7 +29,7 @@ function messagesIn(value: unknown, depth = 0): string {
   return some.map(([name, inner]) => `${name} ${messagesIn(inner, depth + 1)}`).join(', ');
 }
 
-/** The start of what the forge says itself, as the end of a sentence; empty where it says nothing. */
+/** The start of the provider's own message, as the end of a sentence; empty if there is none. */
 function ownMessage(body: unknown, token: string): string {
   const { message, errors, error } = objectOf(body);
   const parts = [message, errors, error].map((part) => messagesIn(part)).filter((text) => text !== '');
@@ -79,7 +79,7 @@ export function statusFault({ host, token, status, body, toWrite }: Refused): Fo
   }
 }
 
-/** Of a request that got no answer. */
+/** For a request without a response. */
 export function connectionFault(error: unknown, host: string): ForgeFault {
   if (!(error instanceof OutgoingError)) return new ForgeFault(`The connection to ${host} failed.`);
   if (error.code === 'redirect')

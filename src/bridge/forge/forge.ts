@@ -1,4 +1,4 @@
-// What a forge can do, whichever it is: the API of a git provider, for the one repository of a conversation.
+// The operations of a git provider on the repository of a conversation, whichever provider it is.
 import type { SendToForge } from './client.ts';
 
 /** A pull request, or a merge request. */
@@ -18,43 +18,43 @@ export interface Comment {
   readonly author: string;
   readonly at: string;
   readonly body: string;
-  /** Where it is about a line of code: the file and the line. */
+  /** The file and line, for a review comment. */
   readonly place?: string;
-  /** Where the forge tells whether somebody has resolved it. */
+  /** Whether it was resolved, if the provider reports that. */
   readonly resolved?: boolean;
 }
 
-/** An issue or a pull request, with what was said about it. */
+/** An issue or a pull request, with its comments. */
 export interface Thread {
   readonly title: string;
   readonly url: string;
   readonly state: string;
   readonly author: string;
   readonly body: string;
-  /** Of a pull request. */
+  /** For a pull request. */
   readonly branches?: { readonly from: string; readonly to: string };
-  /** In the order of their time; the newest, where there are more than were asked for. */
+  /** Oldest first; only the newest if there are too many. */
   readonly comments: readonly Comment[];
 }
 
 export type ThreadKind = 'issue' | 'pull_request';
 
-/** All of it throws ForgeFault. */
+/** All methods throw ForgeFault. */
 export interface Forge {
   defaultBranch(): Promise<string>;
-  /** The one that is open for the branch, towards that base or any. */
+  /** Finds the open pull request of the branch, into this base or any. */
   findOpen(branch: string, base: string | undefined): Promise<Opened | undefined>;
   open(proposal: Proposal): Promise<Opened>;
   readThread(kind: ThreadKind, number: number): Promise<Thread>;
 }
 
-/** `path` is that of the repository, `owner/name`. */
+/** `path` is the repository as `owner/name`. */
 export type CreateForge = (ask: SendToForge, path: string) => Forge;
 
-/** For how many comments a forge is asked at once. */
+/** How many comments are requested at once. */
 export const commentsPerPage = 100;
 
-/** Oldest first. Times are in ISO form, which sorts as text. */
+/** Sorts oldest first. Times are in ISO format, which sorts as text. */
 export function byTime(comments: readonly Comment[]): Comment[] {
   return comments.toSorted((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
 }

@@ -1,4 +1,4 @@
-// GitHub, and GitHub Enterprise, which speaks the same.
+// GitHub and GitHub Enterprise, which have the same API.
 
 import { listOf, numberAt, objectOf, textAt } from '../../text/foreignJson.ts';
 import type { JsonObject } from '../../text/foreignText.ts';
@@ -6,7 +6,7 @@ import type { SendToForge } from './client.ts';
 import { byTime, type Comment, type CreateForge, commentsPerPage, type Opened } from './forge.ts';
 
 const perPage = String(commentsPerPage);
-/** More are not looked for: the newest of them are missing then. */
+/** More pages are not read; the newest comments are missing then. */
 const reviewPagesMax = 10;
 
 function toOpened(request: unknown): Opened {
@@ -24,7 +24,7 @@ function toComment(comment: JsonObject): Comment {
   };
 }
 
-/** Of an issue, which a pull request is, too. They come oldest first, so that the last two pages are asked for. */
+/** Comments of an issue or pull request. They are sorted oldest first, so the last two pages are read. */
 async function discussion(ask: SendToForge, issue: string, count: number): Promise<JsonObject[]> {
   const last = Math.max(1, Math.ceil(count / commentsPerPage));
   const pages = last === 1 ? [1] : [last - 1, last];
@@ -34,7 +34,10 @@ async function discussion(ask: SendToForge, issue: string, count: number): Promi
   return (await Promise.all(read)).flatMap(listOf);
 }
 
-/** Of the whole. They come oldest first, and nobody says how many there are: of all pages the last two are kept. */
+/**
+ * Reviews of the whole pull request. They are sorted oldest first, and their number is unknown: of all pages the last
+ * two are kept.
+ */
 async function wholeReviews(ask: SendToForge, request: string): Promise<JsonObject[]> {
   let kept: JsonObject[] = [];
   for (let page = 1; page <= reviewPagesMax; page++) {
@@ -46,7 +49,7 @@ async function wholeReviews(ask: SendToForge, request: string): Promise<JsonObje
   return kept;
 }
 
-/** What reviewers said, of lines and of the whole. */
+/** Review comments, on lines and on the whole. */
 async function reviews(ask: SendToForge, request: string): Promise<JsonObject[]> {
   const newest = { per_page: perPage, sort: 'created', direction: 'desc' };
   const [lines, whole] = await Promise.all([
@@ -63,7 +66,7 @@ export const createGithub: CreateForge = (ask, path) => {
     defaultBranch: async () => textAt(await ask(repository), 'default_branch'),
     findOpen: async (branch, base) => {
       const query = { state: 'open', head: `${owner}:${branch}`, ...(base === undefined ? {} : { base }) };
-      // A head that it does not know is no filter for some servers, and forks have the same names of branches.
+      // Some servers ignore an unknown head as a filter, and forks may have branches of the same name.
       const found = listOf(await ask(`${repository}/pulls`, { query })).find(
         (one) =>
           textAt(one, 'head', 'ref') === branch &&

@@ -1,4 +1,4 @@
-// GitLab, whose pull requests are merge requests.
+// GitLab, where pull requests are called merge requests.
 
 import { listOf, numberAt, objectOf, textAt } from '../../text/foreignJson.ts';
 import type { JsonObject } from '../../text/foreignText.ts';
@@ -30,7 +30,7 @@ export const createGitlab: CreateForge = (ask, path) => {
       const target = base === undefined ? {} : { target_branch: base };
       const query = { state: 'opened', source_branch: branch, ...target };
       const found = listOf(await ask(`${project}/merge_requests`, { query })).find(
-        // Those of forks have the same names of branches.
+        // Forks may have branches of the same name.
         (one) =>
           textAt(one, 'source_branch') === branch && one['source_project_id'] === one['target_project_id'],
       );
@@ -53,7 +53,7 @@ export const createGitlab: CreateForge = (ask, path) => {
         author: textAt(found, 'author', 'username'),
         body: textAt(found, 'description'),
         ...(isRequest ? { branches } : {}),
-        // Its own notes tell of labels and the like.
+        // System notes are about labels and the like.
         comments: byTime(notes.filter(({ system }) => system !== true).map(toComment)),
       };
     },

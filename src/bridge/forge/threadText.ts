@@ -1,4 +1,5 @@
-// An issue or pull request as text for an agent, bounded: of too many comments the newest are kept.
+// Formats an issue or pull request as text for an agent, limited in size: if there are too many comments, the newest
+// are kept.
 import type { Comment, Thread } from './forge.ts';
 
 const titleCharsMax = 1_000;
@@ -27,7 +28,7 @@ function commentText({ author, at, body, place, resolved }: Comment): string {
   return `${head}\n${cut(body, commentCharsMax)}`;
 }
 
-/** `what` is such as `Issue #7`. */
+/** `what` is a label such as `Issue #7`. */
 export function threadText(what: string, thread: Thread): string {
   const { title, url, state, author, body, branches, comments } = thread;
   const kept: string[] = [];

@@ -1,4 +1,4 @@
-// The tools for pull requests and issues that every agent gets, where its user has a token for the repository's
+// The tools for pull requests and issues. Every agent gets them if its user has an access token for the repository's
 // provider.
 import Type, { type TSchema } from 'typebox';
 import type { GitProvider } from '../../git/providers.ts';
@@ -17,7 +17,7 @@ const titleCharsMax = 250;
 const bodyCharsMax = 60_000;
 const branchCharsMax = 244;
 const urlCharsMax = 2_000;
-/** Of one run: an agent that has lost its way must not flood a repository. */
+/** Per run, so that an agent in a loop does not flood a repository. */
 const openedMax = 20;
 
 const forges: Readonly<Record<GitProvider, CreateForge>> = {
@@ -28,7 +28,7 @@ const forges: Readonly<Record<GitProvider, CreateForge>> = {
 };
 
 interface ForgeToolsOptions extends Omit<ForgeClientOptions, 'api'> {
-  /** The branch that the conversation began with. */
+  /** The branch that the conversation started with. */
   readonly selectedBranch: string | null;
 }
 
@@ -86,8 +86,8 @@ async function chooseBase(forge: Forge, branch: string, selected: string | null)
   return base;
 }
 
-/** Answers with what a fault says; whatever else is thrown goes on. */
-async function told(work: () => Promise<string>): Promise<ToolAnswer> {
+/** Turns a ForgeFault into a tool result; other errors are rethrown. */
+async function withFaultResult(work: () => Promise<string>): Promise<ToolAnswer> {
   try {
     return { text: await work() };
   } catch (error) {
@@ -96,7 +96,7 @@ async function told(work: () => Promise<string>): Promise<ToolAnswer> {
   }
 }
 
-/** Empty where the provider has no API that we speak. */
+/** Returns no tools if we do not support the provider's API. */
 export function createForgeTools(options: ForgeToolsOptions): readonly Tool[] {
   const { remote, selectedBranch } = options;
   const api = apiOf(remote);
@@ -104,7 +104,7 @@ export function createForgeTools(options: ForgeToolsOptions): readonly Tool[] {
   const askFor = createForgeClient({ ...options, api });
   const forgeFor = (signal: AbortSignal) => forges[remote.provider](askFor(signal), remote.path);
   const request = remote.provider === 'gitlab' ? 'merge request' : 'pull request';
-  /** With those that are being opened. */
+  /** Including those that are being opened. */
   let openedCount = 0;
 
   async function open(given: OpenInput, forge: Forge): Promise<string> {
@@ -143,7 +143,7 @@ export function createForgeTools(options: ForgeToolsOptions): readonly Tool[] {
       call: async (given, signal) => {
         const fault = faultOf(described.inputSchema, given);
         if (fault !== undefined) return { text: fault, failed: true };
-        return told(() => work(given as Input, forgeFor(signal)));
+        return withFaultResult(() => work(given as Input, forgeFor(signal)));
       },
     };
   }

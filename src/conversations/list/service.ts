@@ -93,7 +93,7 @@ export function createListing({ database, followers }: ListingOptions) {
       trigger: query.conversation_trigger ?? null,
       status: query.status ?? null,
       words: words === undefined || words === '' ? null : words,
-      lookMax: scannedRowsMax,
+      scannedMax: scannedRowsMax,
     };
     const found: ConversationRow[] = [];
     for (let attempt = 0; attempt < queriesMax; attempt++) {

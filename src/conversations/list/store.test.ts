@@ -26,7 +26,12 @@ for (const kind of databaseKinds) {
       await inspect(database, "update conversations set created_at = 1 where id < 'c2'");
 
       const all = { userId, repository: null, trigger: null, status: null, words: null };
-      const expected = await database.run(listConversations, { ...all, after: null, max: 100, lookMax: 100 });
+      const expected = await database.run(listConversations, {
+        ...all,
+        after: null,
+        max: 100,
+        scannedMax: 100,
+      });
       const thirds = expected.rows.filter(({ title }) => title === 'Third').map(({ id }) => id);
       assert.equal(thirds.length, 5);
 
@@ -36,20 +41,20 @@ for (const kind of databaseKinds) {
         { words: 'third', repository: 'acme/shop', trigger: 'gui', status: 'STARTING' },
       ];
       for (const filter of filters)
-        for (const lookMax of [1, 2, 3, 7, 13, 14, 15]) {
+        for (const scannedMax of [1, 2, 3, 7, 13, 14, 15]) {
           const seen: string[] = [];
           let after: ListQuery['after'] = null;
           let looks = 0;
           do {
-            const look: ListQuery = { ...all, ...filter, after, max: 100, lookMax };
+            const look: ListQuery = { ...all, ...filter, after, max: 100, scannedMax };
             const { rows, end } = await database.run(listConversations, look);
-            assert.ok(rows.length <= lookMax);
+            assert.ok(rows.length <= scannedMax);
             seen.push(...rows.map(({ id }) => id));
             after = end;
             looks += 1;
           } while (after !== null);
-          assert.deepEqual(seen, thirds, JSON.stringify({ ...filter, lookMax }));
-          assert.equal(looks, Math.floor(14 / lookMax) + 1);
+          assert.deepEqual(seen, thirds, JSON.stringify({ ...filter, scannedMax }));
+          assert.equal(looks, Math.floor(14 / scannedMax) + 1);
         }
     });
   });

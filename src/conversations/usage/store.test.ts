@@ -53,7 +53,7 @@ for (const kind of databaseKinds)
         assert.deepEqual({ ...(await database.run(findUsage, name)) }, allOf(usageMax));
         assert.equal((await database.run(findConversation, name))?.cost_nanos, usageMax);
         const look = { userId: name.userId, repository: null, trigger: null, status: null, words: null };
-        const window = { ...look, after: null, max: 10, lookMax: 10 };
+        const window = { ...look, after: null, max: 10, scannedMax: 10 };
         assert.equal((await database.run(listConversations, window)).rows[0]?.input_tokens, usageMax);
         assert.equal(
           (await database.run(listConversations, { ...window, words: 'a' })).rows[0]?.input_tokens,

@@ -1,4 +1,5 @@
-// Git as the service itself uses it, inside a sandbox and under the strictest rules: clones, and looks at a workspace.
+// Git as the service itself uses it, in a sandbox and with the strictest configuration: clones, and reads the state of
+// a workspace.
 
 import { type GitRemote, isBranchName } from '../../git/remote.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
@@ -11,14 +12,14 @@ import { setupScript } from './setupScript.ts';
 
 export interface GitContext {
   readonly sandbox: OpenSandbox;
-  /** Undefined: the conversation has no repository. */
+  /** Undefined if the conversation has no repository. */
   readonly remote: GitRemote | undefined;
   readonly identity: GitIdentity;
   readonly signal: AbortSignal;
 }
 
 interface CloneOptions extends GitContext {
-  /** Null: the default branch of the repository. */
+  /** Null for the default branch of the repository. */
   readonly branch: string | null;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
@@ -26,7 +27,7 @@ interface CloneOptions extends GitContext {
   readonly report: (name: string, detail?: string) => void;
 }
 
-/** What a look into a workspace finds. */
+/** The state of a workspace. */
 export interface WorkspaceState {
   readonly hasSetupScript: boolean;
 }
@@ -38,11 +39,11 @@ interface CloneFault {
 
 const readStateMs = 30_000;
 const outputBytesMax = mib;
-/** Slower than this for so long, and git gives up. */
+/** Git gives up if the transfer stays below this speed for this long. */
 const lowSpeed = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: '90' };
 
 const stateScript = `test ! -f ${setupScript} || echo setup`;
-/** All in one, for a program is quickly run and a sandbox slowly entered. */
+/** One script for all, because starting a sandbox takes longer than running a program in it. */
 const cloneScript = `git "$@" || exit\n${stateScript}`;
 
 function run(
@@ -66,7 +67,7 @@ function parseState(stdout: Buffer): WorkspaceState {
   return { hasSetupScript: /^setup$/m.test(stdout.toString()) };
 }
 
-/** Looks at a workspace that is there. What is in it by now may be anything. */
+/** Reads the state of an existing workspace, whose contents may be anything. */
 export async function readWorkspaceState({
   sandbox,
   signal,
@@ -78,14 +79,14 @@ export async function readWorkspaceState({
   return { fault: 'The workspace cannot be read.' };
 }
 
-/** The contents of files are fetched only when they are needed, where the server can do that. */
+/** File contents are fetched only when they are needed, if the server supports that. */
 function argsOf(remote: GitRemote | undefined, branch: string | null): string[] {
   if (remote === undefined) return ['init', '--quiet'];
   const flags = ['--origin=origin', '--filter=blob:none', '--no-recurse-submodules', '--progress'];
   return ['clone', ...flags, ...(branch === null ? [] : [`--branch=${branch}`]), '--', remote.url, '.'];
 }
 
-/** Fills an empty workspace: a clone, or a repository without anything. */
+/** Fills an empty workspace with a clone or an empty repository. */
 export async function fillWorkspace(options: CloneOptions): Promise<WorkspaceState | CloneFault> {
   const { remote, branch, timeoutMs, hostFault, report } = options;
   if (branch !== null && !isBranchName(branch)) return { fault: 'The branch name is not valid in Git.' };

@@ -1,4 +1,5 @@
-// Why a clone failed, as one sentence for the user. The words of git are looked at only where the bridge knows nothing.
+// Explains to the user in one sentence why a clone failed. Git's own messages are used only if the bridge knows no
+// reason.
 
 import type { RunOutcome } from '../../sandbox/runToEnd.ts';
 import { couldNotStartCode } from '../../sandbox/sandboxProcess.ts';
@@ -7,11 +8,11 @@ interface Clone {
   readonly path: string;
   readonly branch: string | null;
   readonly timeoutMs: number;
-  /** What the bridge says of the last request to the host. */
+  /** The fault of the last request to the host, from the bridge. */
   readonly fault: string | undefined;
 }
 
-/** The exit code of a shell whose program was ended by SIGKILL. */
+/** The exit code of a shell whose program was killed by SIGKILL. */
 const killedCode = 128 + 9;
 const shownCharsMax = 300;
 
@@ -22,7 +23,7 @@ function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, strin
       `There is no space left for ${path} on this machine.`,
     ],
     [
-      // First of all, since git then also says that index-pack failed.
+      // This comes first, because git then also reports that index-pack failed.
       /out of memory|cannot allocate memory|cannot be mapped|died of signal 9/i,
       `${path} needs more memory to be cloned than a sandbox may have.`,
     ],
@@ -35,7 +36,9 @@ function knownFaults({ path, branch }: Clone): readonly (readonly [RegExp, strin
   ];
 }
 
-/** The last thing that git calls fatal; its text may come from the other side, so it is cut and freed of controls. */
+/**
+ * Git's last fatal message. It may contain text of the server, so it is truncated and control characters are removed.
+ */
 function lastWord(stderr: string): string | undefined {
   const fatal = stderr.split(/[\r\n]/).findLast((line) => /^(fatal|error): /.test(line));
   return fatal

@@ -1,4 +1,4 @@
-// The folders of conversations: what an agent sees, and beside it, out of its reach, what the service notes of it.
+// The folders of conversations: what an agent sees, and next to it, out of its reach, the service's own records.
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export interface ConversationFolders {
 const folderMode = 0o700;
 const removedPrefix = 'removed-';
 
-/** Makes it where it is missing. Throws where something else, or a link, has its name. */
+/** Creates the folder if it is missing. Throws if there is something else or a link. */
 async function ensureFolder(path: string): Promise<void> {
   await mkdir(path, { mode: folderMode }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -36,21 +36,21 @@ async function ensureFolder(path: string): Promise<void> {
 }
 
 /**
- * Removes it with all that is in it; absent is fine. The two programs follow no link either, and manage what an agent
- * has locked, or nested deeper than any path can say.
+ * Removes the folder with its contents; it may be missing. Neither program follows links, and both handle what an agent
+ * has locked or nested deeper than the longest path.
  */
 async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
   } catch {
     await run('chmod', ['-R', 'u+rwX', '--', path]).catch(() => {
-      // What it could not unlock, `rm` names.
+      // `rm` reports what it could not unlock.
     });
     await run('rm', ['-rf', '--', path]);
   }
 }
 
-/** Removes all that is in it, and leaves it. */
+/** Removes the contents of the folder. */
 export async function emptyFolder(path: string): Promise<void> {
   for (const name of await readdir(path)) await removeTree(join(path, name));
 }
@@ -99,7 +99,7 @@ export function createFolders(dataDir: string) {
     return removeTree(join(top, `${removedPrefix}${key}`));
   }
 
-  /** A database that was begun anew counts from 1 again: what is here then may be of somebody else. */
+  /** A new database counts from 1 again, so folders with this key may belong to somebody else. */
   async function isOf(key: number, owner: ConversationName): Promise<boolean> {
     return (await readFile(ownerFile(key), 'utf8').catch(() => undefined)) === ownerText(owner);
   }
@@ -118,7 +118,7 @@ export function createFolders(dataDir: string) {
       await ensureFolder(top);
       return top;
     },
-    /** Makes what is missing of them. Each must be a folder of its own, not a link to one. */
+    /** Creates missing folders. Each must be a real folder, not a link. */
     open: async (key: number, owner: ConversationName): Promise<ConversationFolders> => {
       const folders = pathsOf(key);
       await ensureFolder(top);
@@ -128,7 +128,7 @@ export function createFolders(dataDir: string) {
       for (const path of [folders.workspace, folders.home]) await ensureFolder(path);
       return folders;
     },
-    /** Undefined where it has none here. */
+    /** Returns undefined if the conversation has no folders here. */
     find: async (key: number, owner: ConversationName): Promise<ConversationFolders | undefined> => {
       const folders = pathsOf(key);
       const found = await lstat(folders.workspace).catch(() => undefined);
@@ -136,9 +136,9 @@ export function createFolders(dataDir: string) {
     },
     /** The conversations that have folders here. */
     list: () => namesIn(/^([1-9]\d{0,15})$/),
-    /** Takes them away at once, before they are removed; false where there are none. */
+    /** Renames them at once, before they are removed. Returns false if there are none. */
     setAside,
-    /** The conversations whose folders were set aside and are not removed yet. */
+    /** The conversations whose folders were renamed but not removed yet. */
     listSetAside: () => namesIn(/^removed-([1-9]\d{0,15})$/),
     removeSetAside,
   };

@@ -1,5 +1,4 @@
-// The environment in which git runs inside a sandbox. Nothing of it is written to a file or an argv, so that nothing of it
-// outlives the run.
+// The environment of git in a sandbox. None of it is written to a file or an argv, so that none of it outlives the run.
 
 import { type GitRemote, sshUrls } from '../../git/remote.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
@@ -14,7 +13,7 @@ type Config = readonly (readonly [key: string, value: string])[];
 
 const defaultIdentity: GitIdentity = { name: 'parley', email: 'parley@localhost' };
 
-/** The identity of the settings, with defaults for what is not set. */
+/** The git identity from the settings, with defaults. */
 export function identityOf(name: string | null, email: string | null): GitIdentity {
   return { name: name || defaultIdentity.name, email: email || defaultIdentity.email };
 }
@@ -25,7 +24,7 @@ interface GitConnection {
   readonly identity: GitIdentity;
 }
 
-/** The repository keeps its true URL; this is how git comes to it by the bridge. */
+/** The repository keeps its real URL, which git rewrites to that of the bridge. */
 function routeConfig({ origin, token }: NonNullable<OpenSandbox['bridge']>, remote: GitRemote): Config {
   const proxy = `${origin}/git/`;
   const target = `url.${proxy}${remote.path}.git.insteadOf`;
@@ -33,7 +32,7 @@ function routeConfig({ origin, token }: NonNullable<OpenSandbox['bridge']>, remo
     ...[remote.url, ...sshUrls(remote)].map((url) => [target, url] as const),
     [`http.${proxy}.extraHeader`, `Authorization: Bearer ${token}`],
     [`http.${proxy}.followRedirects`, 'false'],
-    // The bridge itself, whatever proxy there is for other servers.
+    // The bridge is reached without the proxy.
     [`http.${proxy}.proxy`, ''],
   ];
 }
@@ -44,7 +43,7 @@ function commonConfig({ bridge, remote, identity }: GitConnection): Config {
     ['user.email', identity.email],
     ['init.defaultBranch', 'main'],
     ['push.autoSetupRemote', 'true'],
-    // The owner of the workspace may have another number inside.
+    // The owner of the workspace may have another uid inside.
     ['safe.directory', '*'],
     ...(bridge === undefined || remote === undefined ? [] : routeConfig(bridge, remote)),
   ];
@@ -63,16 +62,16 @@ const always: Environment = {
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_TERMINAL_PROMPT: '0',
   GIT_ASKPASS: 'true',
-  // The bridge has no way to large files.
+  // The bridge does not support LFS.
   GIT_LFS_SKIP_SMUDGE: '1',
 };
 
-/** For the agent and what it starts: `git push origin my-branch` works, and the user's token is nowhere inside. */
+/** For the agent and its programs: `git push origin my-branch` works, and the user's access token is nowhere inside. */
 export function gitEnvironment(place: GitConnection): Environment {
   return { ...always, ...toEnvironment(commonConfig(place)) };
 }
 
-/** Nothing of a repository is run, and nothing but the bridge is reached, while the service itself uses git. */
+/** While the service itself uses git, nothing of a repository is executed, and only the bridge can be reached. */
 const strictConfig: Config = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
@@ -86,14 +85,14 @@ const strictConfig: Config = [
   ['filter.lfs.process', ''],
   ['filter.lfs.required', 'false'],
   ['transfer.fsckObjects', 'true'],
-  // Old faults of harmless tools, which many good repositories have.
+  // Old, harmless defects that many repositories have.
   ['fetch.fsck.badTimezone', 'ignore'],
   ['fetch.fsck.missingSpaceBeforeDate', 'ignore'],
   ['fetch.fsck.zeroPaddedFilemode', 'ignore'],
-  // Packs are mapped in pieces: whole, a large one would take more address space than there may be.
+  // Packs are mapped in parts, because a large one could exceed the limit of the address space.
   ['core.packedGitWindowSize', '32m'],
   ['core.packedGitLimit', '256m'],
-  // Nothing stays behind and works on.
+  // No background process may stay.
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
   ['advice.detachedHead', 'false'],
@@ -104,7 +103,7 @@ export function strictGitEnvironment(place: GitConnection): Environment {
     ...always,
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_ALLOW_PROTOCOL: 'http',
-    // What it says is read.
+    // The output is parsed.
     LC_ALL: 'C',
     ...toEnvironment([...commonConfig(place), ...strictConfig]),
   };

@@ -1,5 +1,5 @@
-// Makes the workspace of a conversation ready: a clone at the branch that was asked for, or an empty repository, and
-// what its setup script makes of it. A workspace that an earlier run completed is kept as it is.
+// Prepares the workspace of a conversation: a clone of the selected branch or an empty repository, and its setup
+// script. A workspace that an earlier run has completed is kept.
 import { existsSync } from 'node:fs';
 import { replaceFile } from '../../process/privateFiles.ts';
 import { fillWorkspace, type GitContext, readWorkspaceState, type WorkspaceState } from './clone.ts';
@@ -7,7 +7,7 @@ import { type ConversationFolders, emptyFolder } from './folders.ts';
 import { createProgress, type ReportProgress } from './progress.ts';
 import { runSetupScript, type SetupFailure, setupScript } from './setupScript.ts';
 
-/** Together less than a start may take in all. */
+/** Together less than the time limit of a start. */
 interface PrepareTimes {
   readonly cloneMs: number;
   readonly setupMs: number;
@@ -16,13 +16,13 @@ interface PrepareTimes {
 const defaultTimes: PrepareTimes = { cloneMs: 8 * 60_000, setupMs: 5 * 60_000 };
 
 export interface PrepareOptions extends GitContext {
-  /** Those of the sandbox. */
+  /** The folders of the sandbox. */
   readonly folders: ConversationFolders;
-  /** Null: the default branch of the repository. */
+  /** Null for the default branch of the repository. */
   readonly branch: string | null;
-  /** Of the setup script. */
+  /** The environment of the setup script. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Why what the repository brings along must not run, to follow "because"; undefined: it may. */
+  /** Why the setup script must not run, to follow "because"; undefined if it may. */
   readonly setupRefusal: string | undefined;
   /** Why the bridge could not reach the host: the `fault` of its git handler. */
   readonly hostFault?: () => string | undefined;
@@ -35,7 +35,7 @@ export interface PrepareOptions extends GitContext {
 type Prepared =
   | {
       readonly outcome: 'ready';
-      /** Something for the log; the conversation goes on. */
+      /** Recorded in the log; the conversation continues. */
       readonly setupFailure: SetupFailure | undefined;
     }
   | { readonly outcome: 'failed'; readonly sentence: string };
@@ -50,7 +50,7 @@ async function make(options: PrepareOptions, timeoutMs: number, report: Report) 
   return made;
 }
 
-/** Once in each workspace; one that was interrupted begins anew. */
+/** Runs once in each workspace. If it was interrupted, it starts again. */
 async function setUp(
   options: PrepareOptions,
   { hasSetupScript }: WorkspaceState,
@@ -69,7 +69,7 @@ async function setUp(
   return failure;
 }
 
-/** Whatever can be the matter with the repository or its host is an outcome; only faults of this machine throw. */
+/** Problems of the repository or its host are outcomes. Only faults of this machine throw. */
 export async function prepareWorkspace(options: PrepareOptions): Promise<Prepared> {
   const { signal, folders, remote, sandbox } = options;
   if (remote !== undefined && sandbox.bridge === undefined) throw new Error('a clone needs the bridge');

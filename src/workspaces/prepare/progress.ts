@@ -1,7 +1,7 @@
-// What git says of its progress, made into short texts that come neither too often nor too seldom.
+// Turns the progress output of git into short texts, neither too often nor too rarely.
 
 const everyMs = 1_000;
-/** A start without news for two minutes is held to be stuck, so that a long quiet step says that it goes on. */
+/** A start without progress for two minutes counts as stuck, so a long silent step is reported again. */
 const quietMs = 20_000;
 const lineCharsMax = 1_000;
 
@@ -9,7 +9,7 @@ const phases = /^(?:remote: )?(Counting objects|Receiving objects|Resolving delt
 
 export type ReportProgress = (text: string) => void;
 
-/** Tells at once of a new step, of the same step once a second at most, and repeats itself where nothing is said. */
+/** Reports a new step at once, the same step at most once a second, and repeats itself if there is no news. */
 export function createProgress(tell: ReportProgress, now: () => number = () => performance.now()) {
   let last = '';
   let step = '';
@@ -32,7 +32,7 @@ export function createProgress(tell: ReportProgress, now: () => number = () => p
   };
 }
 
-/** Takes the error output of git in pieces. Only words that are known are told on. */
+/** Reads the error output of git in pieces. Only known phrases are reported. */
 export function createGitProgressReader(report: (name: string, detail: string) => void) {
   let rest = '';
   return (piece: string): void => {

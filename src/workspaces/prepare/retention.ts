@@ -1,5 +1,5 @@
-// Removes the folders of conversations that are deleted, or have been stopped for long. Every process looks after the
-// folders of its own machine.
+// Removes the folders of conversations that were deleted, or stopped long ago. Every process handles the folders of its
+// own machine.
 
 import { releaseRun } from '../../conversations/run/store.ts';
 import { conversationTopic, workTopic } from '../../db/topics.ts';
@@ -10,23 +10,23 @@ import { repeat } from '../../process/repeat.ts';
 import type { Folders } from './folders.ts';
 import { findRemovable, finishRemoval, holdForRemoval, removedObservation } from './store.ts';
 
-/** Asked of the database at once. */
+/** Keys per query. */
 const keysMax = 500;
-/** Removed in one look; the rest has its turn at the next. */
+/** Folders per pass; the rest follows in the next. */
 const removedMax = 100;
 const leaseMs = 60_000;
-/** Without the folder out of the way by then, it stays. */
+/** If the folder could not be renamed by then, it stays. */
 const giveUpMs = leaseMs / 2;
 const dayMs = 24 * 60 * 60_000;
 
 interface RetentionOptions {
   readonly database: Database;
   readonly folders: Folders;
-  /** Days for which the workspace of a stopped conversation is kept; 0: for ever. */
+  /** How many days the workspace of a stopped conversation is kept; 0 means for ever. */
   readonly days: number;
-  /** Between two looks. */
+  /** The time between two passes. */
   readonly everyMs: number;
-  /** Names this process in the rows that it holds. */
+  /** Identifies this process in the rows that it locks. */
   readonly owner: string;
   readonly nextId: () => string;
   readonly onBackgroundError: (error: Error) => void;
@@ -43,16 +43,16 @@ export function createRetention(options: RetentionOptions) {
   const { database, folders, days, everyMs, owner, nextId, onBackgroundError, now = Date.now } = options;
   const stoppedMs = days === 0 ? null : days * dayMs;
 
-  /** Without a run: of a process that died before it came to this. */
+  /** `runId` is null for a removal that a dead process has started. */
   async function finish(key: number, runId: string | null): Promise<void> {
     const event = eventText(workspaceRemoved(days), new Date(now()).toISOString());
     await database.run(finishRemoval, { key, runId, event });
-    // Whether it was noted or not: it is free, and a worker may wait for it.
+    // It is released in any case, and a worker may wait for it.
     database.notify([conversationTopic(key), workTopic]);
     await folders.removeSetAside(key);
   }
 
-  /** Holds the conversation only while its folders are moved out of the way. */
+  /** Locks the conversation only while its folders are renamed. */
   async function removeStopped(key: number, forMs: number): Promise<void> {
     const runId = nextId();
     const since = performance.now();
@@ -72,12 +72,12 @@ export function createRetention(options: RetentionOptions) {
     await folders.removeSetAside(key);
   }
 
-  /** One that fails is told, and keeps none of the others. */
+  /** A failure is reported and does not affect the others. */
   async function each(keys: readonly number[], work: (key: number) => Promise<void>): Promise<void> {
     for (const key of keys) await work(key).catch(onBackgroundError);
   }
 
-  /** What a process that died had moved out of the way. Where there are new folders by now, nothing is missing. */
+  /** Finishes what a dead process has renamed. If there are new folders, the workspace is not missing. */
   async function finishOthers(present: ReadonlySet<number>): Promise<void> {
     await each(await folders.listSetAside(), (key) =>
       present.has(key) ? folders.removeSetAside(key) : finish(key, null),

@@ -1,5 +1,5 @@
-// The setup script that a repository may bring along, `.openhands/setup.sh`: run once in each workspace, inside the
-// sandbox. That it fails is told, and the conversation goes on.
+// The setup script of a repository, `.openhands/setup.sh`. It runs once in each workspace, in the sandbox. A failure is
+// reported, and the conversation continues.
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runForTail } from '../../sandbox/runToEnd.ts';
 
@@ -7,7 +7,7 @@ export const setupScript = '.openhands/setup.sh';
 
 const tailBytesMax = 2_048;
 
-/** What went wrong, as a sentence and the end of the output, which may hold whatever the script can see. */
+/** The failure as a sentence, and the end of the output, which may contain whatever the script can see. */
 export interface SetupFailure {
   readonly sentence: string;
   readonly output: string;
@@ -22,7 +22,7 @@ interface SetupOptions {
   readonly hide?: (text: string) => string;
 }
 
-/** Undefined where it went well. */
+/** Returns undefined on success. */
 export async function runSetupScript(options: SetupOptions): Promise<SetupFailure | undefined> {
   const { sandbox, env, signal, timeoutMs, hide } = options;
   const launch = { argv: ['bash', setupScript], env } as const;

@@ -1,5 +1,5 @@
-// Whose workspaces may go. A conversation whose workspace is being removed is held as by a run, so that none can start
-// in it meanwhile.
+// Decides which workspaces can be removed. A conversation is claimed like by a run while its workspace is removed, so
+// that no run can start in it.
 import { sql } from 'kysely';
 import { appendEvents, type LockedConversation, lockedColumns, noRun } from '../../conversations/row.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
@@ -8,12 +8,12 @@ import type { EventText } from '../../events/store.ts';
 
 interface RemovableQuery {
   readonly keys: readonly number[];
-  /** Stopped, and untouched, for so long; null: for ever. */
+  /** How long it must have been stopped and unchanged; null means for ever. */
   readonly stoppedMs: number | null;
 }
 
 interface Removable {
-  /** Conversations that are no more. */
+  /** Conversations that were deleted. */
   readonly deleted: readonly number[];
   readonly stopped: readonly number[];
 }
@@ -22,7 +22,7 @@ function longStopped(q: Queries, stoppedMs: number) {
   return sql<boolean>`status = 'STOPPED' and run_id is null and updated_at < ${q.now} - ${stoppedMs}`;
 }
 
-/** Which of these conversations need no workspace any more. */
+/** Which of these conversations no longer need a workspace. */
 export const findRemovable = read(
   'workspace.removable',
   function* (q, look: RemovableQuery): Steps<Removable> {
@@ -53,7 +53,7 @@ interface Hold {
   readonly stoppedMs: number;
 }
 
-/** Takes a conversation as a run would. False: it was started, or touched, meanwhile. */
+/** Claims a conversation like a run. Returns false if it was started or changed meanwhile. */
 export const holdForRemoval = write('workspace.hold', function* (q, hold: Hold): Steps<boolean> {
   const { key, runId, owner, leaseMs, stoppedMs } = hold;
   const held = yield* one(
@@ -69,12 +69,12 @@ export const holdForRemoval = write('workspace.hold', function* (q, hold: Hold):
 
 interface Finish {
   readonly key: number;
-  /** Null: the process that removed it has died, and what it held has been given free. */
+  /** Null if the process that removed it has died and its claim was released. */
   readonly runId: string | null;
   readonly event: EventText;
 }
 
-/** Two machines may have a workspace of the same conversation, and one process may die and be followed by another. */
+/** Two machines may have a workspace of the same conversation, and a process may die and be replaced. */
 function* isReported(q: Queries, { key, next_event }: LockedConversation): Steps<boolean> {
   const last = yield* one(
     q.build
@@ -87,7 +87,7 @@ function* isReported(q: Queries, { key, next_event }: LockedConversation): Steps
 
 export const removedObservation = 'workspace_removed';
 
-/** Notes in the log that the workspace is gone, once, and gives the conversation free. True where it was noted. */
+/** Records once that the workspace was removed, and releases the conversation. Returns true if it was recorded. */
 export const finishRemoval = write('workspace.finish', function* (q, finish: Finish): Steps<boolean> {
   const { key, runId, event } = finish;
   const update = q.build

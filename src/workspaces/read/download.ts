@@ -1,4 +1,4 @@
-// An archive of a workspace, passed on as it is written in the sandbox, and its end when nobody reads it any more.
+// Streams an archive of a workspace from the sandbox, and ends it when nobody reads it any more.
 import { Readable } from 'node:stream';
 import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { downloadMs } from './bounds.ts';
@@ -9,7 +9,7 @@ import { inspectionInput, inspectionProgram } from './program.ts';
 
 const brace = '{'.charCodeAt(0);
 
-/** Fails where the program did, so that half an archive is never taken for a whole one. */
+/** Fails if the program does, so that half an archive is never mistaken for a complete one. */
 async function* piecesOf({ ended }: SandboxProcess, first: Buffer, rest: AsyncIterator<Buffer>) {
   yield first;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
@@ -17,7 +17,7 @@ async function* piecesOf({ ended }: SandboxProcess, first: Buffer, rest: AsyncIt
   if (end.code !== 0) throw failed(end);
 }
 
-/** Settles when the first bytes are there. Throws what was refused. The stream ends the program when it closes. */
+/** Resolves when the first bytes arrive. Throws refusals. Closing the stream ends the program. */
 export async function download(
   sandbox: OpenSandbox,
   bounds: InspectionBounds,

@@ -1,4 +1,4 @@
-// How many may be inside at once, of all users and of each; a bounded number of others waits.
+// Limits concurrency, in total and per user. A limited number of others waits.
 import { AppError } from '../../errors.ts';
 
 export interface GateBounds {
@@ -13,7 +13,7 @@ interface Waiting {
   readonly letIn: () => void;
 }
 
-/** Who closed the connection does not read it. */
+/** Nobody reads this, because the connection is closed. */
 export function gaveUp(): AppError {
   return new AppError('malformed_request', 'The connection was closed before the response.');
 }
@@ -30,7 +30,7 @@ export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMa
     if (next >= 0) waiting.splice(next, 1)[0]?.letIn();
   }
 
-  /** Returns how to leave, which counts once. */
+  /** Returns a function that leaves, which has an effect once. */
   function take(userId: number): () => void {
     active.push(userId);
     let left = false;
@@ -60,7 +60,7 @@ export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMa
     });
   }
 
-  /** Waits for room. Throws where too many wait already, or the caller gives up. */
+  /** Waits for a free slot. Throws if too many wait already, or the caller gives up. */
   async function enter(userId: number, signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw gaveUp();
     if (hasRoom(userId)) return take(userId);

@@ -1,4 +1,4 @@
-// One look at a workspace: a program that is run in a sandbox, to its end, and what it said.
+// Runs one inspection of a workspace: a program in a sandbox, to its end, and its reply.
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { type RunOutcome, runToEnd } from '../../sandbox/runToEnd.ts';
 import { answerBytesMax, inspectionMsMax } from './bounds.ts';
@@ -13,7 +13,7 @@ const bounded: Readonly<Record<NonNullable<RunOutcome['bound']>, () => Error>> =
   aborted: gaveUp,
 };
 
-/** What its errors say may hold anything of the workspace: only how it ended is told. */
+/** Its error output may contain anything of the workspace, so only its exit is reported. */
 export function failed(what: { readonly code: number | null; readonly signal: string | null }): Error {
   return new Error(`the program that looks at workspaces ended with ${what.code ?? what.signal}`);
 }

@@ -1,4 +1,4 @@
-// The program that looks at a workspace, as it is started in a sandbox.
+// How the program that reads a workspace is started in a sandbox.
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../../process/program.ts';
@@ -7,7 +7,7 @@ import type { Inspection, InspectionBounds, InspectionRequest } from './inside/r
 
 const file = fileURLToPath(programFile('workspaces/read/inside/inspect.ts'));
 
-/** What a sandbox in which workspaces are looked at must be able to read. */
+/** The files that the sandbox of an inspection must be able to read. */
 export const inspectionReadable: readonly string[] = [process.execPath, dirname(file)];
 
 export const inspectionProgram: SandboxProgram = { argv: [process.execPath, file], env: {} };

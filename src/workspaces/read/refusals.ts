@@ -1,4 +1,4 @@
-// What callers are told where a workspace, or something in it, cannot be shown.
+// Errors for callers if a workspace, or something in it, cannot be shown.
 import { AppError, type ErrorCode } from '../../errors.ts';
 import type { Refusal } from './inside/request.ts';
 

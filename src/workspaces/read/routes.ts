@@ -23,7 +23,7 @@ const tags = ['Workspaces'];
 const errors: readonly ErrorCode[] = ['no_workspace', 'answer_too_large', 'overloaded', 'no_sandbox'];
 const gitErrors: readonly ErrorCode[] = [...errors, 'no_repository'];
 
-/** A parameter that came twice is a list, of which the schema could only say that it is no string. */
+/** A repeated parameter is a list, for which the schema's message would be unclear. */
 const once: preValidationHookHandler = ({ query }, _reply, done) => {
   const repeated = Object.entries(query as object).filter(([, value]) => Array.isArray(value));
   const details = repeated.map(([path]) => ({ path, message: 'must be sent only once' }));

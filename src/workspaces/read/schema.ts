@@ -1,4 +1,4 @@
-// What a caller asks of a workspace, and what comes back.
+// Requests and responses for workspaces.
 import Type from 'typebox';
 import { checked, kib, oneOf, text } from '../../validation/schema.ts';
 

@@ -1,5 +1,5 @@
-// What a conversation's workspace holds. None of it is read by the service itself: a program in a sandbox does, without
-// network, and what it says is passed on.
+// Reads the workspaces of conversations. The service never reads them itself: a program in a sandbox without network
+// does.
 import type { Readable } from 'node:stream';
 import { type ConversationName, conversationName, noConversation } from '../../conversations/id.ts';
 import { findConversation } from '../../conversations/list/store.ts';
@@ -14,7 +14,7 @@ import { inspectWorkspace } from './inspect.ts';
 import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
-/** A sandbox without network on the workspace of a conversation; undefined where there is none on this machine. */
+/** Opens a sandbox without network on the workspace of a conversation; undefined if it has none on this machine. */
 type OpenWorkspace = (conversationKey: number, name: ConversationName) => Promise<OpenSandbox | undefined>;
 
 interface WorkspacesOptions {
@@ -23,7 +23,7 @@ interface WorkspacesOptions {
   readonly bounds?: Partial<InspectionBounds>;
 }
 
-/** Who asks about what, until the signal says that nobody waits for the answer. */
+/** The caller and the conversation, until the signal says that nobody waits any more. */
 export interface WorkspaceRequest {
   readonly principal: Principal;
   readonly id: string;
@@ -32,7 +32,7 @@ export interface WorkspaceRequest {
 
 export type Workspaces = ReturnType<typeof createWorkspaces>;
 
-/** `src/` and `./src` are the folder `src`, and nothing at all is the workspace. */
+/** `src/` and `./src` are the folder `src`, and an empty path is the workspace. */
 function normalised(path: string): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   return parts.length === 0 ? '.' : parts.join('/');
@@ -75,7 +75,7 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     let sandbox: OpenSandbox | undefined;
     const end = () => {
       const left = sandbox === undefined ? Promise.resolve() : closeSandbox(sandbox);
-      // Nobody waits for it: what is left of a sandbox is told where sandboxes are ended.
+      // Nobody awaits this; processes that could not be ended are reported where sandboxes are closed.
       left.then(leaveGate, leaveGate);
     };
     try {
@@ -97,7 +97,7 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
     read: async (asking: WorkspaceRequest, path: string) =>
       (await runInspection(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
     archive,
-    /** Ends whatever still looks. */
+    /** Ends all inspections. */
     close: async () => {
       await Promise.all([...open].map(closeSandbox));
     },

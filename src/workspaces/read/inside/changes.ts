@@ -7,7 +7,7 @@ import { closestRepository, hasRepository, openRepository, type Repository } fro
 import type { InspectionBounds } from './request.ts';
 import { toText } from './text.ts';
 
-/** Beside the workspace itself: folders in it that were cloned. */
+/** Repositories that were cloned into folders of the workspace. */
 const repositoriesMax = 32;
 
 export interface Change {
@@ -15,7 +15,7 @@ export interface Change {
   readonly path: string;
 }
 
-/** As older clients know them. The rest is modified: a new kind of file, a conflict (which U is not, to them). */
+/** The letters that older clients know. Everything else counts as modified, such as a conflict. */
 const letters: Readonly<Record<string, string>> = { A: 'A', D: 'D' };
 
 function splitNul(bytes: Buffer): string[] {
@@ -24,7 +24,7 @@ function splitNul(bytes: Buffer): string[] {
 
 const diffOptions = [
   ...['--name-status', '-z', '--no-renames', '--no-ext-diff', '--no-textconv'],
-  // Git would run another git inside of each, with the configuration of that.
+  // Git would run git in each submodule, with its configuration.
   '--ignore-submodules=all',
 ];
 
@@ -84,7 +84,7 @@ async function gatherChanges(root: string, bounds: InspectionBounds): Promise<Ch
     if (changes !== undefined) byFolder.set(folder, changes);
     else if (!hasOwn) byFolder.set(folder, [{ status: 'A', path: `${folder}/` }]);
   }
-  // A folder with a repository of its own tells its changes itself.
+  // Changes of a folder with its own repository are listed by that.
   const outside = own.filter(({ path }) => !byFolder.has(path.split('/')[0] ?? '') || !path.includes('/'));
   return [...outside, ...[...byFolder.values()].flat()];
 }
@@ -106,7 +106,7 @@ async function readOriginal(repository: Repository, path: string, bytesMax: numb
   return repository.git('cat-file', 'blob', hash);
 }
 
-/** As git has it: of a link where it leads to, not what is there. */
+/** The content as git stores it: for a link, its target. */
 function readModified(root: string, path: string, bytesMax: number): Buffer | undefined {
   const folder = locate(root, dirname(path));
   if (folder === undefined) return undefined;
@@ -115,7 +115,7 @@ function readModified(root: string, path: string, bytesMax: number): Buffer | un
   return readContained(root, relative(root, place), bytesMax);
 }
 
-/** A file before and after; empty where it is new or gone. */
+/** A file before and after; empty if it is new or deleted. */
 export async function readDiff(root: string, path: string, bounds: InspectionBounds) {
   const { fileBytesMax } = bounds;
   const folder = closestRepository(root, path);

@@ -1,4 +1,4 @@
-// Reading files without ever leaving a folder, whatever links are in it.
+// Reads files without ever leaving a folder, whatever links are in it.
 import {
   closeSync,
   constants,
@@ -25,7 +25,7 @@ function isWithin(root: string, real: string): boolean {
   return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** Where a path really is; undefined where there is nothing or a link leads out. `root` must be a real path. */
+/** The real path; undefined if there is nothing or a link leads out. `root` must be a real path. */
 export function locate(root: string, path: string): string | undefined {
   try {
     const real = realpathSync(join(root, path));
@@ -45,7 +45,7 @@ function statsOf(path: string): Stats | undefined {
 
 export type Kind = 'file' | 'folder' | 'link' | 'other';
 
-/** What is at a path itself, no link followed; undefined where there is nothing, or nothing that can be seen. */
+/** The kind of a file, without following links; undefined if there is nothing that can be read. */
 export function kindOf(path: string): Kind | undefined {
   const stats = statsOf(path);
   if (stats === undefined) return undefined;
@@ -54,7 +54,7 @@ export function kindOf(path: string): Kind | undefined {
   return stats.isFile() ? 'file' : 'other';
 }
 
-/** Opens a plain file, and nothing that a link or a pipe has taken the place of. Undefined where it cannot. */
+/** Opens a regular file, and nothing that has replaced it, such as a link or a pipe. Returns undefined if it cannot. */
 export function openFile(path: string | Buffer): number | undefined {
   let fd: number;
   try {
@@ -67,7 +67,7 @@ export function openFile(path: string | Buffer): number | undefined {
   return undefined;
 }
 
-/** The bytes of a file that `path`, over links or not, leads to; undefined where there is none. */
+/** The bytes of the file at `path`, which may contain links; undefined if there is none. */
 export function readContained(root: string, path: string, bytesMax: number): Buffer | undefined {
   return readBounded(root, path, (size) => {
     if (size > bytesMax) throw new Refused('too_large');

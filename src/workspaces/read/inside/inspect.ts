@@ -1,5 +1,5 @@
-// The program that looks at a workspace, run in a sandbox with the workspace as its folder: takes one request on its
-// standard input and answers on its standard output.
+// The program that reads a workspace. It runs in a sandbox with the workspace as its working directory, takes one
+// request on standard input, and answers on standard output.
 import { realpathSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -33,7 +33,7 @@ async function inspect(root: string, request: InspectionRequest): Promise<unknow
   }
 }
 
-/** What the system refuses is no fault of ours: the workspace is as whoever works in it left it. */
+/** Errors of the system are not ours: the workspace is in whatever state its users left it. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refused) return error.refusal;
   if ((error as NodeJS.ErrnoException).syscall !== undefined) return 'unreadable';
@@ -45,7 +45,7 @@ async function answer(root: string, request: InspectionRequest): Promise<Readabl
   try {
     if (request.command === 'zip') {
       const { bounds } = request;
-      // All of it is looked at before the first byte, so that what is too large is refused and not cut off.
+      // The whole tree is read before the first byte, so that an archive that is too large is refused and not cut off.
       return Readable.from(zip(listTree(root, bounds), bounds.zipBytesMax));
     }
     return reply({ answer: await inspect(root, request) });

@@ -1,4 +1,4 @@
-// Which commits a repository's names stand for, read without git: git would read the repository's configuration too.
+// Resolves the names of a repository to commits without git, because git would read the repository's configuration.
 import { readBeginning, readContained } from './contained.ts';
 
 const referenceBytesMax = 4_096;
@@ -11,7 +11,7 @@ const ofOrigin = 'refs/remotes/origin/';
 export interface References {
   /** The commit that is checked out; undefined before the first one. */
   readonly head: string | undefined;
-  /** The commit that origin was last seen at, for the branch that is checked out. */
+  /** The last known commit of origin for the current branch. */
   readonly origin: string | undefined;
   /** Where the work began: at the cloned commit, or in an empty repository; undefined if that is no longer known. */
   readonly start: Start | undefined;
@@ -51,7 +51,7 @@ export function readReferences(gitDir: string): References {
     return undefined;
   }
 
-  /** What it was cloned from, where only one branch was. */
+  /** The branch that was cloned, if it was only one. */
   function onlyOne(): string | undefined {
     const names = [...packed.keys()].filter((name) => name.startsWith(ofOrigin));
     return names.length === 1 ? resolve(names[0] ?? '') : undefined;

@@ -1,5 +1,5 @@
-// Git on the objects, index and files of a repository, but with a configuration of ours: nothing that the repository's
-// own says is read, so that no filter, monitor, hook or diff program of it can run.
+// Runs git on the objects, index and files of a repository, but with our own configuration, so that no filter, monitor,
+// hook or diff program of the repository can run.
 import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,9 +10,9 @@ import { type References, readReferences } from './references.ts';
 import type { InspectionBounds, Refusal } from './request.ts';
 
 const emptyRepository = fileURLToPath(new URL('./emptyRepository', import.meta.url));
-/** Git knows it without having it. */
+/** Git knows this tree even if it is not stored. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
-/** How a repository says that its objects or references are not as git has always kept them. */
+/** Matches configuration of a repository whose objects or references have another format. */
 const otherFormat = /^\s*(objectformat|refstorage)\s*=\s*"?(?!sha1|files)/im;
 const configBytesMax = 1_024 * 1_024;
 const gitOutputBytesMax = 16 * 1_024 * 1_024;
@@ -22,7 +22,7 @@ const options = [
   '--literal-pathspecs',
   ...['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.excludesFile=/dev/null'].flatMap(asOption),
   ...['core.attributesFile=/dev/null', 'protocol.allow=never'].flatMap(asOption),
-  // Packs are mapped in pieces: whole, a large one would take more address space than git has.
+  // Packs are mapped in parts, because a large one could exceed the limit of the address space.
   ...['core.packedGitWindowSize=32m', 'core.packedGitLimit=256m'].flatMap(asOption),
 ];
 
@@ -33,9 +33,9 @@ function asOption(setting: string): string[] {
 const run = promisify(execFile);
 
 export interface Repository {
-  /** What its changes are told against. */
+  /** The commit that changes are compared with. */
   base(): Promise<string>;
-  /** Runs git and returns what it writes. */
+  /** Runs git and returns its output. */
   git(...args: string[]): Promise<Buffer>;
 }
 
@@ -45,9 +45,9 @@ interface GitFailure {
   readonly stderr?: Buffer;
 }
 
-/** The exit code of a shell that finds no git. */
+/** The exit code of a shell that does not find git. */
 const notFound = 127;
-/** Git has no switch for its own memory; Node, which starts it, could not live with this limit. */
+/** Git cannot limit its own memory, and Node, which starts it, could not run with this limit. */
 const limitScript = 'ulimit -v "$1"; shift; exec git "$@"';
 const outOfMemory = /out of memory|cannot allocate memory|cannot be mapped/i;
 
@@ -57,13 +57,13 @@ function refusalOf({ code, stderr }: GitFailure): Refusal {
   return large ? 'too_large' : 'odd_repository';
 }
 
-/** Whether a folder of the workspace, as a path relative to it, has a repository of its own. */
+/** Whether a folder, relative to the workspace, has its own repository. */
 export function hasRepository(root: string, folder: string): boolean {
   const real = locate(root, folder);
   return real === join(root, folder) && kindOf(join(real, '.git')) === 'folder';
 }
 
-/** The folder of the repository that a path is in: the closest one. */
+/** The folder of the closest repository that contains the path. */
 export function closestRepository(root: string, path: string): string {
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     if (hasRepository(root, folder)) return folder;
@@ -75,7 +75,7 @@ function hasLinks(folder: string): boolean {
   return readdirSync(folder, { withFileTypes: true }).some((entry) => entry.isSymbolicLink());
 }
 
-/** Links among the objects, or objects borrowed from elsewhere, would lead git out; other formats astray. */
+/** Links among the objects, or alternates, would lead git out of the workspace; other formats cannot be read. */
 function checkLayout(gitDir: string): void {
   const config = readContained(gitDir, 'config', configBytesMax)?.toString() ?? '';
   const objects = join(gitDir, 'objects');
@@ -129,7 +129,7 @@ export function openRepository(
       return (await run('sh', [...script, ...options, ...args], bounds)).stdout;
     } catch (error) {
       const failure = error as GitFailure;
-      // How some commands say that there is none.
+      // Some commands report an empty result this way.
       if (failure.code === 1 && failure.stdout?.length === 0) return failure.stdout;
       throw new Refused(refusalOf(failure));
     }

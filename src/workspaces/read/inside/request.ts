@@ -1,15 +1,15 @@
-// What the program inside is asked, and what it says. Types alone: it shares no code with the service.
+// The requests and replies of the program inside. Only types, because it shares no code with the service.
 
 export interface InspectionBounds {
-  /** Of a list of files or changes. */
+  /** Entries of a list of files or changes. */
   readonly entriesMax: number;
-  /** Of one file that is shown. */
+  /** The size of one file. */
   readonly fileBytesMax: number;
   /** Files and folders of an archive. */
   readonly zipEntriesMax: number;
-  /** Of all files of an archive, before they are compressed. */
+  /** The size of all files of an archive, before compression. */
   readonly zipBytesMax: number;
-  /** What each git process may map. */
+  /** The address space of each git process. */
   readonly gitAddressBytesMax: number;
 }
 
@@ -20,10 +20,10 @@ export type Inspection =
   | { readonly command: 'read'; readonly path: string }
   | { readonly command: 'zip' };
 
-/** Read from the standard input as JSON. */
+/** Read from standard input as JSON. */
 export type InspectionRequest = Inspection & { readonly bounds: InspectionBounds };
 
-/** Why there is no answer. What a link out leads to is `missing`. */
+/** Why there is no answer. The target of a link that leads out is `missing`. */
 export type Refusal =
   | 'missing'
   | 'unreadable'
@@ -34,5 +34,5 @@ export type Refusal =
   | 'not_fetched'
   | 'no_git';
 
-/** Written to the standard output as JSON; an archive is written as it is, and never starts with a brace. */
+/** Written to standard output as JSON. An archive is written directly, and never starts with a brace. */
 export type InspectionReply = { readonly answer: unknown } | { readonly refused: Refusal };

@@ -1,4 +1,4 @@
-// Bytes that are shown as text: UTF-8, and nothing that would be lost on the way.
+// Converts bytes to text if they are valid UTF-8 without NUL.
 import { isUtf8 } from 'node:buffer';
 import { Refused } from './contained.ts';
 

@@ -1,15 +1,15 @@
-// The files and folders of a workspace: one folder as clients list it, or all of it for an archive.
+// Lists the files and folders of a workspace: one folder for clients, or the whole tree for an archive.
 import { type Dir, type Dirent, lstatSync, opendirSync } from 'node:fs';
 import { join } from 'node:path';
 import { locate, Refused } from './contained.ts';
 import type { InspectionBounds } from './request.ts';
 
-/** Of no interest in a list; they can still be asked for by name. */
+/** Left out of lists. They can still be requested by name. */
 const unlisted = new Set(['.git', '.DS_Store', 'node_modules', '.venv', 'lost+found', '.vscode']);
 const repositoryFolder = Buffer.from('.git');
 
 function* entriesOf<Name extends string | Buffer>(folder: string | Buffer, encoding: 'utf8' | 'buffer') {
-  // What Node declares of this call knows names as strings alone.
+  // The types of Node only know names as strings here.
   const dir: Dir = opendirSync(folder, { encoding: encoding as BufferEncoding });
   try {
     for (let entry = dir.readSync(); entry !== null; entry = dir.readSync())
@@ -29,7 +29,7 @@ function byName(a: string, b: string): number {
   return left === right ? (a < b ? -1 : 1) : left < right ? -1 : 1;
 }
 
-/** The paths in a folder: folders first, with a slash at the end. */
+/** The paths in a folder: folders first, with a trailing slash. */
 export function listFolder(root: string, path: string, { entriesMax }: InspectionBounds): string[] {
   if (!leadsToFolder(root, path)) throw new Refused('missing');
   const folders: string[] = [];
@@ -44,7 +44,7 @@ export function listFolder(root: string, path: string, { entriesMax }: Inspectio
   return [...folders.sort(byName), ...files.sort(byName)];
 }
 
-/** None where a folder cannot be read, or is gone. */
+/** Empty if the folder cannot be read or was deleted. */
 function* readableEntriesOf(folder: Buffer) {
   try {
     yield* entriesOf<Buffer>(folder, 'buffer');
@@ -54,7 +54,7 @@ function* readableEntriesOf(folder: Buffer) {
 }
 
 export interface TreeEntry {
-  /** Relative to the workspace, in bytes: names need not be text. A folder ends with a slash. */
+  /** Relative to the workspace, in bytes, because names need not be text. Folders end with a slash. */
   readonly name: Buffer;
   readonly place: Buffer;
   readonly isFolder: boolean;
@@ -62,7 +62,7 @@ export interface TreeEntry {
 
 const slash = Buffer.from('/');
 
-/** All plain files and folders, in the order of their bytes, without links and repositories. */
+/** All regular files and folders in the order of their bytes, without links and repositories. */
 export function listTree(root: string, { zipEntriesMax, zipBytesMax }: InspectionBounds): TreeEntry[] {
   const found: TreeEntry[] = [];
   const waiting: Buffer[] = [Buffer.alloc(0)];
