@@ -1,4 +1,4 @@
-// The composition root: opens what the service stands on, puts it together, listens, and closes it again.
+// The composition root: opens the database and all services, connects them, listens, and closes everything again.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
@@ -23,12 +23,12 @@ const stopGraceMs = 10_000;
 const stopPollMs = 50;
 
 export interface App {
-  /** Where it listens, as a URL. */
+  /** The URL on which it listens. */
   readonly url: string;
-  /** Undefined where the environment presets the owner's key. */
+  /** Undefined if the environment sets the owner's key. */
   readonly ownerKey: OwnerKey | undefined;
   readonly databaseKind: Database['kind'];
-  /** What agents run in, in a sentence. */
+  /** What agents run in, as a sentence. */
   readonly sandbox: string;
   /** Which limits do not hold for agents and what to do about it; undefined if all do, or if no agent can run. */
   readonly limitsNote: string | undefined;
@@ -61,7 +61,7 @@ async function listen(app: Server, { host, port }: Config): Promise<string> {
   return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
 }
 
-/** Starts the service. Throws RefusalError where it must not run; nothing stays open then. */
+/** Starts the service. Throws RefusalError if it must not run; nothing stays open then. */
 export async function startApp({ config, logger, onFatal, times = {} }: AppOptions): Promise<App> {
   const closers: Closers = [];
   async function closeAll(): Promise<void> {
@@ -113,7 +113,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       // New requests are still answered meanwhile, so that /ready can report that this process is stopping.
       await openAnswers.settled();
       closeOtherLoopback();
-      // A kept-alive connection becomes idle when its answer is out.
+      // A kept-alive connection becomes idle when its response is sent.
       const idle = setInterval(() => app.server.closeIdleConnections(), stopPollMs);
       await app.close();
       clearTimeout(late);
@@ -121,7 +121,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     });
     url = await listen(app, config);
     if (config.host === 'localhost') closeOtherLoopback = await listenOnOtherLoopback(app.server);
-    // Only now: a key that is made is also shown.
+    // This comes last, because a new key is also shown.
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());
     let stop: Promise<void> | undefined;

@@ -1,4 +1,4 @@
-// Opens the database of a configuration with every transaction: for the service, and for commands beside it.
+// Opens the configured database with every transaction, for the service and for commands.
 import type { Config } from './config.ts';
 import { ensureDataDir, openDatabase } from './db/open.ts';
 import type { Database } from './db/transaction.ts';

@@ -36,7 +36,7 @@ export type ErrorCode =
   | 'sealing_key_missing'
   | 'shutting_down';
 
-/** A place in the input and what is wrong with it. Never holds the value itself. */
+/** A path in the input and what is wrong there. It never contains the value. */
 export interface Detail {
   readonly path: string;
   readonly message: string;
@@ -66,7 +66,7 @@ export class AppError extends Error {
   }
 }
 
-/** Input that was understood but cannot be accepted: one sentence made from the first detail. */
+/** Input that was understood but is not valid. The message comes from the first detail. */
 export function invalid(details: readonly Detail[]): AppError {
   const [first] = details;
   const sentence = first ? `${first.path} ${first.message}.` : 'The request is not valid.';

@@ -1,4 +1,4 @@
-// Which routes a process answers: all of them, or, where it only runs conversations, those of its health.
+// The routes of a process: all of them, or only the health checks if it only runs conversations.
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
@@ -31,7 +31,7 @@ interface RoutesOptions {
   readonly checkWritable: () => Promise<void>;
   readonly services: Services;
   readonly isStopping: () => boolean;
-  /** Where people reach the service. */
+  /** The public URL of the service. */
   readonly address: () => string;
 }
 

@@ -1,4 +1,4 @@
-// The services of the process, each given what it needs, in the order in which they depend on each other.
+// Creates the services of the process in the order of their dependencies.
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
@@ -38,7 +38,7 @@ import { createWorkspaces } from './workspaces/read/service.ts';
 
 const allBusy = 'All workers are busy. The conversation starts as soon as one is free.';
 
-/** Shorter ones, for tests. */
+/** Shorter times, for tests. */
 export interface AppTimes {
   readonly worker?: Partial<RuntimeTimes>;
   readonly sweep?: SweepTimes;
@@ -74,14 +74,14 @@ function createRates({ rateLimit, createLimit }: Config) {
   return { requests, creations };
 }
 
-/** Runs conversations, and removes the workspaces that nobody needs any more. */
+/** Starts the worker, and removes unused workspaces. */
 function startWork(
   database: Database,
   runtime: Runtime,
   closers: Closers,
   onBackgroundError: (error: Error) => void,
 ): Worker {
-  /** No run begins while what another has left may be alive. */
+  /** No run begins while processes of earlier ones may be alive. */
   async function clearUp(): Promise<void> {
     await runtime.endOrphans();
     if (database.kind === 'sqlite') await database.run(releaseAll, { at: new Date().toISOString() });
@@ -110,7 +110,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     }),
     onBackgroundError,
   });
-  // Before all that can make something to send: it ends after that.
+  // Added before everything that creates deliveries, so that it is closed after them.
   closers.push(deliveries.close);
   const rates = createRates(config);
   const { sessionApiKey, authToken, acceptBearer } = config;

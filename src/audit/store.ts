@@ -1,4 +1,4 @@
-// Who changed what, by name and never by value. Entries are written in the transaction of the change itself.
+// The audit log: who changed what, by name and never by value. Entries are written in the transaction of the change.
 import { type Queries, read, rows, type Steps } from '../db/transaction.ts';
 
 export const auditActions = [
@@ -16,7 +16,7 @@ export type AuditAction = (typeof auditActions)[number];
 
 export interface AuditEntry {
   readonly userId: number;
-  /** The key that did it; `command-line` and `service` stand for those who need none. */
+  /** The key of the caller; `command-line` and `service` need none. */
   readonly keyId: string;
   readonly action: AuditAction;
   /** The name of what was changed. */

@@ -1,10 +1,10 @@
-// Where the repositories of each git provider are: the hosts that everybody knows, and those that the operator named.
+// The hosts of git providers: the public ones, and those that the operator configured.
 import { type GitProvider, gitProviders } from './providers.ts';
 
-/** The origins that the operator named. They may be plain http, and on private addresses. */
+/** The origins that the operator configured. They may use plain http and private addresses. */
 export type GitHosts = Readonly<Partial<Record<GitProvider, string>>>;
 
-/** Of enterprise_sso every user names a host. */
+/** There is no public host of enterprise_sso; every user sets one. */
 export const publicOrigins: GitHosts = {
   github: 'https://github.com',
   gitlab: 'https://gitlab.com',
@@ -20,7 +20,7 @@ function parseOrigin(text: string): string | undefined {
   return url.origin === text.replace(/\/$/, '').toLowerCase() ? url.origin : undefined;
 }
 
-/** Reads `github=http://127.0.0.1:1234,gitlab=https://git.example.com`. Undefined where it has another form. */
+/** Parses `github=http://127.0.0.1:1234,gitlab=https://git.example.com`. Returns undefined if it is not valid. */
 export function parseGitHosts(text: string): GitHosts | undefined {
   const hosts: Partial<Record<GitProvider, string>> = {};
   for (const item of text.split(',')) {

@@ -1,19 +1,18 @@
-// Which repository a conversation works on, from what its request names: validated, so that neither git nor a URL can
-// take a part of it for something else.
+// The repository of a conversation. Its name is validated, so that neither git nor a URL can misread a part of it.
 import { isIP } from 'node:net';
 import { type GitHosts, publicOrigins } from './hosts.ts';
 import type { GitProvider } from './providers.ts';
 import {
   cleanPath,
+  defaultProvider,
   isBare,
   isPath,
   pathExample,
   providersWithPaths,
   repositoryUrl,
-  usualProvider,
 } from './repositoryPaths.ts';
 
-/** A repository. Its URL is the one that people know; only the bridge goes there. */
+/** A repository with its public URL. Only the bridge connects to it. */
 export interface GitRemote {
   readonly provider: GitProvider;
   /** Such as `https://github.com`. */
@@ -21,14 +20,14 @@ export interface GitRemote {
   /** Such as `owner/name`. */
   readonly path: string;
   readonly url: string;
-  /** The operator named the origin: it may be plain http and private. */
+  /** The operator configured the origin, so it may use plain http and a private address. */
   readonly namedByOperator: boolean;
 }
 
 interface Asked {
-  /** `owner/name`, or the https URL of it. */
+  /** `owner/name`, or its https URL. */
   readonly repository: string;
-  /** Null: the one whose host the URL names, or github. */
+  /** Null for the provider of the URL's host, or GitHub. */
   readonly provider: GitProvider | null;
   /** The hosts that the user has set, by provider. */
   readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
@@ -46,7 +45,7 @@ function isHost(host: string): boolean {
   return URL.parse(`https://${host}`)?.host === host.replace(/:443$/, '');
 }
 
-/** The user's own host counts most; the operator's word on the same host says how to reach it. */
+/** The user's own host comes first. If the operator has configured the same host, that says how to reach it. */
 function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place | undefined {
   const operators = gitHosts[provider];
   const host = userHosts[provider] || undefined;
@@ -76,20 +75,20 @@ function byUrl(url: URL, asked: Asked): FoundRemote {
   };
 }
 
-/** Never fails otherwise than by a `fault`, a sentence for the user. */
+/** Never throws. A `fault` is a sentence for the user. */
 export function findRemote(asked: Asked): FoundRemote {
   const text = asked.repository.trim();
   const url = repositoryUrl(text);
   if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
   if (url !== undefined) return byUrl(url, asked);
-  const provider = asked.provider ?? usualProvider;
+  const provider = asked.provider ?? defaultProvider;
   const place = placeOf(provider, asked);
   if (place === undefined)
     return { fault: `No host is set for ${provider}. Set it together with its token.` };
   return remoteAt(provider, place, cleanPath(text));
 }
 
-/** The other ways to write the same repository, for which `url` is taken, too. */
+/** The SSH forms of the URL, which git rewrites to `url`. */
 export function sshUrls({ origin, path }: GitRemote): string[] {
   const { hostname } = new URL(origin);
   if (isIP(hostname.replace(/^\[|\]$/g, '')) !== 0) return [];
@@ -98,7 +97,7 @@ export function sshUrls({ origin, path }: GitRemote): string[] {
 
 const branchBytesMax = 244;
 
-/** The rules of `git check-ref-format --branch`, and nothing that could be taken for an option. */
+/** The rules of `git check-ref-format --branch`, and no name that looks like an option. */
 export function isBranchName(name: string): boolean {
   return (
     name !== '' &&

@@ -1,4 +1,4 @@
-// How the path of a repository may look at each git provider: the same for the service and for the page.
+// The valid paths of repositories at each git provider, for the service and the web UI.
 import type { GitProvider } from './providers.ts';
 
 const pathCharsMax = 512;
@@ -8,24 +8,24 @@ const pathForms: Readonly<Record<GitProvider, { readonly form: RegExp; readonly 
   github: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
   enterprise_sso: { form: /^[^/]+\/[^/]+$/, example: 'owner/name' },
   gitlab: { form: /^[^/]+(\/[^/]+){1,20}$/, example: 'group/name or group/subgroup/name' },
-  // A server of one's own has its repositories under /scm.
+  // A self-hosted server has its repositories below /scm.
   bitbucket: { form: /^(scm\/)?[^/]+\/[^/]+$/, example: 'workspace/name' },
 };
 
 export const providersWithPaths = Object.keys(pathForms) as readonly GitProvider[];
-/** Whose names they are where only a name is given. */
-export const usualProvider: GitProvider = 'github';
+/** The provider of a name without a host. */
+export const defaultProvider: GitProvider = 'github';
 
 export function pathExample(provider: GitProvider): string {
   return pathForms[provider].example;
 }
 
-/** Without slashes around it and without `.git`. */
+/** Removes surrounding slashes and `.git`. */
 export function cleanPath(text: string): string {
   return text.replace(/^\/+|\/+$/g, '').replace(/\.git$/, '');
 }
 
-/** Of a path that is clean. */
+/** Expects a clean path. */
 export function isPath(path: string, provider: GitProvider): boolean {
   const segments = path.split('/');
   return (
@@ -35,7 +35,7 @@ export function isPath(path: string, provider: GitProvider): boolean {
   );
 }
 
-/** Undefined where it names itself no URL; null where it is none that is taken. */
+/** Undefined if the text is not a URL; null if the URL is not accepted. */
 export function repositoryUrl(text: string): URL | null | undefined {
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return undefined;
   return /^https?:\/\//i.test(text) ? URL.parse(text) : null;
@@ -46,10 +46,10 @@ export function isBare({ username, password, search, hash }: URL): boolean {
   return username === '' && password === '' && search === '' && hash === '';
 }
 
-/** Whether it can be one where no provider is named; whether there is one, and at a host that is known, is not told. */
+/** Whether the text may name a repository if no provider is given. It does not check that the repository exists. */
 export function mayBeRepository(text: string): boolean {
   const url = repositoryUrl(text.trim());
   if (url === null) return false;
-  if (url === undefined) return isPath(cleanPath(text.trim()), usualProvider);
+  if (url === undefined) return isPath(cleanPath(text.trim()), defaultProvider);
   return isBare(url) && providersWithPaths.some((provider) => isPath(cleanPath(url.pathname), provider));
 }

@@ -1,4 +1,4 @@
-// What a route asks of its caller. Every route says it; the server refuses to register one that does not.
+// What a route requires of its caller. Every route must declare it; the server refuses to register one that does not.
 import type { ServerResponse } from 'node:http';
 import type { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -10,7 +10,7 @@ export type Access =
       readonly public: false;
       /** Undefined if any valid key is enough. */
       readonly scope: Scope | undefined;
-      /** A bearer token is enough; otherwise only X-Session-API-Key is looked at. */
+      /** A bearer token is accepted as well; otherwise only X-Session-API-Key is read. */
       readonly bearer: boolean;
       /** The handler decides what a caller over its rate may still do, because a safe retry must pass. */
       readonly limitedByHandler: boolean;
@@ -25,7 +25,7 @@ export function needs(
   return { public: false, scope, bearer, limitedByHandler };
 }
 
-/** Any valid session key is enough, whatever its scopes. */
+/** Any valid API key is accepted, whatever its scopes. */
 export const needsKey: Access = { public: false, scope: undefined, bearer: false, limitedByHandler: false };
 
 declare module 'fastify' {
@@ -34,9 +34,9 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     principal: Principal;
-    /** The answer for a caller who asks too often, where the handler is to decide. */
+    /** The error for a caller over the rate limit, if the handler decides. */
     overRate: AppError | undefined;
-    /** For what must last until the answer is out. */
+    /** For work that must last until the response is sent. */
     response: ServerResponse;
   }
 }

@@ -1,4 +1,4 @@
-// From the headers of a request to a principal. Whatever is wrong with a credential, the answer is the same.
+// Authenticates a request by its headers. The response is the same whatever is wrong with a credential.
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -49,7 +49,7 @@ function readCredential(headers: IncomingHttpHeaders, bearerCounts: boolean): Se
   return bearerCounts && token !== undefined ? { text: token, via: 'bearer' } : undefined;
 }
 
-/** `X-Session-API-Key` decides where it is present. Undefined where there is none that could be good. */
+/** `X-Session-API-Key` takes precedence. Returns undefined if there is no credential that could be valid. */
 export function sentCredential(
   headers: IncomingHttpHeaders,
   bearerCounts: boolean,
@@ -58,7 +58,7 @@ export function sentCredential(
   return sent !== undefined && sent.text.length <= credentialMax ? sent : undefined;
 }
 
-/** Made once per route; calls back at once where the credential is already known. */
+/** Created once per route. It calls back synchronously if the credential is cached. */
 export function createAuthentication(authenticate: Authenticate, wanted: Wanted) {
   const bearerCounts = wanted.bearer || wanted.acceptBearer;
   const refused = bearerCounts ? unauthorized.either : unauthorized.session;

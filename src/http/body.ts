@@ -1,4 +1,4 @@
-// Reads JSON bodies: bounded each and all together, strict about the media type, and silent about the content.
+// Reads JSON bodies, with limits on each and on all together, and a strict media type. Errors never quote the content.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -6,9 +6,9 @@ import { AppError, invalid } from '../errors.ts';
 import { bodyBytesMax, mib } from '../validation/schema.ts';
 import { findTooManyValues } from '../validation/tooManyValues.ts';
 
-/** All bodies whose answers are not out yet. */
+/** All bodies whose responses are not sent yet. */
 const allBodiesBytesMax = 128 * mib;
-/** Twice what the largest good request holds. */
+/** Twice the size of the largest valid request. */
 const bodyValuesMax = 20_000;
 const mergePatch = 'application/merge-patch+json';
 
@@ -34,7 +34,7 @@ function mediaFault({ headers, method }: Pick<FastifyRequest, 'headers' | 'metho
   );
 }
 
-/** Throws what callers are told. */
+/** Throws errors for callers. */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'The body is not valid UTF-8.');
   const crowd = findTooManyValues(bytes, bodyValuesMax);
@@ -42,12 +42,12 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
-    // The engine's message quotes the input, so it goes no further.
+    // The engine's own message quotes the input, so it is dropped.
     throw new AppError('malformed_json', 'The body is not valid JSON.');
   }
 }
 
-/** Makes the parser for every content type. Zero bytes of any type are an empty object. */
+/** Creates the parser for every content type. An empty body of any type is an empty object. */
 export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser {
   let reading = 0;
 
@@ -94,7 +94,7 @@ export function createBodyParser(bodiesBytesMax = allBodiesBytesMax): BodyParser
         finish(new AppError('overloaded', 'Too many large requests at once; try again.', { retryAfterS: 1 }));
     }
 
-    // A body lives on in what was made of it until the answer is out.
+    // The parsed body stays in memory until the response is sent.
     request.response.once('close', release);
     payload.on('data', take);
     payload.on('end', () => {

@@ -1,6 +1,6 @@
-// What every answer carries.
+// Headers of every response.
 
-/** What may be kept by a cache says so itself. */
+/** Responses that may be cached override this. */
 export const commonHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

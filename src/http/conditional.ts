@@ -1,4 +1,4 @@
-// Conditional requests: whether a list of entity tags holds the current one.
+// Conditional requests: whether a list of entity tags contains the current one.
 
 /** Weak comparison of If-None-Match; `*` matches anything. */
 export function etagMatches(header: string | undefined, etag: string): boolean {

@@ -1,4 +1,4 @@
-// The one place that knows HTTP statuses: code to status, and any error to the one body that callers see.
+// The only place that knows HTTP statuses: maps codes to statuses, and any error to the body that callers see.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
@@ -106,19 +106,19 @@ const frameworkCodes: Readonly<Record<string, AppError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new AppError('unsupported_media_type', jsonOnly),
 };
 
-/** Turns anything thrown into an error that may be shown; what nobody expected becomes "internal". */
+/** Converts any error to one that may be shown. Unexpected errors become "internal". */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const known = frameworkCodes[(error as Partial<FastifyError>).code ?? ''];
   return known ?? new AppError('internal', 'An internal error occurred.', { cause: error });
 }
 
-/** One line, for what may happen thousands of times in a bad moment. */
+/** One line, because this may be logged thousands of times during an outage. */
 function causeOf({ cause }: AppError): string | undefined {
   return cause instanceof Error ? cause.message : undefined;
 }
 
-/** What callers get of anything thrown; what is our fault goes to the log. */
+/** The response for any error. Internal errors are also logged. */
 export function renderError(thrown: unknown, requestId: string, log: ErrorLog) {
   const error = toAppError(thrown);
   const { status } = statuses[error.code];

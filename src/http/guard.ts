@@ -1,5 +1,5 @@
-// Which hosts and web pages may talk to the service. On loopback it keeps pages of other sites out, also those
-// that reach 127.0.0.1 by a name of their own (DNS rebinding).
+// Which hosts and origins may access the service. On loopback it keeps other web sites out, including those that reach
+// 127.0.0.1 by their own name (DNS rebinding).
 import type { Config } from '../config.ts';
 import { isLoopbackName } from '../config.ts';
 import { AppError } from '../errors.ts';
@@ -7,11 +7,11 @@ import { AppError } from '../errors.ts';
 const rememberedHostsMax = 256;
 
 export interface Guard {
-  /** Whether the host has been let in before, or any may. */
+  /** Whether the host was allowed before, or any is. */
   knows(host: string | undefined): boolean;
-  /** Throws where the host or the origin is not allowed. */
+  /** Throws if the host or the origin is not allowed. */
   check(host: string | undefined, origin: string | undefined): void;
-  /** The origin to name in CORS headers, where another origin than our own is allowed. */
+  /** The origin for CORS headers, if another origin than our own is allowed. */
   corsOrigin(host: string | undefined, origin: string | undefined): string | undefined;
 }
 

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
 import type { Server } from './routeTable.ts';
 
-/** What confines agents here, and which limits hold for them. */
+/** The sandbox of agents, and which limits are enforced. */
 interface SandboxState {
   readonly kind: string | undefined;
   readonly seccomp: boolean;

@@ -1,4 +1,4 @@
-// The answer of operations that have nothing more to say than that they were done.
+// The response of operations that return nothing but success.
 import Type from 'typebox';
 
 export const Message = Type.Object(

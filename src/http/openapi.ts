@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the declared routes. Its schemas are the ones that requests are checked by.
+// Generates the OpenAPI 3.1 document from the declared routes. Its schemas are those that validate requests.
 import { STATUS_CODES } from 'node:http';
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';

@@ -1,4 +1,4 @@
-// The web page at `/`: files that a build has made, read when they are asked for, so that no start waits for them.
+// Serves the web UI at `/`: built files, which are read on demand so that the start does not wait for them.
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -7,7 +7,7 @@ import { open } from './access.ts';
 import { etagMatches } from './conditional.ts';
 import type { Server } from './routeTable.ts';
 
-/** Everything comes from here, and nothing stands inline. */
+/** All resources come from this origin, and nothing is inline. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -19,7 +19,7 @@ const contentSecurityPolicy = [
   "form-action 'none'",
 ].join('; ');
 
-/** A page that has opened this one, or was opened by it, has no hold on it. */
+/** Pages that open this one, or are opened by it, get no reference to it. */
 const pageHeaders = {
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
@@ -31,12 +31,12 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** By how much they save. */
+/** Sorted by how much they save. */
 const encodings = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
 ] as const;
-/** Paths that the page itself makes sense of. */
+/** Paths that the web UI routes itself. */
 const pagePaths = ['/', '/conversations/:id', '/settings', '/settings/:section'];
 const assetName = /^\w[\w-]*(?:\.[\w-]+)*\.(css|js|svg)$/;
 const immutable = 'public, max-age=31536000, immutable';
@@ -52,7 +52,7 @@ async function find(file: URL): Promise<Buffer | undefined> {
   }
 }
 
-/** Of the encodings that a client takes, the smallest; undefined where it wants the text itself. */
+/** The smallest encoding that the client accepts; undefined if it accepts none. */
 function encodingFor(accepted: string | undefined) {
   const taken = new Map(
     (accepted ?? '').split(',').map((part) => {
@@ -69,7 +69,7 @@ interface PageFile {
   readonly cacheControl: string;
 }
 
-/** False where there is no such file. */
+/** Returns false if there is no such file. */
 async function sendFile(
   { headers }: FastifyRequest,
   reply: FastifyReply,
@@ -90,7 +90,7 @@ async function sendFile(
   return true;
 }
 
-/** `folder` is where a build puts the page, with a slash at its end. */
+/** `folder` is the output of the build, with a trailing slash. */
 export function pageRoutes(app: Server, folder: URL): void {
   const config = { access: open };
   const index = { file: new URL('index.html', folder), type: types['html'], cacheControl: 'no-cache' };

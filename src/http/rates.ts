@@ -3,7 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../errors.ts';
 
-/** Beyond it the bucket that was not used for the longest time is dropped, so that nobody can reset a busy one. */
+/** With more, the least recently used bucket is dropped, so that nobody can reset a busy one. */
 export const bucketsMax = 10_000;
 
 interface Bucket {
@@ -12,22 +12,22 @@ interface Bucket {
 }
 
 export interface RateLimiter {
-  /** Takes a token. Returns the error to answer with where none is left. */
+  /** Takes a token. Returns the error for the caller if none is left. */
   take(key: string): AppError | undefined;
-  /** Gives a token back: what it was taken for did not happen. */
+  /** Gives a token back, if the action did not happen. */
   giveBack(key: string): void;
 }
 
 export interface Rate {
   readonly count: number;
   readonly perMs: number;
-  /** Begins the error message, such as "This key may make 100 requests a second". */
+  /** The start of the error message, such as "This key may make 100 requests a second". */
   readonly limit: string;
 }
 
 const unlimited: RateLimiter = { take: () => undefined, giveBack: () => {} };
 
-/** A limiter for `count` in `perMs`, with bursts of as many; a count of 0 never limits. */
+/** A limiter for `count` per `perMs` with bursts of the same size; 0 means no limit. */
 export function createRateLimiter({ count, perMs, limit }: Rate, now = () => performance.now()): RateLimiter {
   if (count === 0) return unlimited;
   const buckets = new LRUCache<string, Bucket>({ max: bucketsMax });

@@ -30,7 +30,7 @@ export interface DocumentedResponse {
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
-/** What the reference shows of a route beyond its schemas. */
+/** What the API docs show of a route in addition to its schemas. */
 export interface RouteDocument {
   readonly requestExamples?: Readonly<Record<string, unknown>>;
   readonly responseExamples?: Readonly<Record<string, unknown>>;
@@ -38,18 +38,18 @@ export interface RouteDocument {
   readonly headers?: TSchema;
   /** Errors that only this route returns; common errors are added for every route. */
   readonly errors?: readonly ErrorCode[];
-  /** For answers that are written as ready bytes, without a schema of Fastify's. */
+  /** For responses that are sent as ready bytes, without a Fastify schema. */
   readonly responses?: Readonly<Record<number, DocumentedResponse>>;
 }
 
 declare module 'fastify' {
   interface FastifySchema {
     tags?: readonly string[];
-    /** The name that generated clients call it by. */
+    /** The name in generated clients. */
     operationId?: string;
     summary?: string;
     description?: string;
-    /** Left out of the reference. */
+    /** Hides it in the API docs. */
     hide?: boolean;
   }
   interface FastifyContextConfig {

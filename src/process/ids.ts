@@ -8,7 +8,7 @@ const poolDigits = 512 * randomDigits;
 /** The digits that mark the variant of a UUID; each stands for two random bits. */
 const variants = '89ab';
 
-/** Returns a function that makes ids which only ever grow, even when the clock steps back. */
+/** Returns a function that creates increasing ids, even if the clock is set back. */
 export function createIds(now: () => number = Date.now): () => string {
   let lastMs = -1;
   let time = '';

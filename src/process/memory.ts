@@ -1,5 +1,5 @@
-// What V8 keeps and forgets. Loading the program leaves garbage behind that it would keep room for: one thorough
-// collection, soon after the start and before there is much to do, gives a fifth of the memory back.
+// Reduces the memory of V8. Loading the program leaves garbage for which it would keep room; one full collection soon
+// after the start frees a fifth of the memory.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -13,11 +13,11 @@ function settle(): void {
     const collect = runInNewContext('gc') as Collect;
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   } catch {
-    // It is worth some memory, and nothing more.
+    // The collection only saves memory, so its failure does not matter.
   }
 }
 
-/** Collects once, for the thread that calls it. Takes some tens of milliseconds. */
+/** Runs one collection in the calling thread, which takes some tens of milliseconds. */
 export function settleMemorySoon(): void {
   setTimeout(settle, settleAfterMs).unref();
 }

@@ -1,8 +1,8 @@
-// Small files that hold keys: readable by their owner alone, on disk when the call returns, never half written.
+// Small files for keys: readable only by their owner, durable when the call returns, and never half written.
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Puts the text into place through a file beside it, and the change of the folder on disk, too. */
+/** Writes a temporary file, moves it into place, and flushes the folder. */
 function place(path: string, text: string, move: (from: string, to: string) => void): void {
   const temporary = `${path}.${process.pid}.new`;
   try {
@@ -16,12 +16,12 @@ function place(path: string, text: string, move: (from: string, to: string) => v
   }
 }
 
-/** Replaces the file at once: a reader sees the old or the new one. */
+/** Replaces the file atomically: a reader sees the old or the new one. */
 export function replaceFile(path: string, text: string): void {
   place(path, text, renameSync);
 }
 
-/** Makes the file where there is none. False: another process was faster, and its file stays. */
+/** Creates the file if it does not exist. Returns false if another process was faster, whose file stays. */
 export function createFile(path: string, text: string): boolean {
   try {
     place(path, text, linkSync);

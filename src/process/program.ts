@@ -1,7 +1,7 @@
-// Where the program's own files are: the sources, or what was built from them.
+// The location of the program's own files: the sources, or the build.
 
 const isBuilt = import.meta.url.endsWith('.js');
-/** A build puts this file into one at the top of `dist`. */
+/** The build bundles this file into one at the top of `dist`. */
 const root = new URL(isBuilt ? './' : '../', import.meta.url);
 
 /** A file of the program, named by its path below `src`. */
@@ -9,7 +9,7 @@ export function programFile(path: string): URL {
   return new URL(isBuilt ? path.replace(/\.ts$/, '.js') : path, root);
 }
 
-/** A file that only a build makes, named by its path in `dist`. It may not be there. */
+/** A file that only the build creates, by its path in `dist`. It may not exist. */
 export function builtFile(path: string): URL {
   return new URL(isBuilt ? path : `../dist/${path}`, root);
 }

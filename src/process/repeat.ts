@@ -1,10 +1,10 @@
-// Work that is repeated: one at a time. A failure is reported once, and again only after a success in between.
+// Repeats work, one at a time. A failure is reported once, and again only after a success.
 import { type Clock, systemClock } from './clock.ts';
 
-type Tell = (error: Error) => void;
+type Report = (error: Error) => void;
 
 /** Runs the work when asked; who asks while it runs gets the one that is under way. */
-export function repeatable(work: () => Promise<void>, tell: Tell) {
+export function repeatable(work: () => Promise<void>, report: Report) {
   let running: Promise<void> | undefined;
   let failing = false;
 
@@ -13,7 +13,7 @@ export function repeatable(work: () => Promise<void>, tell: Tell) {
   }
 
   function failed(error: Error): void {
-    if (!failing) tell(error);
+    if (!failing) report(error);
     failing = true;
   }
 
@@ -28,14 +28,14 @@ export function repeatable(work: () => Promise<void>, tell: Tell) {
   };
 }
 
-/** The same on a timer, until told to stop. */
+/** The same on a timer, until it is stopped. */
 export function repeat(
   work: () => Promise<void>,
   everyMs: number,
-  tell: Tell,
+  report: Report,
   clock: Pick<Clock, 'every'> = systemClock,
 ) {
-  const { run, ended } = repeatable(work, tell);
+  const { run, ended } = repeatable(work, report);
   const timer = clock.every(everyMs, () => void run());
   return {
     run,
@@ -46,9 +46,9 @@ export function repeat(
   };
 }
 
-/** Runs the work when woken; who wakes it while it runs gets another one right after. */
-export function wakeable(work: () => Promise<void>, tell: Tell) {
-  const { run, ended } = repeatable(work, tell);
+/** Runs the work when woken. A wake-up while it runs causes another run right after. */
+export function wakeable(work: () => Promise<void>, report: Report) {
+  const { run, ended } = repeatable(work, report);
   let busy = false;
   let again = false;
 

@@ -9,7 +9,7 @@ export function listOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
-/** The text at the end of the path; empty where there is none. */
+/** The text at the path; empty if there is none. */
 export function textAt(value: unknown, ...path: readonly string[]): string {
   const found = path.reduce<unknown>((at, name) => objectOf(at)[name], value);
   return typeof found === 'string' ? found : '';

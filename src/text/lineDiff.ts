@@ -1,9 +1,9 @@
-// What differs between two texts, line by line: the same for the log, the page and the command line.
+// Compares two texts line by line, in the same way for the log, the web UI and the command line.
 import { formatPatch, OMIT_HEADERS, type StructuredPatchHunk, structuredPatch } from 'diff';
 
 const contextLines = 3;
-/** The work grows with its square: so many take a fifth of a second. */
-const editsUsual = 1_000;
+/** The time grows with the square: this many edits take a fifth of a second. */
+const editsDefault = 1_000;
 
 /** Lines with their line breaks, so that a missing last one counts. */
 function linesOf(text: string): string[] {
@@ -44,13 +44,13 @@ function exchange(original: string, modified: string): StructuredPatchHunk {
 }
 
 /**
- * Without pieces where the texts are the same. Where more lines than `editsMax` come and go, it is one piece from the
- * first line that differs to the last.
+ * Returns no hunks if the texts are equal. If more than `editsMax` lines differ, it is one hunk from the first
+ * difference to the last.
  */
 export function diffLines(
   original: string,
   modified: string,
-  editsMax: number = editsUsual,
+  editsMax: number = editsDefault,
 ): StructuredPatchHunk[] {
   const options = { context: contextLines, maxEditLength: editsMax };
   const found = structuredPatch('', '', original, modified, undefined, undefined, options);

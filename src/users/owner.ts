@@ -1,2 +1,2 @@
-// The user that exists from the start.
+// The user that exists from the beginning.
 export const ownerName = 'owner';

@@ -7,7 +7,7 @@ export interface User {
   readonly created_at: number;
 }
 
-/** The user of that name, made where new. */
+/** Finds or creates the user of that name. */
 export function* ensureUserSteps(q: Queries, name: string): Steps<User> {
   yield* rows(
     q.build
@@ -26,7 +26,7 @@ export const findUser = read('users.find', function* (q, name: string): Steps<Us
   return yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));
 });
 
-/** Whether nobody but one person uses the service. */
+/** Whether there is only one user. */
 export const hasOneUser = read('users.hasOne', function* (q, _: null): Steps<boolean> {
   return (yield* rows(q.build.selectFrom('users').select('id').limit(2))).length === 1;
 });

@@ -1,5 +1,4 @@
-// Files of JSON that an operator writes: checked when the service starts, and refused with the name of the file and the
-// place of the fault, never with what is there.
+// JSON files of the operator. They are validated at startup; errors contain the file and the path, never the content.
 import { readFileSync, statSync } from 'node:fs';
 import type { Static, TSchema } from 'typebox';
 import { RefusalError } from '../errors.ts';
@@ -8,7 +7,9 @@ import { compileCheck } from './validation.ts';
 
 const fileBytesMax = mib;
 
-/** Undefined where there is none. Throws RefusalError, in which `what` names its content, where it cannot be read. */
+/**
+ * Returns undefined if the file does not exist. Throws RefusalError if it cannot be read; `what` describes its content.
+ */
 export function readOperatorFile(file: string, what: string): string | undefined {
   try {
     const found = statSync(file);
@@ -32,7 +33,7 @@ function parse(text: string, file: string): unknown {
   }
 }
 
-/** What the text of the file holds, as the schema says. Throws RefusalError. */
+/** Parses and validates the text of the file. Throws RefusalError. */
 export function parseOperatorFile<Schema extends TSchema>(
   text: string,
   file: string,

@@ -1,4 +1,4 @@
-// Building blocks of the schemas: strings with a bound in bytes, which any database can hold, and nulls.
+// Building blocks of schemas: strings with a limit in bytes that any database can store, and nulls.
 import Type, { type TSchema, type TUnsafe } from 'typebox';
 
 export const kib = 1_024;
@@ -10,14 +10,14 @@ export const mib = 1_024 * kib;
  */
 export const bytesMaxKeyword = 'x-bytes-max';
 
-/** Of any request. */
+/** For any request. */
 export const bodyBytesMax = 16 * mib;
 
 interface TextOptions {
   readonly bytesMax: number;
   readonly lengthMin?: number;
   readonly pattern?: string;
-  /** The pattern in words, as the end of a sentence that begins with "must". */
+  /** The pattern as text, as the end of a sentence that begins with "must". */
   readonly patternText?: string;
   readonly format?: string;
   readonly description?: string;
@@ -25,7 +25,7 @@ interface TextOptions {
 
 const nul = String.fromCharCode(0);
 
-/** Why a string cannot be stored, or undefined when it can. */
+/** Why a string cannot be stored; undefined if it can. */
 export function textFault(value: string, bytesMax: number): string | undefined {
   if (value.length > bytesMax || Buffer.byteLength(value) > bytesMax)
     return `must be at most ${bytesMax} bytes`;
@@ -47,7 +47,7 @@ function refine<Schema extends TSchema>(
 
 const patternTexts = new Map<string, string>();
 
-/** What a text that does not keep to the pattern must do. */
+/** The requirement of a pattern, for error messages. */
 export function patternRule(pattern: string): string {
   return patternTexts.get(pattern) ?? `match ${pattern}`;
 }
@@ -72,7 +72,7 @@ export function nullableText(options: TextOptions): TUnsafe<string | null> {
   return textSchema<string | null>(['string', 'null'], options);
 }
 
-/** Adds a check of one's own to a string schema; it returns what is wrong, as the end of a sentence. */
+/** Adds a custom check to a string schema. It returns what is wrong, as the end of a sentence. */
 export function checked<Schema extends TSchema>(
   schema: Schema,
   fault: (value: string) => string | undefined,
@@ -80,7 +80,7 @@ export function checked<Schema extends TSchema>(
   return refine(schema, fault);
 }
 
-/** The schema, or null. For schemas without a check of one's own: it would be lost. */
+/** The schema or null. It must not have a custom check, which would be lost. */
 export function orNull<Schema extends TSchema>(
   schema: Schema,
   options: object = {},
@@ -103,12 +103,12 @@ export function nullableOneOf<const Value extends string>(
   return Type.Unsafe<Value | null>({ type: ['string', 'null'], enum: [...values, null], ...options });
 }
 
-/** A member that clients only ever see, as a time in ISO 8601. */
+/** A read-only field with a time in ISO 8601. */
 export function time(options: object = {}) {
   return Type.Unsafe<string>({ type: 'string', format: 'date-time', ...options });
 }
 
-/** A number that came as text: 1 to `max`, or undefined. */
+/** A number from 1 to `max` in a text; undefined if it is not valid. */
 export function wholeNumber(text: string, max: number): number | undefined {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return number >= 1 && number <= max ? number : undefined;

@@ -1,8 +1,8 @@
-// Looks at the bytes of JSON before they are parsed: what holds too many values, or is nested too deeply, would
-// cost seconds to parse and to find fault with. One pass, no memory.
+// Checks JSON before it is parsed: too many values or levels would take seconds to parse and validate. It needs one
+// pass and no memory.
 
 const depthMax = 1_000;
-/** Smaller texts cannot hold enough to matter, and are most of all texts. */
+/** Smaller texts, which are most, cannot contain enough to matter. */
 const smallBytes = 32 * 1_024;
 
 const quote = 0x22;
@@ -11,7 +11,7 @@ const comma = 0x2c;
 const openings = new Set([0x5b, 0x7b]);
 const closings = new Set([0x5d, 0x7d]);
 
-/** The index of the quote that ends the string which begins at `start`. */
+/** The index of the quote that ends the string which starts at `start`. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
     let slashes = 0;
@@ -21,7 +21,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return bytes.length;
 }
 
-/** Why the text must not be parsed, or undefined. Text that is no JSON is left to the parser. */
+/** Why the text must not be parsed; undefined if it may. Invalid JSON is left to the parser. */
 export function findTooManyValues(bytes: Buffer, valuesMax: number): string | undefined {
   if (bytes.length <= smallBytes) return undefined;
   let depth = 0;

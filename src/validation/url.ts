@@ -1,6 +1,7 @@
-// What is wrong with the URL of a server, for schemas and options alike: small, for small commands read options, too.
+// Validates the URL of a server, for schemas and options. It has few imports, because small commands read options as
+// well.
 
-/** The end of a sentence, or undefined. */
+/** Returns the end of a sentence, or undefined if it is valid. */
 export function urlFault(value: string, keyMember = 'api_key'): string | undefined {
   const url = /^(https?|wss?):\/\//i.test(value) && !/[\s\p{Cc}]/u.test(value) ? URL.parse(value) : null;
   if (url === null || url.hostname === '') return 'must be an http, https, ws or wss URL with a host';

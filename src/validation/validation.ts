@@ -1,4 +1,4 @@
-// Compiles the TypeBox schemas, and tells a caller in plain words which place is wrong; never what was in it.
+// Compiles TypeBox schemas. Errors say which path is wrong in plain words, and never quote the value.
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -8,7 +8,7 @@ import { type AppError, type Detail, invalid } from '../errors.ts';
 import { patternRule } from './schema.ts';
 
 const detailsMax = 20;
-/** The faults of a union come as several errors, so that many more are collected than are told. */
+/** A union reports several errors, so more are collected than shown. */
 const errorsMax = 100;
 const segmentMax = 64;
 
@@ -29,16 +29,13 @@ function unionPlace(error: ValidationError): string | undefined {
   return /^(.*?\/anyOf)\/\d+/.exec(error.schemaPath)?.[1];
 }
 
-/** One error for all values of a union, in place of one for each. */
+/** Merges the errors of all values of a union into one. */
 function anyOfConstants(error: ValidationError, constants: readonly ValidationError[]): ValidationError {
   const allowedValues = constants.map(({ params }) => (params as { allowedValue: unknown }).allowedValue);
   return { ...error, keyword: 'enum', params: { allowedValues } } as ValidationError;
 }
 
-/**
- * Of a union, only the branch that the caller meant is worth telling: the one whose type fits. Where none
- * fits, the types that would.
- */
+/** Keeps only the errors of the union branch whose type fits. If none fits, it lists the accepted types. */
 function withoutOtherBranches(errors: readonly ValidationError[]): ValidationError[] {
   return errors.flatMap((error) => {
     const union = unionPlace(error);
@@ -129,7 +126,7 @@ type Check = (value: unknown) => AppError | undefined;
 
 const checks = new WeakMap<TSchema, Check>();
 
-/** A check that returns the faults of a value, or undefined when there are none. Made once for each schema. */
+/** A check that returns the faults of a value, or undefined if there are none. It is compiled once per schema. */
 export function compileCheck(schema: TSchema): Check {
   const known = checks.get(schema);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-// Markup that cannot forget to escape: what stands between the literal parts of `html` is text unless it is Html.
+// An HTML template that always escapes: values in `html` are text unless they are Html.
 
 export class Html {
   readonly markup: string;
@@ -32,7 +32,7 @@ export function isEmpty(part: Part): boolean {
   return toMarkup(part).trim() === '';
 }
 
-/** Puts the separator between the parts that hold something. */
+/** Puts the separator between non-empty parts. */
 export function join(parts: readonly Part[], separator: Part): Part[] {
   return parts
     .filter((part) => !isEmpty(part))
@@ -45,13 +45,13 @@ export function prose(text: string): Html {
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
 }
 
-/** Text whose blank lines part paragraphs; nothing for no text. */
+/** Text as paragraphs, separated by blank lines; empty for no text. */
 export function paragraphs(text: string): Html {
   const found = text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== '');
   return html`${found.map((paragraph) => html`<p>${prose(paragraph)}</p>`)}`;
 }
 
-/** Keeps its content under a line that opens and closes it. */
+/** Content below a line that expands and collapses it. */
 export function folded(summary: Part, content: Part, open = false): Html {
   return html`<details${open ? ' open' : ''}><summary>${summary}</summary>${content}</details>`;
 }

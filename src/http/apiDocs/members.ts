@@ -1,4 +1,4 @@
-// A JSON schema as a reader wants it: the bounds in words, the members in a table.
+// Renders a JSON schema for readers: the limits as text, the fields as a table.
 import { bytesMaxKeyword } from '../../validation/schema.ts';
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs } from './html.ts';
 import {
@@ -17,11 +17,11 @@ import {
 interface Inner {
   readonly label: Part;
   readonly schema: unknown;
-  /** Worth a line even if the schema says no more than its type. */
+  /** It gets its own line even if the schema contains only a type. */
   readonly telling: boolean;
 }
 
-/** A component inside so many others is a link alone. */
+/** A component nested this deep is only a link. */
 const refsMax = 2;
 const structures = [
   '$ref',
@@ -80,12 +80,12 @@ function choiceOf(schema: Json): Part {
   return html`${values.length === 1 ? 'always' : 'one of'} ${join(values.map(codeOf), ' ')}`;
 }
 
-/** Has nothing to show below its type and bounds. */
+/** It has nothing to show besides its type and limits. */
 function isPlain(schema: unknown): boolean {
   return structures.every((keyword) => objectOf(schema)[keyword] === undefined);
 }
 
-/** Bounds, choices and defaults; also those of plain items, which then need no line of their own. */
+/** Limits, choices and defaults, including those of plain items, which need no line of their own. */
 function factsOf(schema: Json): Part[] {
   const said = Object.entries(remarks).map(([keyword, say]) =>
     schema[keyword] === undefined ? undefined : say(schema[keyword]),
@@ -97,7 +97,7 @@ function factsOf(schema: Json): Part[] {
   return found.filter((fact) => !isEmpty(fact));
 }
 
-/** What the schema says about a value in words; a component speaks where the reference to it says nothing. */
+/** The description of a value. A component's own description is used if the reference has none. */
 export function meaningOf(schema: unknown, scope: Scope): Html {
   const name = refName(schema);
   const found = { ...objectOf(name === undefined ? {} : scope.schemas[name]), ...objectOf(schema) };
@@ -148,7 +148,7 @@ function memberRows(name: string, schema: unknown, required: boolean, scope: Sco
   return html`${row(name, { schema, required }, scope)}${nested}`;
 }
 
-/** A row of a member or parameter: its name and type, beside what it means. */
+/** The row of a field or parameter: its name and type, and its meaning. */
 export function row(
   name: string,
   { schema, required, remark }: { schema: unknown; required: boolean; remark?: Part },
@@ -165,7 +165,7 @@ export function table(caption: string, first: string, rows: readonly Html[]): Ht
     <th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
-/** Everything below the type: members in a table, and what items, values and alternatives hold. May be empty. */
+/** Everything below the type: fields as a table, and the contents of items, values and alternatives. May be empty. */
 export function blockOf(schema: unknown, scope: Scope): Html {
   const name = refName(schema);
   const names = scope.inside.filter((one) => one !== '');

@@ -1,4 +1,4 @@
-// One operation of the reference: who may call it, what it takes, what it answers, and how to try it.
+// Renders one operation: who may call it, its parameters, its responses, and an example.
 import { scopeExtension } from '../openapi.ts';
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './html.ts';
 import { blockOf, meaningOf, row, table } from './members.ts';
@@ -52,7 +52,7 @@ function requestPart({ said }: Operation, scope: Scope): Part {
     ${meaningOf(schema, scope)}${blockOf(schema, scope)}`;
 }
 
-/** Error codes stand in the description as `code`: meaning; each gets a line of its own. */
+/** The description lists error codes as `code`: meaning. Each gets a line of its own. */
 function responseLines(description: string): Html {
   return html`${description.split(/; (?=`)/).map((line) => html`<p>${prose(line)}</p>`)}`;
 }

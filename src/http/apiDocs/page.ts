@@ -1,4 +1,4 @@
-// The reference page: static HTML from the OpenAPI document, no script, nothing from elsewhere.
+// The API docs page: static HTML from the OpenAPI document, without scripts or external resources.
 import type { OpenApi } from '../openapi.ts';
 import { Html, html, paragraphs } from './html.ts';
 import { blockOf, meaningOf } from './members.ts';
@@ -24,7 +24,7 @@ function operationsOf({ paths }: OpenApi): Operation[] {
   );
 }
 
-/** By the first tag of each operation: in the order of the document's tags, then the tags it does not declare. */
+/** Groups operations by their first tag, in the order of the document's tags, then undeclared tags. */
 function groupsOf(openapi: OpenApi): Group[] {
   const byTag = Map.groupBy(operationsOf(openapi), ({ said }) => textOf(listOf(said['tags'])[0]) || untagged);
   const declared = new Map(openapi.tags.map(({ name, description }) => [name, description]));
@@ -87,7 +87,7 @@ function schemasSection(scope: Scope): Html {
   return html`<section id="schemas"><h2>Schemas</h2>${schemas}</section>`;
 }
 
-/** A whole page. Holds its style in one element, so that a hash of `referenceStyle` allows it. */
+/** A whole page. Its style is a single element, so that a hash of `referenceStyle` allows it. */
 export function renderReference(openapi: OpenApi, address: string): string {
   const { info, components } = openapi;
   const scope: Scope = { schemas: components.schemas, inside: [] };

@@ -1,4 +1,4 @@
-// GET /openapi.json and the readable reference at /docs, both made once from the declared routes.
+// GET /openapi.json and the API docs at /docs, both generated once from the declared routes.
 import { hash } from 'node:crypto';
 import { open } from '../access.ts';
 import { jsonType } from '../errors.ts';
@@ -9,7 +9,7 @@ import { referenceStyle } from './style.ts';
 
 interface ReferenceOptions {
   readonly version: string;
-  /** Where the service is reached, for lines to paste. */
+  /** The public URL of the service, for examples. */
   readonly address: () => string;
 }
 

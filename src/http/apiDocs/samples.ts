@@ -1,4 +1,4 @@
-// What a reader copies from the reference: a command for the shell and the examples of the document.
+// Examples that readers copy from the API docs: a shell command and the document's examples.
 import { folded, type Html, html } from './html.ts';
 import { type Json, listOf, objectOf, textOf } from './types.ts';
 
@@ -13,12 +13,12 @@ interface Example {
   readonly text: string;
 }
 
-/** A body of more characters is spread over lines. */
+/** A longer body is split into lines. */
 const bodyLineMax = 60;
-/** An answer of more lines is folded. */
+/** A longer response is collapsed. */
 const openLinesMax = 12;
 
-/** The header that carries a credential, such as `X-Session-API-Key: $KEY`; undefined where none does. */
+/** The header of a credential, such as `X-Session-API-Key: $KEY`; undefined if there is none. */
 export function credentialHeader(scheme: Json): string | undefined {
   const name = textOf(scheme['name']);
   if (scheme['type'] === 'apiKey' && scheme['in'] === 'header') return `${name}: $KEY`;
@@ -27,7 +27,7 @@ export function credentialHeader(scheme: Json): string | undefined {
   return `Authorization: ${scheme['scheme'] === 'bearer' ? 'Bearer' : textOf(scheme['scheme'])} $KEY`;
 }
 
-/** The media type and its content that a body or response names first; an empty type where there is none. */
+/** The first media type of a body or response, and its content; an empty type if there is none. */
 export function firstMedia(body: unknown): readonly [type: string, media: Json] {
   const [type = '', media] = Object.entries(objectOf(objectOf(body)['content']))[0] ?? [];
   return [type, objectOf(media)];
@@ -50,7 +50,7 @@ function variable(name: string): string {
   return `$${name.toUpperCase().replace(/\W/g, '_')}`;
 }
 
-/** For double quotes, between which the shell fills in variables. */
+/** Escapes text for double quotes, in which the shell expands variables. */
 function literal(text: string): string {
   return text.replace(/["`\\$]/g, '\\$&');
 }
@@ -92,7 +92,7 @@ function dataOf({ said: { requestBody } }: Operation): string[] {
   ];
 }
 
-/** A command to paste into a shell in which the variables that it names are set. */
+/** A shell command that uses the variables it names. */
 export function curlOf(operation: Operation, schemes: Json): string {
   const { method, said } = operation;
   const responses = Object.values(objectOf(said['responses']));

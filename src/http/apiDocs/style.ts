@@ -1,4 +1,4 @@
-// The look of the reference: light and dark, from a phone to a wide screen. No part of it comes from elsewhere.
+// The style of the API docs: light and dark, from phones to wide screens, without external resources.
 
 export const referenceStyle = `
 :root {

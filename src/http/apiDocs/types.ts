@@ -1,12 +1,12 @@
-// The type of a value in one line, and how to look into a document without trusting its shape.
+// The type of a value in one line, and safe access to documents of unknown shape.
 import { type Html, html, join, type Part } from './html.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Where a schema is being shown. */
+/** The position of a schema on the page. */
 export interface Scope {
   readonly schemas: Json;
-  /** A step per level, with the name where it is a component: one inside itself is linked, not shown again. */
+  /** One entry per level, with the name of a component. A component within itself is linked, not shown again. */
   readonly inside: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export const depthMax = 16;
 const refPrefix = '#/components/schemas/';
 export const unions = ['anyOf', 'oneOf', 'allOf'] as const;
 
-/** Anything that is not an object counts as an empty one, so that no document makes the page fail. */
+/** Anything else counts as an empty object, so that no document breaks the page. */
 export function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }
@@ -70,7 +70,7 @@ function typeOfObject(schema: Json, scope: Scope): Part {
   )}&gt;`;
 }
 
-/** In one line, such as `string[] | null`; a component is a link to its place on the page. */
+/** The type in one line, such as `string[] | null`. A component is a link to its section. */
 export function typeOf(schema: unknown, scope: Scope): Html {
   const name = refName(schema);
   if (name !== undefined)
