@@ -57,7 +57,7 @@ export async function openFilled(filled: Filled): Promise<Opened> {
 }
 
 /** Looks at the file without the store. */
-export function lookInto<Out>({ place }: Filled, look: (connection: DatabaseSync) => Out): Out {
+export function readFrom<Out>({ place }: Filled, look: (connection: DatabaseSync) => Out): Out {
   const connection = new DatabaseSync(databaseFile(place), { readOnly: true });
   try {
     return look(connection);

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { findCreated } from '../src/conversations/create/store.ts';
 import { createMany, type Make, type Makers } from './creations.ts';
-import { type FilledOnce, inTurns, lookInto, type Opened, openFilled } from './filled.ts';
+import { type FilledOnce, inTurns, type Opened, openFilled, readFrom } from './filled.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { atMost, decimals, type Figure, type PartReport, whole } from './report.ts';
@@ -21,7 +21,7 @@ function creationProbe(plan: Plan, choose: (makers: Makers) => Make): Probe {
 }
 
 function someIds(opened: Opened, wanted: number): string[] {
-  return lookInto(opened, (connection) => {
+  return readFrom(opened, (connection) => {
     const select = connection.prepare('select id from conversations where key = ?');
     return Array.from({ length: wanted }, () => String(select.get(randomInt(1, opened.count + 1))?.['id']));
   });

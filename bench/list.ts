@@ -7,9 +7,9 @@ import {
   type Filled,
   type FilledOnce,
   inTurns,
-  lookInto,
   type Opened,
   openFilled,
+  readFrom,
 } from './filled.ts';
 import { slowdownTarget } from './flatness.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -37,7 +37,7 @@ const get = (path: string): Ask => ({ ...getFull, path });
 
 /** The conversation that half of the others come before. */
 function middleOf(filled: Filled): Middle {
-  return lookInto(filled, (connection: DatabaseSync) => {
+  return readFrom(filled, (connection: DatabaseSync) => {
     const row = connection
       .prepare('select id, created_at, key from conversations where key = ?')
       .get(filled.count >> 1);

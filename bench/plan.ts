@@ -28,7 +28,7 @@ export interface Plan {
     readonly lookups: number;
   };
   readonly streams: {
-    readonly crowds: readonly { readonly conversations: number; readonly readers: number }[];
+    readonly audiences: readonly { readonly conversations: number; readonly readers: number }[];
     /** Before memory is looked at. */
     readonly settleMs: number;
     /** To a conversation with few readers, and to one with many. */
@@ -78,7 +78,7 @@ export const fullPlan: Plan = {
   sizes: { small: 1_000, large: 1_000_000 },
   flatness: { rounds: 7, creations: 1_000, lookups: 5_000 },
   streams: {
-    crowds: [
+    audiences: [
       { conversations: 1, readers: 1 },
       { conversations: 1, readers: 100 },
       { conversations: 1, readers: 10_000 },
@@ -115,7 +115,7 @@ export const quickPlan: Plan = {
   sizes: { small: 1_000, large: 10_000 },
   flatness: { rounds: 3, creations: 500, lookups: 1_000 },
   streams: {
-    crowds: [
+    audiences: [
       { conversations: 1, readers: 1 },
       { conversations: 1, readers: 10_000 },
       { conversations: 1_000, readers: 10_000 },

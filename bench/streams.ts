@@ -17,17 +17,17 @@ const streamsTarget = 10_000;
 /** Files that a process has open besides its streams. */
 const otherFilesMax = 500;
 /** Below it, what opening a reader takes is lost in the noise of the rest. */
-const crowdMin = 1_000;
+const readersMin = 1_000;
 /** A new conversation holds its message and its first state. */
 const lastEvent = 1;
 const timeoutMs = 120_000;
 
-interface Crowd {
+interface Audience {
   readonly conversations: number;
   readonly readers: number;
 }
 
-interface Outcome extends Crowd {
+interface Outcome extends Audience {
   readonly wanted: number;
   readonly result: StreamResult;
 }
@@ -48,12 +48,12 @@ const heads = [
 ];
 
 /** As many as the system lets a process have open, spread evenly. */
-function possible({ conversations, readers }: Crowd): number {
+function possible({ conversations, readers }: Audience): number {
   const most = Math.min(readers, openFilesMax() - otherFilesMax);
   return most - (most % conversations);
 }
 
-async function measure(lifetime: Lifetime, plan: Plan, crowd: Crowd): Promise<Outcome> {
+async function measure(lifetime: Lifetime, plan: Plan, crowd: Audience): Promise<Outcome> {
   const { conversations } = crowd;
   const { settleMs, messages } = plan.streams;
   const readers = possible(crowd);
@@ -70,7 +70,7 @@ async function measure(lifetime: Lifetime, plan: Plan, crowd: Crowd): Promise<Ou
     messages: ids.map((id) => wireRequest(sendMessage(id), url)),
     lastEvent,
     readers,
-    ...(readers / conversations < crowdMin ? messages.few : messages.many),
+    ...(readers / conversations < readersMin ? messages.few : messages.many),
     settleMs,
   };
   const result = await runChild<StreamPlan, StreamResult>(lifetime, streamLoad, streamPlan, timeoutMs);
@@ -83,11 +83,11 @@ function row({ conversations, wanted, readers, result }: Outcome): string[] {
   const { bytes, fromSend, fromAnswer } = result;
   const one = decimals(1);
   const two = decimals(2);
-  const kilobytes = (grown: number) => (readers < crowdMin ? '–' : one(grown / readers / 1_000));
+  const kilobytes = (grown: number) => (readers < readersMin ? '–' : one(grown / readers / 1_000));
   return [
     whole(conversations),
     wanted === readers ? whole(readers) : `${whole(readers)} of ${whole(wanted)}: too few files may be open`,
-    readers < crowdMin ? '–' : whole((readers * 1_000) / result.openMs),
+    readers < readersMin ? '–' : whole((readers * 1_000) / result.openMs),
     kilobytes(bytes.open - bytes.before),
     kilobytes(bytes.after - bytes.before),
     two(result.answerMs),
@@ -103,7 +103,7 @@ function row({ conversations, wanted, readers, result }: Outcome): string[] {
 /** Every message must reach every reader, once and in order: a stream counts as open only then. */
 export async function measureStreams(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const outcomes: Outcome[] = [];
-  for (const crowd of plan.streams.crowds) outcomes.push(await measure(lifetime, plan, crowd));
+  for (const crowd of plan.streams.audiences) outcomes.push(await measure(lifetime, plan, crowd));
   const most = Math.max(...outcomes.map(({ readers }) => readers));
   const note =
     'Each reader is a connection of its own. A message is sent when all readers have the one before; delivery counts from just before it is sent, and includes the time that the readers themselves take, all in one process. Below zero: it was there before the answer.';

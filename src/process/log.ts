@@ -1,5 +1,5 @@
-// Structured logs on standard error. Nothing that opens a door may be in them: known credentials are struck out
-// of every line before it is written, wherever they may have come from.
+// Structured logs on standard error. Known credentials are removed from every line before it is written, wherever they
+// came from.
 import pino, { type Logger } from 'pino';
 import { textOf } from '../text/foreignText.ts';
 
@@ -15,7 +15,7 @@ interface LogConfig {
   readonly secretKeys: readonly Buffer[];
 }
 
-/** What is worth knowing of an error. A database puts values into other members, which stay out. */
+/** The useful parts of an error. Databases put values into other fields, which are left out. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { message: textOf(error) };
   const { name, message, stack, cause } = error;
@@ -29,7 +29,7 @@ function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** A function that strikes out of a line every credential it can know. */
+/** A function that removes every known credential from a line. */
 export function createScrubber(config: Omit<LogConfig, 'logLevel'>): (line: string) => string {
   const known = [
     config.sessionApiKey,
@@ -37,7 +37,7 @@ export function createScrubber(config: Omit<LogConfig, 'logLevel'>): (line: stri
     ...config.secretKeys.flatMap((key) => [key.toString('hex'), key.toString('base64')]),
   ]
     .filter((secret) => secret !== undefined)
-    // As it stands in a line of JSON.
+    // As it appears in a line of JSON.
     .map((secret) => JSON.stringify(secret).slice(1, -1));
   return (line) => {
     let clean = line.replace(credentialText, struckOut).replace(urlPassword, `$1:${struckOut}@`);

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from './clock.ts';
 
 type Report = (error: Error) => void;
 
-/** Runs the work when asked; who asks while it runs gets the one that is under way. */
+/** Runs the work on request. A request while it runs gets the same run. */
 export function repeatable(work: () => Promise<void>, report: Report) {
   let running: Promise<void> | undefined;
   let failing = false;

@@ -6,7 +6,7 @@ import { assertWithout, descendants, filesBelow } from '../../test/support/canar
 import { commit, git, startGitServer } from '../../test/support/gitServer.ts';
 import { startMcpServer } from '../../test/support/mcpServer.ts';
 import { startRuns } from '../../test/support/runs.ts';
-import { told } from '../../test/support/runTalk.ts';
+import { errorsAndNotices } from '../../test/support/runTalk.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import type { Step } from '../agents/trial/scriptedModel/script.ts';
@@ -76,7 +76,7 @@ describe('a run of the built-in agent', () => {
       assert.deepEqual(await scene.turns(id, 1), ['It is pushed.']);
       assert.equal(git(scene.repository, ['show', 'work:new.txt']), 'new');
       const events = await scene.events(id);
-      assert.deepEqual(told(events), []);
+      assert.deepEqual(errorsAndNotices(events), []);
       assert.ok(
         events.some(
           ({ observation, extras }) => observation === 'mcp' && extras?.['outcome'] === 'completed',

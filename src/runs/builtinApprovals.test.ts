@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { startBuiltin } from '../../test/support/builtinRuns.ts';
 import { fakeAgentPath, filesOf, type Runs } from '../../test/support/runs.ts';
-import { question } from '../../test/support/runTalk.ts';
+import { approvalRequest } from '../../test/support/runTalk.ts';
 
 async function decide(runs: Runs, id: string, count: number, decision: string) {
-  const asked = await question(runs, id, count);
+  const asked = await approvalRequest(runs, id, count);
   const json = { decision, question: asked.id };
   const { status } = await runs.service.ask(`/api/conversations/${id}/confirm`, { json });
   assert.equal(status, 200);
@@ -39,7 +39,7 @@ describe('confirmation_mode with the built-in agent', () => {
     ];
     const runs = await startBuiltin(t, script, { settings: { confirmation_mode: true } });
     const id = await runs.create('go');
-    await question(runs, id);
+    await approvalRequest(runs, id);
     assert.ok(!(await isThere(runs, id, 'log')), 'nothing is done before the answer');
     await decide(runs, id, 1, 'allow');
     await decide(runs, id, 2, 'reject');
@@ -84,7 +84,7 @@ describe('confirmation_mode with the built-in agent', () => {
       settings: { confirmation_mode: true },
     });
     const id = await runs.create('go');
-    await question(runs, id);
+    await approvalRequest(runs, id);
     await runs.stop(id);
     await runs.reaches(id, 'STOPPED');
     await runs.say(id, 'Do not.');

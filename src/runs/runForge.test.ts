@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createFakeForge } from '../../test/support/forge.ts';
 import { commit, startGitServer } from '../../test/support/gitServer.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
-import { told } from '../../test/support/runTalk.ts';
+import { errorsAndNotices } from '../../test/support/runTalk.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 
 const token = 'ghp_hunter2hunter2';

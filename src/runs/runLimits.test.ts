@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startRuns } from '../../test/support/runs.ts';
-import { ending, statesOf, told } from '../../test/support/runTalk.ts';
+import { ending, errorsAndNotices, statesOf } from '../../test/support/runTalk.ts';
 import { mountTmpfs, noTmpfs } from '../../test/support/tmpfs.ts';
 
 const kib = 1024;
@@ -18,7 +18,7 @@ describe('a run that says too much', () => {
     const all = await events(id);
     assert.ok(all.length > 2_000 && all.length < 2_020, String(all.length));
     assert.ok(all.every((event) => JSON.stringify(event).length < 140 * kib));
-    assert.deepEqual(told(all), [
+    assert.deepEqual(errorsAndNotices(all), [
       'The agent did more than 2000 things in one turn; the rest of it is not in this log.',
     ]);
     const flood = said.slice(0, -1).join('');
@@ -38,7 +38,9 @@ describe('a run whose agent dies', () => {
       ['message', 'run', 'run'],
     );
     assert.equal(said[0]?.message, 'half a senten');
-    assert.deepEqual(told(events), [`${message}\nThe last that it wrote:\nfake agent: told to crash`]);
+    assert.deepEqual(errorsAndNotices(events), [
+      `${message}\nThe last that it wrote:\nfake agent: told to crash`,
+    ]);
   });
 });
 
@@ -59,7 +61,7 @@ describe('a run that cannot begin', () => {
     writeFileSync(join(runs.service.place.dataDir, 'conversations'), 'no folder');
     const { code, message, events } = await ending(runs, await runs.create('say hello'));
     assert.equal(code, 'agent_error');
-    assert.deepEqual(told(events), [message]);
+    assert.deepEqual(errorsAndNotices(events), [message]);
     assert.equal(statesOf(events).at(-1), 'stopped');
     assert.match(runs.service.logs(), /work in the background failed/);
   });
@@ -72,7 +74,7 @@ describe('a run that fills its disk', () => {
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
     assert.match(message, /^The workspace and home folder exceed 1 MB\. Start a new conversation/);
-    assert.deepEqual(told(events), [message]);
+    assert.deepEqual(errorsAndNotices(events), [message]);
   });
 
   it('stops also if it deletes the file that it writes to', async (t) => {
@@ -89,7 +91,7 @@ describe('a run that fills its disk', () => {
     const { code, message, events } = await ending(runs, id);
     assert.equal(code, 'workspace_error');
     assert.match(message, /^The workspace and home folder exceed 200 files\. .*PARLEY_WORKSPACE_FILES\.$/);
-    assert.deepEqual(told(events), [message]);
+    assert.deepEqual(errorsAndNotices(events), [message]);
   });
 
   it('is stopped before it has taken all inodes of the file system, and the next one is refused', {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { commit, type GitServer, git, startGitServer } from '../../test/support/gitServer.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
-import { ending, shell, told } from '../../test/support/runTalk.ts';
+import { ending, errorsAndNotices, shell } from '../../test/support/runTalk.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { readZip } from '../../test/support/zip.ts';
@@ -43,7 +43,7 @@ describe('a run with a repository', () => {
     const runs = await startScene(t);
     const id = await runs.create('cat README.md\ncat made.txt', { ...onMain, selected_branch: 'next' });
     assert.deepEqual(await runs.turns(id, 1), ['next\nmade over http\n']);
-    assert.deepEqual(told(await runs.events(id)), []);
+    assert.deepEqual(errorsAndNotices(await runs.events(id)), []);
   });
 
   it('begins with the prompt of a suggested task, and with its repository', async (t) => {
@@ -120,7 +120,7 @@ describe('a run with a repository', () => {
       const { code, message, events } = await ending(runs, id);
       assert.equal(code, 'workspace_error');
       assert.match(message, sentence);
-      assert.deepEqual(told(events), [message]);
+      assert.deepEqual(errorsAndNotices(events), [message]);
     });
 
   it('says how far it is while it is made', async (t) => {

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { createPlace } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { fakeAgentPath, startRuns } from '../../test/support/runs.ts';
-import { ending, question, shell } from '../../test/support/runTalk.ts';
+import { approvalRequest, ending, shell } from '../../test/support/runTalk.ts';
 import { noBubblewrap, temporaryFolder } from '../../test/support/sandboxes.ts';
 
 /** No program is found in PATH but the fake agent. */
@@ -56,7 +56,7 @@ describe('a run without a sandbox', () => {
     const settings = { agent: null, confirmation_mode: false };
     const runs = await startRuns({ place, sandbox: 'auto', settings }, t);
     const id = await runs.create('ask read notes\nask execute deploy');
-    const { action } = await question(runs, id);
+    const { action } = await approvalRequest(runs, id);
     assert.equal(action, 'run');
     await runs.service.ask(`/api/conversations/${id}/confirm`, { json: { decision: 'reject' } });
     assert.deepEqual(await runs.turns(id, 1), ['the answer was once', 'the answer was no']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startMcpServer } from '../../test/support/mcpServer.ts';
 import { startRuns } from '../../test/support/runs.ts';
-import { told } from '../../test/support/runTalk.ts';
+import { errorsAndNotices } from '../../test/support/runTalk.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 
 const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createPlace, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
-import { ending, question, told } from '../../test/support/runTalk.ts';
+import { approvalRequest, ending, errorsAndNotices } from '../../test/support/runTalk.ts';
 
 function startAsking(t: TestContext, { settings, ...more }: RunsOptions = {}): Promise<Runs> {
   return startRuns({ settings: { confirmation_mode: true, ...settings }, ...more }, t);
@@ -40,7 +40,7 @@ for (const kind of databaseKinds)
         ran.map(({ args, extras }) => (args ?? extras)?.['command']),
         ['rm a', 'rm a'],
       );
-      assert.ok(told(events).includes(message));
+      assert.ok(errorsAndNotices(events).includes(message));
       assert.ok(!events.some(({ args }) => args?.['content'] === 'after'));
     });
 
@@ -48,7 +48,7 @@ for (const kind of databaseKinds)
       const place = await createPlace(kind);
       const first = await startAsking(t, { place });
       const id = await first.create('ask-run rm a');
-      await question(first, id);
+      await approvalRequest(first, id);
       await answer(first, id, 'allow_always');
       await first.turns(id, 1);
       await first.service.stop();
@@ -69,7 +69,7 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
       const runs = await startAsking(t);
       const id = await runs.create(`${line}\nhang`);
       if (decision !== undefined) {
-        await question(runs, id);
+        await approvalRequest(runs, id);
         await answer(runs, id, decision);
       }
       assert.equal((await ending(runs, id)).code, 'unconfirmed_action');
@@ -81,7 +81,7 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
       'ask-run rm a\nbegin-ask-run rm b\nask-other-id rm c\nask-run rm d\nread a.txt\nmcp docs find',
     );
     for (const [i, decision] of ['allow', 'allow', 'allow', 'reject'].entries()) {
-      await question(runs, id, i + 1);
+      await approvalRequest(runs, id, i + 1);
       await answer(runs, id, decision);
     }
     assert.deepEqual(await runs.turns(id, 1), [
@@ -101,7 +101,9 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
     const { code, events } = await ending(runs, id);
     assert.equal(code, 'unconfirmed_action');
     assert.ok(
-      told(events).some((text) => text.includes('If it does something without asking, it is stopped')),
+      errorsAndNotices(events).some((text) =>
+        text.includes('If it does something without asking, it is stopped'),
+      ),
     );
     await runs.say(id, 'say again');
     assert.equal((await runs.turns(id, 3)).at(-1), 'again');

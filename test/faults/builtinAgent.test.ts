@@ -10,7 +10,7 @@ import { databaseKinds } from '../support/databases.ts';
 import { createModelSwitch } from '../support/modelSwitch.ts';
 import { pixel, pixelUrl } from '../support/pixel.ts';
 import { filesOf } from '../support/runs.ts';
-import { question, told } from '../support/runTalk.ts';
+import { approvalRequest, errorsAndNotices } from '../support/runTalk.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite, type WorkerService } from '../support/workers.ts';
 
@@ -114,7 +114,7 @@ for (const kind of databaseKinds)
         for (const [i, expected] of results.entries()) assert.match(asked.results[i] ?? '', expected);
         assert.match(asked.told, /You were interrupted before you had finished/);
         assert.doesNotMatch(asked.told, /<history>/, 'the session is the same');
-        assert.match(told(await next.events(id)).join(), /^The agent was interrupted[^,]*$/);
+        assert.match(errorsAndNotices(await next.events(id)).join(), /^The agent was interrupted[^,]*$/);
         assert.doesNotMatch(asked.told, /the same messages/, 'its journal has them');
         await next.say(id, 'More?');
         await next.turns(id, 3);
@@ -130,11 +130,11 @@ describe('a service that is killed while the built-in agent waits for an answer'
     const service = await scene.start();
     await service.set({ ...builtinSettings, confirmation_mode: true });
     const id = await service.create('asking');
-    const asked = await question(service, id);
+    const asked = await approvalRequest(service, id);
     service.send('SIGKILL');
     await service.ended();
     const next = await scene.start();
-    const second = await question(next, id, 2);
+    const second = await approvalRequest(next, id, 2);
     assert.ok(second.id > asked.id);
     assert.ok(!existsSync(join(await scene.workspaceOf(id), 'log')));
     assert.match(scene.model.of('asking').exchanges.at(-1)?.asked.results[0] ?? '', /Nothing of it was done/);
@@ -197,6 +197,6 @@ for (const { kind, signal } of ends)
       const sessions = join(await workspaceOf(seasoned), '../home/.parley-agent/sessions');
       const journals = readdirSync(sessions).map((name) => readFileSync(join(sessions, name), 'utf8'));
       assert.equal(journals.join('').split(pixel).length, 2, 'the image is there once');
-      assert.match(told(await next.events(seasoned)).join(), /^The agent was interrupted/);
+      assert.match(errorsAndNotices(await next.events(seasoned)).join(), /^The agent was interrupted/);
     });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createDatabaseProxy } from '../support/databaseProxy.ts';
 import { postgresUrl, withPostgres } from '../support/databases.ts';
-import { createDoor } from '../support/door.ts';
 import { storedTitles } from '../support/inspect.ts';
 import { createSite, type Service, type Site } from '../support/process.ts';
 import type { Answer } from '../support/service.ts';
@@ -34,9 +34,9 @@ function terminateAll(site: Site): Promise<unknown> {
 
 const outages: Readonly<Record<string, (site: Site, t: Test) => Promise<Outage>>> = {
   'cannot be connected to': async (site, t) => {
-    const door = await createDoor(site.place.databaseUrl ?? '', t);
-    const service = await site.serve({ env: { DATABASE_URL: door.url } });
-    return { service, begin: door.shut, end: door.open };
+    const proxy = await createDatabaseProxy(site.place.databaseUrl ?? '', t);
+    const service = await site.serve({ env: { DATABASE_URL: proxy.url } });
+    return { service, begin: proxy.shut, end: proxy.open };
   },
   'can only be read': async (site) => {
     const setReadOnly = async (value: 'on' | 'off') => {
@@ -155,16 +155,16 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
   describe('a PostgreSQL that falls silent', () => {
     it('is given up on after a while, 503, and works again without a restart', async (t) => {
       const site = await createSite('postgres', t);
-      const door = await createDoor(site.place.databaseUrl ?? '', t);
-      const service = await site.serve({ env: { DATABASE_URL: door.url } });
+      const proxy = await createDatabaseProxy(site.place.databaseUrl ?? '', t);
+      const service = await site.serve({ env: { DATABASE_URL: proxy.url } });
       assert.equal((await create(service, 'before')).status, 200);
-      door.stall();
+      proxy.stall();
       const answer = watch(create(service, 'during'));
       await until('the request is answered', () => answer.settled(), silenceMax);
       assertUnavailable(await answer.promise);
       assert.equal((await service.ask('/alive')).status, 200);
-      await door.shut();
-      await door.open();
+      await proxy.shut();
+      await proxy.open();
       await until('it works again', async () => (await create(service, 'during')).status === 200);
       assert.deepEqual(await storedTitles(site.place), ['before', 'during']);
     });

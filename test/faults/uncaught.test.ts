@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { databaseKinds } from '../support/databases.ts';
 import { inspect } from '../support/inspect.ts';
 import { mainFile } from '../support/program.ts';
-import { told } from '../support/runTalk.ts';
+import { errorsAndNotices } from '../support/runTalk.ts';
 import { until } from '../support/until.ts';
 import { createWorkerSite } from '../support/workers.ts';
 
@@ -47,7 +47,7 @@ for (const kind of databaseKinds)
       const { stop_reason: reason } = await service.reaches(bad, 'STOPPED');
       assert.equal(reason?.code, 'agent_error');
       assert.match(reason?.message ?? '', /internal error ended this run again/);
-      const log = told(await service.events(bad));
+      const log = errorsAndNotices(await service.events(bad));
       assert.deepEqual(
         log.flatMap((text) => /internal error ended this run(\.| again)/.exec(text)?.[1] ?? []),
         ['.', ' again'],

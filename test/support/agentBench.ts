@@ -1,4 +1,4 @@
-// The built-in agent with a client of its own in the same process, and the scripted model in place of the gateway.
+// The built-in agent and a client in the same process, with the scripted model instead of the gateway.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,16 +23,16 @@ import { createRawModel, type RawAnswer, type RawModel } from './rawModel.ts';
 
 export interface AgentBenchOptions {
   readonly script?: readonly Step[];
-  /** In place of the scripted one. */
+  /** Used instead of the scripted one. */
   readonly model?: ScriptedModel;
   readonly current?: Partial<CurrentModel>;
   readonly condenses?: boolean;
   readonly askAgainMs?: number;
-  /** A home that another agent has left. */
+  /** The home of an earlier agent. */
   readonly home?: string;
   readonly cwd?: string;
   readonly mcpServers?: readonly McpServer[];
-  /** The option that is chosen; absent: once. */
+  /** Chooses an option; allows once by default. */
   readonly answer?: (request: RequestPermissionRequest) => string | 'cancelled';
 }
 
@@ -123,7 +123,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
       return (await agent.request(methods.agent.session.prompt, { sessionId, prompt })).stopReason;
     },
     cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }),
-    /** All that was said so far. */
+    /** The whole text so far. */
     said: () =>
       updates
         .map((update) =>
@@ -132,7 +132,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
             : '',
         )
         .join(''),
-    /** How the calls ended, in order. */
+    /** The outcomes of the calls, in order. */
     ended: () =>
       updates.flatMap((update) =>
         update.sessionUpdate === 'tool_call_update' &&
@@ -145,7 +145,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
 
 export type AgentBench = Awaited<ReturnType<typeof startAgentBench>>;
 
-/** With a model whose answers are written by hand, and a session that is open. */
+/** Starts with a handwritten model and an open session. */
 export async function startRawBench(
   t: TestContext,
   answers: readonly RawAnswer[],

@@ -1,4 +1,4 @@
-// A service whose conversations are run by the built-in agent, with a model of the test's own.
+// A service that runs conversations with the built-in agent and a model of the test.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -15,21 +15,21 @@ export const modelKey = 'sk-canary-of-the-model-71c2';
 export const modelName = 'deepseek/deepseek-chat';
 export const builtinSettings = { agent: null, llm_model: modelName, llm_api_key: modelKey };
 
-/** So that nothing that is tried again takes long. */
+/** Keeps retries short. */
 const quick = { firstPauseMs: 5, pauseMsMax: 50 };
 
 export interface BuiltinOptions extends RunsOptions {
-  /** In place of a scripted one. */
+  /** Used instead of a scripted one. */
   readonly model?: ScriptedModel;
 }
 
 export interface BuiltinRuns<Model> extends Runs {
   readonly model: Model;
-  /** The text of a file of its workspace. */
+  /** Reads a file of its workspace. */
   file(id: string, name: string): Promise<string>;
 }
 
-/** Where the operator has that provider. */
+/** The operator's host of that provider. */
 export async function listenForModel(t: TestContext, model: ScriptedModel): Promise<Record<string, string>> {
   const { origin, close } = await listenScriptedModel(model);
   t.after(close);

@@ -1,9 +1,9 @@
-// Where a secret could have got to: processes, files, and any text.
+// Searches for leaked secrets in processes, files, and any text.
 import assert from 'node:assert/strict';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the file system of processes tells of each process that this one has started. */
+/** The contents of /proc files of each process that this one has started. */
 export function descendants(file: 'environ' | 'cmdline'): string[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)))

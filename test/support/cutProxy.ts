@@ -1,17 +1,17 @@
-// Stands between a client and the service, and breaks connections as a network does.
+// A proxy between a client and the service that breaks connections as a network does.
 import { connect, createServer, type Socket } from 'node:net';
 
 export interface CutProxy {
   readonly url: string;
-  /** How many connections were made so far. */
+  /** The number of connections so far. */
   made(): number;
-  /** Breaks all that are there. */
+  /** Breaks all connections. */
   cut(): void;
-  /** Breaks each once it has brought so many bytes to the client; Infinity: none. */
+  /** Breaks each connection after this many bytes to the client; Infinity for none. */
   cutAfter(bytes: number): void;
-  /** Takes no connection until told otherwise: each is broken at once. */
+  /** Breaks each new connection at once. */
   refuse(refusing: boolean): void;
-  /** Until told otherwise nothing that the service says arrives, but nobody hangs up. */
+  /** Drops everything from the service without closing the connection. */
   silence(silent: boolean): void;
 }
 

@@ -1,4 +1,4 @@
-// Holds every answer that a test gets to openapi.json: a status or error code that it does not name fails the test.
+// Checks every response of a test against openapi.json: an undocumented status or error code fails the test.
 import { readFileSync } from 'node:fs';
 import type { OpenApi } from '../../src/http/openapi.ts';
 
@@ -20,7 +20,7 @@ function load(): readonly Documented[] {
   }));
 }
 
-/** Throws where the document knows the operation and not this answer. */
+/** Throws if the document has the operation but not this response. */
 export function checkDocumented(method: string, url: string, status: number, code?: unknown): void {
   documented ??= load();
   const path = url.split('?')[0] ?? '';

@@ -1,4 +1,4 @@
-// The fake agent in a sandbox without walls: to speak to over real pipes.
+// The fake agent as a process without a sandbox, over real pipes.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -16,7 +16,7 @@ export const initializeMs = 20_000;
 
 let built: string | undefined;
 
-/** The fake agent in one file, which starts three times as fast and is all that a sandbox has to show. */
+/** The fake agent bundled into one file, which starts three times as fast and is all that a sandbox needs. */
 export function fakeAgentFile(): string {
   if (built !== undefined) return built;
   const folder = mkdtempSync(join(tmpdir(), 'parley-fake-agent-'));
@@ -35,7 +35,7 @@ export function fakeAgentFile(): string {
   return outfile;
 }
 
-/** What starts it. Inside a sandbox, Node and `fakeAgentFile()` must be readable. */
+/** Its command line. In a sandbox, Node and `fakeAgentFile()` must be readable. */
 export function fakeAgentArgv(...flags: readonly string[]): [string, ...string[]] {
   return [process.execPath, fakeAgentFile(), ...flags];
 }
@@ -44,10 +44,10 @@ export interface FakeAgentSandbox {
   readonly workspace: string;
   readonly home: string;
   /** Starts another one in the same folders. */
-  enter(...flags: readonly string[]): Promise<SandboxProcess>;
+  start(...flags: readonly string[]): Promise<SandboxProcess>;
 }
 
-/** Folders of its own, and all that was started in them gone when the test ends. */
+/** Creates its folders. All processes end with the test. */
 export async function openFakeAgentSandbox(t: After): Promise<FakeAgentSandbox> {
   const root = mkdtempSync(join(tmpdir(), 'parley-agent-'));
   const [workspace, home] = ['workspace-', 'home-'].map((name) => mkdtempSync(join(root, name))) as [
@@ -62,7 +62,7 @@ export async function openFakeAgentSandbox(t: After): Promise<FakeAgentSandbox> 
     await sandbox.close();
     rmSync(root, { recursive: true, force: true });
   });
-  return { workspace, home, enter: (...flags) => sandbox.start({ argv: fakeAgentArgv(...flags), env: {} }) };
+  return { workspace, home, start: (...flags) => sandbox.start({ argv: fakeAgentArgv(...flags), env: {} }) };
 }
 
 export interface FakeAgent {
@@ -70,16 +70,16 @@ export interface FakeAgent {
   readonly program: SandboxProcess;
   readonly updates: readonly SessionUpdate[];
   readonly notices: readonly string[];
-  /** All that it said so far, put together. */
+  /** Its whole text so far. */
   said(): string;
 }
 
 type Chosen = Partial<Omit<AgentOptions, 'program'>> & { readonly flags?: readonly string[] };
 
-/** One that is opened, without a session. */
+/** Opens the agent without a session. */
 export async function openFakeAgent(sandbox: FakeAgentSandbox, chosen: Chosen = {}): Promise<FakeAgent> {
   const { flags = [], ...options } = chosen;
-  const program = await sandbox.enter(...flags);
+  const program = await sandbox.start(...flags);
   const updates: SessionUpdate[] = [];
   const notices: string[] = [];
   const agent = await openAgent({
@@ -96,7 +96,7 @@ export async function openFakeAgent(sandbox: FakeAgentSandbox, chosen: Chosen = 
   return { agent, program, updates, notices, said: () => textOf(updates) };
 }
 
-/** What was said in these updates. */
+/** The text of these updates. */
 export function textOf(updates: readonly SessionUpdate[]): string {
   return updates
     .filter(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk')
@@ -104,7 +104,7 @@ export function textOf(updates: readonly SessionUpdate[]): string {
     .join('');
 }
 
-/** A prompt for the fake agent, a line each. */
+/** A prompt for the fake agent, one line each. */
 export function lines(...text: readonly string[]) {
   return [{ type: 'text' as const, text: text.join('\n') }];
 }

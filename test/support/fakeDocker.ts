@@ -1,6 +1,6 @@
-// Stands in for the client of an engine for containers: runs what `docker run` asks for in bubblewrap, with the mounts
-// and the environment that it was given and without a network. As with an engine, what runs outlives the client.
-// `node fakeDocker.ts FOLDER run|rm|version …`; the folder holds what is known of containers, and each argv.
+// A fake Docker client: runs what `docker run` asks for in bubblewrap, with its mounts and environment and without
+// network. As with Docker, containers outlive the client. `node fakeDocker.ts FOLDER run|rm|version …`; the folder
+// contains the state of containers and each argv.
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function run(): void {
   );
   writeFileSync(join(folder, name), String(child.pid));
   child.once('exit', (code) => {
-    // With its program a container ends.
+    // A container ends with its program.
     end(name);
     process.exit(code ?? 137);
   });

@@ -1,4 +1,4 @@
-// Switches for what can go wrong with the database of a running service.
+// Switches for database faults of a running service.
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -16,7 +16,7 @@ export function turnOff({ faultsDir }: Site, fault: SqliteFault): void {
   rmSync(join(faultsDir, fault), { force: true });
 }
 
-/** Commits of creations that wait. The service of a SQLite site must be started with `faults`. */
+/** Creations whose commits wait. The service of a SQLite site must be started with `faults`. */
 export interface HeldCommits {
   /** Waits until a commit is held. */
   reached(): Promise<void>;
@@ -25,7 +25,7 @@ export interface HeldCommits {
 
 const heldLock = 4_242;
 
-/** From now on no creation can commit, until it is released. */
+/** Blocks commits of creations until it is released. */
 export async function holdCommits(
   site: Site,
   t: { after(fn: () => Promise<void>): void },
@@ -70,7 +70,7 @@ async function holdPostgres(url: string, t: { after(fn: () => Promise<void>): vo
   };
 }
 
-/** How many connections of this database wait for a lock of that kind. */
+/** How many connections to this database wait for such a lock. */
 export async function countWaiting(url: string, kind: string): Promise<number> {
   const { rows } = await withPostgres(url, (client) =>
     client.query(

@@ -1,4 +1,4 @@
-// The APIs of all git providers on loopback, each with one repository, team/app, whose usual branch is trunk.
+// The APIs of all git providers on loopback, each with the repository team/app, whose default branch is trunk.
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { GitProvider } from '../../src/git/providers.ts';
 
@@ -18,21 +18,21 @@ interface Asked {
 export interface FakeForge {
   readonly handle: RequestListener;
   readonly asked: readonly Asked[];
-  /** What was opened, from 1. */
+  /** The opened pull requests, numbered from 1. */
   readonly opened: readonly Proposed[];
 }
 
 interface ForgeOptions {
-  /** What Authorization must be. */
+  /** The required Authorization header. */
   readonly authorization?: string;
-  /** Answers to whatever is asked, or only to what would open something. */
+  /** Fails all requests, or only those that open something. */
   readonly fails?: { readonly status: number; readonly json: unknown; readonly reads?: boolean };
 }
 
 type Json = Record<string, unknown>;
 type Made = Proposed & { readonly number: number };
 
-/** How one provider writes what it has. */
+/** The response format of one provider. */
 interface Dialect {
   readonly base: string;
   readonly repository: Json;

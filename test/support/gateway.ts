@@ -1,4 +1,4 @@
-// The gateway on a port of its own, as if it were behind a bridge, and one request in each API that it takes.
+// The gateway on its own port, as if behind a bridge, and one request in each API.
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { TestContext } from 'node:test';
 import { createGateway, type GatewayOptions } from '../../src/gateway/handler.ts';
@@ -14,7 +14,7 @@ export interface GatewayScene {
   readonly notices: string[];
   readonly limits: ModelLimit[];
   readonly meter: ReturnType<typeof createMeter>;
-  /** The user says something, and the settings are as before. */
+  /** Starts a turn with unchanged settings. */
   beginTurn(): void;
 }
 
@@ -88,12 +88,12 @@ export const modelRequests = [
   },
 ] as const;
 
-/** Every provider is at that address. */
+/** All providers at this URL. */
 export function hostsAt(url: string) {
   return { openai: url, anthropic: url, gemini: url };
 }
 
-/** A provider that answers as told, and the gateway before it. `ask` sends it a request of chat completions. */
+/** A provider with these responses, and the gateway in front of it. `ask` sends a chat completions request. */
 export async function withProvider(t: TestContext, answer: RequestListener, more: SceneOptions = {}) {
   const provider = await listenOnLoopback(t, answer);
   const gateway = await openGateway(t, { modelHosts: hostsAt(provider.url), ...more });

@@ -1,4 +1,4 @@
-// A git host on loopback: bare repositories over smart HTTP, for those who show the token.
+// A git host on loopback: bare repositories over smart HTTP with authentication.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Listening, listenOnLoopback } from './mcpServer.ts';
 
-/** Git of the test itself, apart from any configuration of the machine. */
+/** Runs git without the configuration of the machine. */
 export function git(cwd: string, args: readonly string[], input?: string | Buffer): string {
   return execFileSync('git', args, {
     cwd,
@@ -27,16 +27,16 @@ export function git(cwd: string, args: readonly string[], input?: string | Buffe
 }
 
 export interface GitServer extends Listening {
-  /** The folder of a bare repository, which is made where it is new. */
+  /** The folder of a bare repository, which is created if necessary. */
   repository(path: string): string;
 }
 
 interface GitServerOptions {
-  /** `user:password`; absent: everybody may come. */
+  /** `user:password`; no authentication if absent. */
   readonly credential?: string;
-  /** Nobody is answered before. */
+  /** Responses wait for this. */
   readonly opened?: Promise<void>;
-  /** Answers what is no git: the API of the host. */
+  /** Handles other requests: the API of the host. */
   readonly api?: RequestListener;
 }
 
@@ -113,7 +113,7 @@ export async function startGitServer(
 /** A file of a commit: contents, or the target of a link. */
 export type TestFile = string | { readonly link: string };
 
-/** Makes a commit of these files alone on a branch, without a working tree, whatever their names are. */
+/** Commits only these files to a branch without a working tree, whatever their names are. */
 export function commit(
   repository: string,
   branch: string,

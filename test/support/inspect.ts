@@ -1,4 +1,4 @@
-// Looks into a database past the service: what is stored, not what is said to be stored.
+// Reads a database directly, to check what is really stored.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -51,7 +51,7 @@ export async function storedConversations(place: Place): Promise<StoredConversat
   return rows as unknown as StoredConversation[];
 }
 
-/** Rows that belong to no conversation: each would be half of a transaction. */
+/** Rows without a conversation, which would be half of a transaction. */
 export async function countStrays(place: Place): Promise<number> {
   const [row] = await inspect(
     place,

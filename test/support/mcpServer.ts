@@ -8,12 +8,12 @@ interface After {
 
 export interface Listening {
   readonly url: string;
-  /** What was asked, in order. */
+  /** The requests in order. */
   readonly requests: readonly IncomingMessage[];
   openConnections(): Promise<number>;
 }
 
-/** Answers on a port of its own until the test ends. */
+/** Listens on its own port until the test ends. */
 export async function listenOnLoopback(t: After, handler: RequestListener): Promise<Listening> {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -43,11 +43,11 @@ export interface McpServerOptions {
   readonly tools?: readonly string[];
   /** Names on one page of the list. */
   readonly pageSize?: number;
-  /** Answers 401 unless it comes as Authorization: Bearer. */
+  /** Responds with 401 without this bearer token. */
   readonly key?: string;
-  /** Without it, a server says that it has no tools at all. */
+  /** Without it, the server reports no tools. */
   readonly offersTools?: boolean;
-  /** Begins to answer the end of a session and never finishes. */
+  /** Starts the response to the end of a session and never finishes it. */
   readonly lingers?: boolean;
 }
 
@@ -64,7 +64,7 @@ export interface McpMessage {
 }
 
 export interface McpServer extends Listening {
-  /** What clients sent after they were let in, in order. */
+  /** The authenticated messages of clients, in order. */
   readonly messages: readonly McpMessage[];
 }
 
@@ -74,7 +74,7 @@ async function readMessage(request: IncomingMessage): Promise<McpMessage> {
   return JSON.parse(Buffer.concat(chunks).toString()) as McpMessage;
 }
 
-/** What calls of that tool are answered with. */
+/** The result of calls of that tool. */
 export function toolAnswer(name: string | undefined): string {
   return `an answer of ${name}`;
 }
@@ -105,7 +105,7 @@ function sendEvent(response: ServerResponse, event: string, data: string): void 
   response.write(`event: ${event}\ndata: ${data}\n\n`);
 }
 
-/** Starts one of the given form. Its URL is where clients begin. */
+/** Starts a server of the given form. Its URL is the one for clients. */
 export async function startMcpServer(t: After, options: McpServerOptions): Promise<McpServer> {
   let stream: ServerResponse | undefined;
   const messages: McpMessage[] = [];
@@ -141,7 +141,7 @@ export async function startMcpServer(t: After, options: McpServerOptions): Promi
   return { ...listening, messages, url: `${listening.url}/${options.form === 'sse' ? 'sse' : 'mcp'}` };
 }
 
-/** What answers, but is no MCP server. */
+/** Servers that respond but are not MCP servers. */
 export const pretenders = {
   rubbish: (_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<p>RUBBISH</p>');
@@ -150,7 +150,7 @@ export const pretenders = {
     response.writeHead(200, { 'content-type': 'application/json' }).end('{"jsonrpc": RUBBISH');
   },
   hanging: () => {},
-  /** Begins an answer and never ends it. */
+  /** Starts a response and never ends it. */
   stalling: (_, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': RUBBISH\n\n');
   },

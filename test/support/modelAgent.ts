@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The smallest agent that does what a model wants: ACP on its standard streams, chat completions of MODEL_BASE_URL with
-// MODEL_TOKEN, and two tools. It asks for leave where ASK is `ask`, for one tool where it is the name of that, and does
-// not keep to the answer where it is `ignore`. Where NO_TOOLS is set it does nothing.
+// A minimal agent that obeys a model: ACP on its standard streams, chat completions at MODEL_BASE_URL with MODEL_TOKEN,
+// and two tools. With ASK=`ask` it asks for approval, with the name of a tool only for that one, and with `ignore` it
+// ignores the answer. With NO_TOOLS it does nothing.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -31,7 +31,7 @@ const tools = NO_TOOLS
 const waiting: ((isAllowed: boolean) => void)[] = [];
 const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-/** Whether it may. */
+/** Returns whether it is allowed. */
 function askForLeave(toolCallId: string, title: string, rawInput: object): Promise<boolean> {
   const options = [
     { optionId: 'yes', name: 'Yes', kind: 'allow_once' },

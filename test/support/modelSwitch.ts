@@ -1,4 +1,4 @@
-// Several scripted models behind one address: which of them answers is told by a word in what it is sent.
+// Several scripted models at one URL. A keyword in the request selects the model.
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Step } from '../../src/agents/trial/scriptedModel/script.ts';
@@ -10,7 +10,7 @@ async function readAll(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** By the word that stands for each; no word may be a part of another. */
+/** Scripts by keyword; no keyword may be part of another. */
 export function createModelSwitch(scripts: Readonly<Record<string, readonly Step[]>>) {
   const models = new Map(
     Object.entries(scripts).map(([word, script]) => [word, createScriptedModel(script)]),

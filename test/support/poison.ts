@@ -1,7 +1,7 @@
-// Loaded into a service by a test (`node --import`): makes it meet errors that nobody catches, where it writes or reads
-// JSON with certain words. The product has no switch for that.
+// Loaded into a service by a test (`node --import`): causes uncaught errors where it reads or writes JSON with certain
+// keywords. The product has no switch for this.
 
-/** What an agent is sent: the error belongs to its run, and comes again where the turn is resumed. */
+/** A prompt of an agent: the error belongs to its run, and occurs again if the turn is resumed. */
 const inRun = /"session\/prompt".*"text":"(poison-the-run|You were interrupted)/s;
 /** A request of a client. */
 const elsewhere = /^\{"initial_user_msg":"poison-the-service"/;

@@ -1,4 +1,4 @@
-// A real PostgreSQL for a test run or a benchmark, in a folder of its own, gone afterwards.
+// A real PostgreSQL for a test run or a benchmark in its own folder, which is removed afterwards.
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ export interface PostgresServer {
   /** Without a database name. */
   readonly url: string;
   stop(): Promise<void>;
-  /** Kills it with all of its processes, as a crash does (Linux only). `restart` starts it on the same data. */
+  /** Kills all its processes, like a crash (Linux only). `restart` starts it on the same data. */
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
@@ -41,7 +41,7 @@ function isAlive(pid: number): boolean {
 
 async function killAll(dataDir: string): Promise<void> {
   const server = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0]);
-  // The server first, or it would start its children again.
+  // The server comes first, because it would restart its children.
   const pids = [server, ...childrenOf(server)];
   for (const pid of pids) {
     try {
@@ -67,7 +67,7 @@ function freePort(): Promise<number> {
 /** Starts it; `fsync` off is for tests, which kill our processes but never the machine. */
 export async function startPostgres(options: { fsync: boolean }): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-pg-'));
-  // The server runs as a user of its own, which must get through to its data.
+  // The server runs as its own user, which needs access to its data.
   chmodSync(folder, 0o755);
   const port = await freePort();
   const databaseDir = join(folder, 'data');

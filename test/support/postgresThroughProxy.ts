@@ -1,4 +1,5 @@
-// A database that is opened through a proxy, once its own connections are up: what a test cuts is then its own.
+// A database that was opened through a proxy, with its own connections already established, so that a test cuts only
+// its own.
 import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database } from '../../src/db/transaction.ts';
 import { createPlace, type Place } from './databases.ts';
@@ -33,7 +34,7 @@ export async function openThroughProxy(t: Test, existing?: Place): Promise<Proxi
   return { place, proxy, database };
 }
 
-/** A rule for the first message that matches; `seen` tells whether it came. */
+/** A rule for the first matching message; `seen` reports whether it came. */
 export function once(matches: (message: Parameters<Rule>[0]) => boolean, verdict: Verdict) {
   let seen = false;
   const rule: Rule = (message) => {
@@ -44,7 +45,7 @@ export function once(matches: (message: Parameters<Rule>[0]) => boolean, verdict
   return { rule, seen: () => seen };
 }
 
-/** Cuts the answer to the COMMIT of the first transaction that has such a statement. */
+/** Drops the response to the COMMIT of the first transaction with such a statement. */
 export function cutCommitOf(statement: RegExp) {
   /** Connections in the middle of such a transaction. */
   const marked = new Set<number>();

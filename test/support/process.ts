@@ -26,17 +26,17 @@ export interface Program {
   /** What it wrote so far. */
   stdout(): string;
   stderr(): string;
-  /** The address in what it printed; undefined before that. */
+  /** The URL in its output; undefined before it was printed. */
   listeningUrl(): string | undefined;
   send(signal: NodeJS.Signals): void;
   hasEnded(): boolean;
-  /** Waits for its end, with a bound. */
+  /** Waits for its exit, with a timeout. */
   ended(): Promise<Ended>;
 }
 
 export interface Service extends Program {
   readonly url: string;
-  /** The owner's session key; empty where another process has it. */
+  /** The owner's API key; empty if another process has it. */
   readonly key: string;
   ask(path: string, asked?: Ask): Promise<Answer>;
 }
@@ -45,15 +45,15 @@ export interface ProgramOptions {
   readonly env?: Record<string, string>;
   /** Arguments after `serve`. */
   readonly flags?: readonly string[];
-  /** Lets `site.faults` reach the process. */
+  /** Enables injected faults. */
   readonly faults?: boolean;
 }
 
-/** A data folder, a database, and the programs that run on them. All of it ends with the test. */
+/** A data folder, a database, and the programs that use them. All of it ends with the test. */
 export interface Site {
   readonly kind: DatabaseKind;
   readonly place: Place;
-  /** Where fault files are put: see sqliteFaults.ts. */
+  /** The folder of fault files: see sqliteFaults.ts. */
   readonly faultsDir: string;
   /** Starts `parley serve` and waits until it listens. */
   serve(options?: ProgramOptions): Promise<Service>;
@@ -71,7 +71,7 @@ export interface Site {
 
 const living = new Set<ChildProcess>();
 
-/** Ends the child and all that it started: each one leads a process group. */
+/** Kills the child and its descendants; each child leads a process group. */
 function killGroup({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
@@ -99,7 +99,7 @@ function startProgram(command: string, args: readonly string[], env: Record<stri
   child.stdout.setEncoding('utf8').on('data', (text) => (written.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text) => (written.stderr += text));
   let ended: Ended | undefined;
-  // Only when nobody holds the pipes any more, so not before its own children have ended too.
+  // `close` comes when nobody has the pipes open any more, so not before its own children have ended.
   child.on('close', (code, signal) => {
     living.delete(child);
     ended = { code, signal, ...written };
@@ -125,7 +125,7 @@ function readOwnerKey(dataDir: string): string {
   }
 }
 
-/** Waits until the service listens. Throws with its last words where it ends instead. */
+/** Waits until the service listens. Throws with its last output if it ends instead. */
 export async function untilListening(program: Program): Promise<string> {
   return until(
     'the service listens',

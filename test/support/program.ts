@@ -1,16 +1,16 @@
-// The program that tests start as a process: built, for from its sources each start takes a second more. `test/run.ts`
-// sees to it that what is built is as new as they are.
+// The program that tests start as a process. It is built, because starting from source takes a second longer.
+// `test/run.ts` keeps the build up to date.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildService } from '../../buildService.ts';
 
 export const projectDir = resolve(import.meta.dirname, '../..');
-/** Halves the time of a start. Keyed by content, so that it may outlive a run. */
+/** Halves the start time. It is keyed by content, so it can be kept between runs. */
 export const compileCacheDir = join(projectDir, 'node_modules/.cache/parley-test');
 const out = 'dist-test';
 /** As `./parley` runs it. */
 export const mainFile = join(projectDir, out, 'main.js');
-/** The same, with times that are quicker to wait for. */
+/** The same, with shorter times. */
 export const quickMainFile = join(projectDir, out, 'quickMain.js');
 const quickMain = 'test/support/quickMain.ts';
 
@@ -25,7 +25,7 @@ function isStale(): boolean {
   return Math.max(...sources) > statSync(quickMainFile).mtimeMs;
 }
 
-/** Builds it where it is missing or older than its sources. */
+/** Builds it if it is missing or outdated. */
 export async function prepareProgram(): Promise<void> {
   process.chdir(projectDir);
   if (isStale()) await buildService(out, [quickMain]);

@@ -1,4 +1,4 @@
-// Reads what a server sent on a raw connection as a list of answers.
+// Parses what a server sent on a raw connection as a list of responses.
 
 export interface RawAnswer {
   readonly status: number;
@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly body: any;
 }
 
-/** The whole answers in a text, in their order. Interim ones (100 Continue) are left out. */
+/** The complete responses in order, without interim ones (100 Continue). */
 export function readAnswers(text: string, method = 'GET'): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;

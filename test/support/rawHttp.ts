@@ -1,10 +1,10 @@
-// A connection that says what it is told and nothing else, to try a server with what no good client sends.
+// A raw connection for requests that no valid client sends.
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 export interface RawConnection {
   readonly socket: Socket;
-  /** All that came so far. */
+  /** Everything received so far. */
   received(): string;
   readonly closed: Promise<void>;
 }
@@ -17,7 +17,7 @@ export function connectRaw(t: TestContext, port: number, text = ''): RawConnecti
     received += piece;
   });
   socket.on('error', () => {
-    // It shows as closed.
+    // The error shows as a closed connection.
   });
   if (text !== '') socket.write(text);
   return {

@@ -1,4 +1,4 @@
-// A provider of chat completions whose answers are written by hand: for all that the scripted model would never say.
+// A provider of chat completions with handwritten responses, for what the scripted model would never send.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ScriptedModel } from '../../src/agents/trial/scriptedModel/server.ts';
 
@@ -7,7 +7,7 @@ export type RawBody = any;
 export type RawAnswer = (response: ServerResponse, body: RawBody) => void;
 
 export interface RawModel extends ScriptedModel {
-  /** What it was asked for the work, oldest first. */
+  /** The requests of the work, oldest first. */
   readonly bodies: readonly RawBody[];
 }
 
@@ -19,7 +19,7 @@ async function readBody(request: IncomingMessage): Promise<RawBody> {
   return JSON.parse(Buffer.concat(pieces).toString());
 }
 
-/** The answers one after the other; the last is given again to whoever asks on. */
+/** Sends these responses in order, and repeats the last. */
 export function createRawModel(answers: readonly RawAnswer[]): RawModel {
   const bodies: RawBody[] = [];
   return {
@@ -46,7 +46,7 @@ function begin(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
 }
 
-/** A stream with these deltas, ended for that reason; null: it ends without one. */
+/** A stream of these deltas with this finish reason; null for none. */
 export function stream(deltas: readonly object[], reason: string | null = 'stop'): RawAnswer {
   return (response) => {
     begin(response);
@@ -70,7 +70,7 @@ export function calling(calls: readonly RawCall[], reason = 'tool_calls'): RawAn
 
 export const run = (command: string): RawCall => ({ name: 'bash', arguments: JSON.stringify({ command }) });
 
-/** What comes before the cut, and then the cut. */
+/** A stream that is cut off after these deltas. */
 export function cutOff(deltas: readonly object[]): RawAnswer {
   return (response) => {
     begin(response);

@@ -1,4 +1,4 @@
-// A server that webhooks are sent to. It keeps what it got, and answers as it is told.
+// A server that receives webhooks. It keeps them and responds as configured.
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ export interface Received {
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** What it answers from now on: a status, now or later. */
+  /** Sets the response: a status, now or later. */
   answer(how: (message: Received) => number | Promise<number>): void;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function startReceiver(t: { after(fn: () => Promise<void>): void })
   const { port } = server.address() as AddressInfo;
   const stop = async () => {
     server.closeAllConnections();
-    // A second time it is closed already.
+    // It may be closed already.
     await new Promise((done) => server.close(done));
   };
   t.after(stop);

@@ -1,4 +1,4 @@
-// Failures in full, one line per file's worth of passes, and the slowest tests at the end.
+// Prints failures in full, a summary of passes, and the slowest tests at the end.
 import type { TestEvent } from 'node:test/reporters';
 
 const slowestShown = 5;
@@ -43,7 +43,7 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
       failed += isSuite ? 0 : 1;
       yield describeFailure(ended);
     } else if (ended.skip) {
-      // The tests of a suite that is skipped are never heard of: the suite is counted in their place.
+      // Tests of a skipped suite are not reported, so the suite counts instead.
       skipped += 1;
       yield `skipped: ${isSuite ? 'all of ' : ''}${ended.name} (${ended.skip})\n`;
     }

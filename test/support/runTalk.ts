@@ -1,4 +1,4 @@
-// What tests say to the agent of a run, and what they look for in its log.
+// Messages to the agent of a run, and queries of its log.
 import type { Info, Runs, TestEvent } from './runs.ts';
 import { until } from './until.ts';
 
@@ -6,15 +6,15 @@ const withinMs = 20_000;
 
 export const stateOf = ({ extras }: TestEvent): unknown => extras?.['agent_state'];
 
-/** The states of the agent in the order of the log. */
+/** The states of the agent, in the order of the log. */
 export function statesOf(events: readonly TestEvent[]): unknown[] {
   return events.map(stateOf).filter((state) => state !== undefined);
 }
 
 type Talk = Pick<Runs, 'events' | 'say' | 'turns' | 'reaches'>;
 
-/** The action that waits for an answer, once so many were asked for. */
-export function question({ events }: Talk, id: string, count = 1): Promise<TestEvent> {
+/** The action that waits for approval, once there were this many. */
+export function approvalRequest({ events }: Talk, id: string, count = 1): Promise<TestEvent> {
   return until(
     `question ${count} waits`,
     async () => {
@@ -27,7 +27,7 @@ export function question({ events }: Talk, id: string, count = 1): Promise<TestE
   );
 }
 
-/** Has the agent run a command of the shell, and gives what it wrote. The turn must be the `count`-th. */
+/** Makes the agent run a shell command in the `count`-th turn, and returns its output. */
 export async function shell(runs: Talk, id: string, count: number, command: string): Promise<string> {
   await runs.say(id, `really-run ${command}`);
   await runs.turns(id, count);
@@ -35,14 +35,14 @@ export async function shell(runs: Talk, id: string, count: number, command: stri
   return String(ran.at(-1)?.content);
 }
 
-/** Waits for the end, and gives its reason with all of the log. */
+/** Waits for the end, and returns its reason and the whole log. */
 export async function ending({ reaches, events }: Talk, id: string) {
   const { stop_reason: reason }: Info = await reaches(id, 'STOPPED');
   return { code: reason?.code, message: reason?.message ?? '', events: await events(id) };
 }
 
-/** The texts of everything that people are told of faults and oddities. */
-export function told(events: readonly TestEvent[]): string[] {
+/** The texts of all errors and notices. */
+export function errorsAndNotices(events: readonly TestEvent[]): string[] {
   return events
     .filter(({ observation }) => observation === 'error' || observation === 'notice')
     .map(({ content }) => content ?? '');

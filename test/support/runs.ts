@@ -1,4 +1,4 @@
-// A service that runs conversations, with the fake agent as the agent of its owner.
+// A service that runs conversations with the fake agent.
 import {
   chmodSync,
   copyFileSync,
@@ -21,7 +21,7 @@ import { until } from './until.ts';
 
 let folder: string | undefined;
 
-/** A folder for PATH in which the fake agent is a program. */
+/** A PATH folder that contains the fake agent as a program. */
 export function fakeAgentPath(): string {
   if (folder !== undefined) return folder;
   folder = mkdtempSync(join(tmpdir(), 'parley-fake-path-'));
@@ -29,13 +29,13 @@ export function fakeAgentPath(): string {
   process.once('exit', () => rmSync(made, { recursive: true, force: true }));
   const program = join(folder, 'parley-fake-agent');
   copyFileSync(fakeAgentFile(), program);
-  // What is no file of npm is run by Node where its first line says so.
+  // The shebang makes it a program that Node runs.
   writeFileSync(program, `#!/usr/bin/env node\n${readFileSync(program, 'utf8')}`);
   chmodSync(program, 0o755);
   return folder;
 }
 
-/** The agents of the place: `fake`, started with these flags, `slow`, and `absent`, which is nowhere. */
+/** Agent profiles: `fake`, started with these flags, `slow`, and `absent`, which is not installed. */
 export function writeAgents(dataDir: string, flags: readonly string[] = []): void {
   const profile = (id: string, command: string, args: readonly string[] = []) => ({
     id,
@@ -90,17 +90,17 @@ export interface Runs {
   stop(id: string): Promise<void>;
   start(id: string): Promise<void>;
   info(id: string): Promise<Info>;
-  /** All of them, which must be numbered without gaps. */
+  /** All events, which must be numbered without gaps. */
   events(id: string): Promise<TestEvent[]>;
-  /** Waits for the status; fails where it stops instead. */
+  /** Waits for the status; fails if it stops instead. */
   reaches(id: string, status: string): Promise<Info>;
-  /** Waits until so many turns have ended, and gives what the agent said in all of them. */
+  /** Waits until this many turns have ended, and returns what the agent said. */
   turns(id: string, count: number): Promise<string[]>;
 }
 
 const pageMax = 100;
 
-/** Where the files of a conversation are, and the agents that were started there so far. */
+/** The folder of a conversation, and the agents that were started there so far. */
 export async function filesOf(
   place: Place,
   id: string,
@@ -127,7 +127,7 @@ export async function startRuns(
     },
     t,
   );
-  // Hooks run in the order in which they are set: the service has to be gone first.
+  // Hooks run in the order of registration, and the service must be closed first.
   if (options.place === undefined) t.after(() => place.remove());
   await service.ask('/api/settings', { json: { agent: 'fake', ...options.settings } });
   return { service, ...createRunsClient(service.ask) };

@@ -1,4 +1,4 @@
-// Sandboxes for tests: folders that go with the test, the sandboxes that this machine has, and a look at its processes.
+// Sandboxes for tests: temporary folders, the engines of this machine, and its processes.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ export function temporaryFolder(t: TestContext): string {
   return folder;
 }
 
-/** Hidden from whatever runs in the bubblewrap of tests, although it lies in a folder that can be read. */
+/** Hidden in the bubblewrap of tests, although it is in a readable folder. */
 export const hiddenFolder = join(import.meta.dirname, 'hidden-in-sandboxes');
 
 const probed = await probeBubblewrap({ hidden: [hiddenFolder], folder: tmpdir(), seccomp: true });
-/** Why tests with bubblewrap are skipped here; false where they are not. */
+/** Why tests with bubblewrap are skipped here; false if they are not. */
 export const noBubblewrap: string | false = 'fault' in probed ? probed.fault : false;
 
 export function bubblewrap(): SandboxEngine {
@@ -72,7 +72,7 @@ export interface ShellOutcome extends Omit<RunOutcome, 'stdout' | 'stderr'> {
   readonly stderr: string;
 }
 
-/** Runs a script of the shell inside, to its end. */
+/** Runs a shell script inside, to its end. */
 export async function runShell(
   open: OpenSandbox,
   script: string,
@@ -86,7 +86,7 @@ export async function runShell(
   return { ...outcome, stdout: outcome.stdout.toString(), stderr: outcome.stderr.toString() };
 }
 
-/** The command lines of all processes of the machine, one text for each. */
+/** The command lines of all processes of the machine. */
 export function commandLines(): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

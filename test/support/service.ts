@@ -24,7 +24,7 @@ export interface Ask {
   readonly json?: unknown;
   /** Sent as it is. */
   readonly raw?: string | Uint8Array;
-  /** Null sends no credential; absent sends the owner's session key. */
+  /** Null sends no credential; the owner's API key is the default. */
   readonly key?: string | null;
   readonly bearer?: string;
 }
@@ -33,10 +33,10 @@ export interface TestService {
   readonly app: App;
   readonly url: string;
   readonly place: Place;
-  /** The owner's session key, with every scope. */
+  /** The owner's API key, with every scope. */
   readonly key: string;
   ask(path: string, ask?: Ask): Promise<Answer>;
-  /** Everything that was logged so far. */
+  /** The log so far. */
   logs(): string;
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface TestService {
 export interface ServiceOptions {
   readonly kind?: DatabaseKind;
   readonly env?: Record<string, string>;
-  /** Starts on an existing place instead of an empty one, and leaves it behind. */
+  /** Uses an existing folder and database instead of empty ones, and keeps them. */
   readonly place?: Place;
   readonly times?: AppOptions['times'];
 }

@@ -1,5 +1,5 @@
-// Loaded into the service before its own code: makes its SQLite slow, full or weak on demand. A fault is on
-// while a file of its name lies in the folder that PARLEY_TEST_FAULTS names.
+// Loaded into the service before its own code: injects faults into SQLite. A fault is on while a file of its name is in
+// the folder PARLEY_TEST_FAULTS.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -9,15 +9,15 @@ export type SqliteFault =
   | 'commit-waits'
   /** A commit throws SQLITE_FULL. */
   | 'commit-fails'
-  /** The database file may not grow: SQLite itself says SQLITE_FULL. */
+  /** The database file cannot grow, so that SQLite itself reports SQLITE_FULL. */
   | 'disk-full'
-  /** SQLite itself says SQLITE_READONLY. */
+  /** SQLite itself reports SQLITE_READONLY. */
   | 'read-only'
-  /** An insert throws SQLITE_IOERR, for which SQLite gives up the whole transaction. */
+  /** An insert throws SQLITE_IOERR, for which SQLite rolls back the whole transaction. */
   | 'write-fails'
   /** A commit ends the thread. */
   | 'thread-ends'
-  /** The file system cannot do what was asked for: commits are not flushed, or there is no log. */
+  /** The file system does not support durable commits or a write-ahead log. */
   | 'weak-flush'
   | 'no-log';
 
@@ -56,12 +56,12 @@ function beforeInsert(database: DatabaseSync): void {
   throw Object.assign(new Error('disk I/O error'), { errcode: ioErrorWriteCode });
 }
 
-/** The statement, with something done before each time it is carried out. */
+/** The statement, with a function that runs before each execution. */
 function doFirst(statement: StatementSync, first: () => void): StatementSync {
   const run = statement.run.bind(statement);
   const all = statement.all.bind(statement);
   const get = statement.get.bind(statement);
-  // Of the two ways to give values, the service uses the list only.
+  // The service passes values only as a list.
   return Object.assign(statement, {
     run: (...values: SQLInputValue[]) => {
       first();

@@ -1,9 +1,9 @@
-// A reader of server-sent events that can pause, be cut off anywhere, and come again.
+// A reader of server-sent events that can pause, be cut off anywhere, and reconnect.
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { until } from './until.ts';
 
 export interface Frame {
-  /** Undefined where the frame names none. */
+  /** Undefined if the frame has none. */
   readonly id: string | undefined;
   readonly event: string;
   readonly data: string;
@@ -12,23 +12,23 @@ export interface Frame {
 export interface StreamOptions {
   readonly key: string;
   readonly lastEventId?: string;
-  /** Cuts the connection once so many characters have come; what is beyond them was never seen. */
+  /** Cuts the connection after this many characters. */
   readonly cutAfter?: number;
-  /** Ends the request, also while it waits for the head of the answer. */
+  /** Aborts the request, also before the response begins. */
   readonly signal?: AbortSignal;
 }
 
 export interface Stream {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** All that came. */
+  /** Everything received. */
   text(): string;
-  /** The frames that came whole and carry data. */
+  /** The complete frames with data. */
   frames(): Frame[];
-  /** The last id that came whole, also of a frame without data. */
+  /** The last complete id, including frames without data. */
   lastId(): string | undefined;
   closed(): boolean;
-  /** Whether the other side ended it, rather than that it broke. */
+  /** Whether the server has ended the stream, and the connection is not broken. */
   complete(): boolean;
   pause(): void;
   resume(): void;
@@ -48,7 +48,7 @@ function readFrame(text: string): Frame {
   return frame;
 }
 
-/** Takes text as it comes. Frames end with an empty line: what follows the last one has not come whole. */
+/** Parses text as it arrives. Frames end with an empty line; the rest is incomplete. */
 function createFrameReader() {
   const frames: Frame[] = [];
   let lastId: string | undefined;
@@ -67,7 +67,7 @@ function createFrameReader() {
   };
 }
 
-/** Asks for a stream and waits for the head of the answer. */
+/** Requests a stream and waits for the head of the response. */
 export async function openStream(url: string, path: string, options: StreamOptions): Promise<Stream> {
   const { key, lastEventId, cutAfter = Number.POSITIVE_INFINITY, signal } = options;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -109,7 +109,7 @@ export async function openStream(url: string, path: string, options: StreamOptio
   };
 }
 
-/** Waits until the stream has sent so many frames with data, and returns all of them. */
+/** Waits until the stream has sent this many frames with data, and returns all of them. */
 export async function untilFrames(stream: Stream, count: number, withinMs?: number): Promise<Frame[]> {
   return until(
     `${count} frames`,

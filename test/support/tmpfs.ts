@@ -1,4 +1,4 @@
-// A small file system of its own for a test that fills it.
+// A small file system for tests that fill it.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ interface Tmpfs {
   remove(): void;
 }
 
-/** Throws where this process may not mount. */
+/** Throws if this process may not mount. */
 export function mountTmpfs(inodes: number): Tmpfs {
   const folder = mkdtempSync(join(tmpdir(), 'parley-tmpfs-'));
   try {
@@ -22,7 +22,7 @@ export function mountTmpfs(inodes: number): Tmpfs {
   return {
     folder,
     remove: () => {
-      // At once, also where something is still open in it.
+      // Lazily, because files in it may still be open.
       execFileSync('umount', ['-l', folder], { stdio: 'ignore' });
       rmdirSync(folder);
     },
@@ -38,5 +38,5 @@ function tryToMount(): string | false {
   }
 }
 
-/** Why tests with a small file system are skipped here; false where they are not. */
+/** Why tests with a small file system are skipped here; false if they are not. */
 export const noTmpfs = tryToMount();

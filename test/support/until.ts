@@ -1,18 +1,20 @@
-// Waiting for something outside this process: asked again and again, with a bound.
+// Waits for something outside of this process by polling, with a timeout.
 import { setTimeout as wait } from 'node:timers/promises';
 
 const everyMs = 20;
 const boundMs = 10_000;
-/** Bounds are for what never comes. On a busy machine everything takes longer, so each is stretched by this factor. */
-const patience = 4;
+/**
+ * Timeouts are for what never happens. On a busy machine everything takes longer, so each is multiplied by this factor.
+ */
+const timeoutFactor = 4;
 
-/** The first answer of `probe` that is neither undefined nor false. Throws past the bound, naming `what`. */
+/** The first result of `probe` that is neither undefined nor false. Throws with `what` at the timeout. */
 export async function until<Value>(
   what: string,
   probe: () => Value | undefined | false | Promise<Value | undefined | false>,
   withinMs = boundMs,
 ): Promise<Value> {
-  const boundedMs = withinMs * patience;
+  const boundedMs = withinMs * timeoutFactor;
   const end = performance.now() + boundedMs;
   for (;;) {
     const value = await probe();

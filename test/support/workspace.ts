@@ -12,7 +12,7 @@ import { inspectionReadable } from '../../src/workspaces/read/program.ts';
 import { inspect } from './inspect.ts';
 import type { TestService } from './service.ts';
 
-/** What git says, with no configuration but the repository's own. */
+/** Runs git with only the repository's own configuration. */
 export function git(folder: string, ...args: string[]): string {
   const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com'];
   return execFileSync('git', ['-c', 'init.defaultBranch=main', ...identity, ...args], {
@@ -38,7 +38,7 @@ export function commitFiles(folder: string, files: Files): void {
   git(folder, 'commit', '--quiet', '--message', 'more');
 }
 
-/** Makes a folder a clone of a new repository that holds the files. */
+/** Makes a folder a clone of a new repository with these files. */
 export function cloneInto(folder: string, files: Files): void {
   const origin = `${folder}-origin`;
   mkdirSync(origin, { recursive: true });
@@ -53,7 +53,7 @@ export function makeFolder(t: { after(fn: () => void): void }): string {
   return folder;
 }
 
-/** A sandbox of the sandbox that confines nothing: what is not followed there is followed nowhere. */
+/** A sandbox without any boundary: what is not followed there is followed nowhere. */
 export function openInspectionSandbox(workspace: string) {
   const spec = {
     name: 'look',
@@ -80,7 +80,7 @@ export async function look(
   );
 }
 
-/** A new conversation, and where its workspace is to be. */
+/** A new conversation, and the folder of its workspace. */
 export async function newConversationFolder({ ask, place }: Pick<TestService, 'ask' | 'place'>) {
   const { body } = await ask('/api/conversations', { json: {} });
   const id: string = body.conversation_id;

@@ -1,4 +1,4 @@
-// A workspace in the making: real folders, a real sandbox with its bridge, and a git host of the test behind it.
+// A workspace that is being prepared: real folders, a real sandbox with its bridge, and a git host.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { gitEnvironment } from '../../src/workspaces/prepare/gitEnvironment.ts';
 import { type PrepareOptions, prepareWorkspace } from '../../src/workspaces/prepare/prepare.ts';
 import { bubblewrap, noBubblewrap } from './sandboxes.ts';
 
-/** Every test of workspaces runs in each of these. */
+/** Every workspace test runs in each of these. */
 export const workspaceSandboxes: readonly SandboxEngine[] = [
   processEngine,
   ...(noBubblewrap === false ? [bubblewrap()] : []),
@@ -39,7 +39,7 @@ interface After {
   after(fn: () => Promise<void>): void;
 }
 
-/** All that files below a folder hold, and their names. Links are not followed. */
+/** The names and contents of all files below a folder. Links are not followed. */
 export function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => {

@@ -1,4 +1,4 @@
-// Reads a zip archive by its directory, as strictly as it takes to tell whether it was written well.
+// Reads a zip archive by its directory, strictly enough to check that it is valid.
 import assert from 'node:assert/strict';
 import { crc32, inflateRawSync } from 'node:zlib';
 

@@ -283,7 +283,7 @@ describe('an agent that dies', () => {
   it('is dead at every step without a rejection that nobody handles', async (t) => {
     for (const delayMs of [0, 20, 80, 160]) {
       const sandbox = await openFakeAgentSandbox(t);
-      const program = await sandbox.enter();
+      const program = await sandbox.start();
       const timer = setTimeout(() => void program.kill(), delayMs);
       t.after(() => clearTimeout(timer));
       const flow = async () => {

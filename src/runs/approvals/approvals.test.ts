@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { type AnyEvent, parseText } from '../../../test/support/anyEvent.ts';
 import { createPlace, databaseKinds } from '../../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../../test/support/runs.ts';
-import { ending, question, statesOf, told } from '../../../test/support/runTalk.ts';
+import { approvalRequest, ending, errorsAndNotices, statesOf } from '../../../test/support/runTalk.ts';
 import { openStream } from '../../../test/support/stream.ts';
 import { until } from '../../../test/support/until.ts';
 import { createEventMapper } from '../../agents/acp/events.ts';
@@ -58,7 +58,7 @@ for (const kind of databaseKinds) {
         ['reject', 'call_tool_mcp', 2],
       ] as const;
       for (const [i, [decision, action, risk]] of answers.entries()) {
-        const asked = await question(runs, id, i + 1);
+        const asked = await approvalRequest(runs, id, i + 1);
         assert.deepEqual(decided(asked), [action, 'awaiting_confirmation', risk]);
         const { status } = await confirm(runs, id, { decision, question: asked.id });
         assert.equal(status, 200);
@@ -104,7 +104,7 @@ for (const kind of databaseKinds) {
       const stream = await openStream(service.url, '/api/events/stream', { key: service.key });
       t.after(() => stream.cut());
       const id = await runs.create('ask execute rm one');
-      await question(runs, id);
+      await approvalRequest(runs, id);
       assert.equal((await runs.info(id)).agent_state, 'awaiting_user_confirmation');
       await confirm(runs, id, { decision: 'allow' });
       await runs.turns(id, 1);
@@ -121,7 +121,7 @@ for (const kind of databaseKinds) {
       const place = await createPlace(kind);
       const first = await startAsking(t, { place });
       const id = await first.create('remember this\nask execute deploy');
-      const asked = await question(first, id);
+      const asked = await approvalRequest(first, id);
       await first.service.stop();
 
       const second = await startAsking(t, { place });
@@ -134,7 +134,7 @@ for (const kind of databaseKinds) {
         ['The approval request has expired; the agent may ask again.'],
       );
       await second.say(id, 'recall\nask execute deploy');
-      await question(second, id, 2);
+      await approvalRequest(second, id, 2);
       await confirm(second, id, { decision: 'allow' });
       assert.deepEqual((await second.turns(id, 3)).slice(-2), ['I remember this', 'the answer was once']);
     });
@@ -186,10 +186,13 @@ describe('a question of an agent', () => {
     const empty = { toolCall: { toolCallId: 'empty' }, options };
     assert.deepEqual(await confirming.onPermission(empty, new AbortController().signal), { optionId: 'no' });
     await recorder.step({});
-    assert.ok(told(events as never).some((text) => text.includes('it does not say what it would do')));
+    assert.ok(
+      errorsAndNotices(events as never).some((text) => text.includes('it does not say what it would do')),
+    );
     assert.equal(
-      told(events as never).filter((text) => text.includes('cannot be shown in full: its input is too large'))
-        .length,
+      errorsAndNotices(events as never).filter((text) =>
+        text.includes('cannot be shown in full: its input is too large'),
+      ).length,
       3,
     );
   });
@@ -215,7 +218,7 @@ describe('a question of an agent', () => {
     await recorder.step({});
     assert.deepEqual(answer, { optionId: 'no' });
     assert.equal(events.length, 1);
-    assert.match(told(events as never)[0] ?? '', /no way to allow the action only once/);
+    assert.match(errorsAndNotices(events as never)[0] ?? '', /no way to allow the action only once/);
   });
 
   it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
@@ -236,7 +239,7 @@ describe('a question of an agent', () => {
     const runs = await startAsking(t);
     const id = await runs.create('ask first\nask second');
     for (const [i, state] of ['user_confirmed', 'user_rejected'].entries()) {
-      await question(runs, id, i + 1);
+      await approvalRequest(runs, id, i + 1);
       const json = { action: 'change_agent_state', args: { agent_state: state } };
       assert.equal((await runs.service.ask(`/api/conversations/${id}/events`, { json })).status, 200);
     }
@@ -248,7 +251,7 @@ describe('a question of an agent', () => {
     const id = await runs.create('ask-many 3');
     const ids = new Set<number>();
     for (const count of [1, 2, 3]) {
-      ids.add((await question(runs, id, count)).id);
+      ids.add((await approvalRequest(runs, id, count)).id);
       assert.equal((await confirm(runs, id, { decision: 'allow' })).status, 200);
     }
     await runs.turns(id, 1);
@@ -258,22 +261,22 @@ describe('a question of an agent', () => {
   it('ends with its conversation where the user stops it, and is not asked again when it starts', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask execute deploy');
-    await question(runs, id);
+    await approvalRequest(runs, id);
     await runs.service.ask(`/api/conversations/${id}/stop`, { method: 'POST' });
     const { code, events } = await ending(runs, id);
     assert.deepEqual([code, statesOf(events).at(-1)], ['user', 'stopped']);
     assert.equal((await confirm(runs, id, { decision: 'allow' })).status, 409);
     await runs.say(id, 'say hello');
     assert.deepEqual(await runs.turns(id, 2), ['the answer was cancelled', 'hello']);
-    assert.ok(!told(await runs.events(id)).some((text) => text.includes('expired')));
+    assert.ok(!errorsAndNotices(await runs.events(id)).some((text) => text.includes('expired')));
   });
 
   it('goes on waiting when a message comes, which is the next turn', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask execute deploy');
-    await question(runs, id);
+    await approvalRequest(runs, id);
     await runs.say(id, 'say after');
-    await question(runs, id);
+    await approvalRequest(runs, id);
     assert.equal((await confirm(runs, id, { decision: 'reject' })).status, 200);
     // The answer lets the first turn run again, which counts as one.
     assert.deepEqual(await runs.turns(id, 3), ['the answer was no', 'after']);
@@ -292,7 +295,7 @@ describe('a question of an agent', () => {
   it('is put to the user for what is of high risk only, where a security analyzer is set', async (t) => {
     const runs = await startAsking(t, { settings: { security_analyzer: 'invariant' } });
     const id = await runs.create('ask read notes\nask edit notes\nask delete notes');
-    const asked = await question(runs, id);
+    const asked = await approvalRequest(runs, id);
     assert.deepEqual(decided(asked), ['edit', 'awaiting_confirmation', 2]);
     await confirm(runs, id, { decision: 'reject' });
     assert.deepEqual(await runs.turns(id, 1), [
@@ -312,7 +315,7 @@ describe('a question of an agent', () => {
   it('shows an input that the agent tells right after it has asked', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask-then-tell docs find whales');
-    const asked = await question(runs, id);
+    const asked = await approvalRequest(runs, id);
     assert.deepEqual([asked.args?.['name'], asked.args?.['arguments']], ['docs/find', { word: 'whales' }]);
     await confirm(runs, id, { decision: 'allow' });
     assert.deepEqual(await runs.turns(id, 1), ['allowed']);

@@ -1,13 +1,13 @@
-// A door between the service and PostgreSQL: what goes through it can be cut off and let through again.
+// A TCP proxy between the service and PostgreSQL whose connections can be cut and stalled.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export interface Door {
-  /** The address of the database, through the door. */
+export interface DatabaseProxy {
+  /** The URL of the database through the proxy. */
   readonly url: string;
   /** Cuts every connection and refuses new ones. */
   shut(): Promise<void>;
   open(): Promise<void>;
-  /** Lets connections stand, and no byte through. */
+  /** Keeps connections open without forwarding anything. */
   stall(): void;
 }
 
@@ -18,14 +18,14 @@ function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-export async function createDoor(
+export async function createDatabaseProxy(
   databaseUrl: string,
   t: { after(fn: () => Promise<void>): void },
-): Promise<Door> {
+): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let stalled = false;
-  let server = createDoorServer();
+  let server = createDatabaseProxyServer();
 
   function keep(socket: Socket): void {
     sockets.add(socket);
@@ -33,7 +33,7 @@ export async function createDoor(
     socket.on('close', () => sockets.delete(socket));
   }
 
-  function createDoorServer(): Server {
+  function createDatabaseProxyServer(): Server {
     return createServer((near) => {
       const far = connect({ host: target.hostname, port: Number(target.port) });
       keep(near);
@@ -64,7 +64,7 @@ export async function createDoor(
     shut,
     open: async () => {
       stalled = false;
-      server = createDoorServer();
+      server = createDatabaseProxyServer();
       await listen(server, port);
     },
     stall: () => {
