@@ -72,7 +72,7 @@ describe('the tools of ours', () => {
     const { create, turns, events } = await startScene(t, { flags: ['--no-http-mcp'] });
     const id = await create('mcp-servers', onMain);
     assert.deepEqual(await turns(id, 1), ['no MCP servers']);
-    assert.deepEqual(told(await events(id)), [
+    assert.deepEqual(errorsAndNotices(await events(id)), [
       'The tools for pull requests and issues are not available: this agent does not support MCP servers over HTTP.',
     ]);
   });

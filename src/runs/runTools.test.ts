@@ -36,7 +36,7 @@ describe('the tool servers of a run', () => {
     const { create, turns, events } = await startRuns({ flags: ['--no-http-mcp'] }, t);
     const id = await create('mcp-servers', { mcp_config });
     assert.deepEqual(await turns(id, 1), ['files stdio files-mcp --all env:TOKEN']);
-    assert.deepEqual(told(await events(id)), [
+    assert.deepEqual(errorsAndNotices(await events(id)), [
       'The MCP server https://a.example/sse is not available: this agent does not support MCP servers over SSE.',
       'The MCP server https://b.example/mcp is not available: this agent does not support MCP servers over HTTP.',
     ]);

@@ -13,7 +13,7 @@ const fileBytesMax = mib;
 export function readOperatorFile(file: string, what: string): string | undefined {
   try {
     const found = statSync(file);
-    // A pipe would be waited for, and a large file held, before anybody could say so.
+    // Reading a pipe would block, and a large file would fill the memory.
     if (!found.isFile()) throw new RefusalError(`The ${what} in ${file} cannot be read: it is not a file.`);
     if (found.size > fileBytesMax) throw new RefusalError(`${file} is larger than ${fileBytesMax} bytes.`);
     return readFileSync(file, 'utf8');

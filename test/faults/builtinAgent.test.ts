@@ -138,7 +138,7 @@ describe('a service that is killed while the built-in agent waits for an answer'
     assert.ok(second.id > asked.id);
     assert.ok(!existsSync(join(await scene.workspaceOf(id), 'log')));
     assert.match(scene.model.of('asking').exchanges.at(-1)?.asked.results[0] ?? '', /Nothing of it was done/);
-    assert.match(told(await next.events(id)).join(), /The approval request has expired/);
+    assert.match(errorsAndNotices(await next.events(id)).join(), /The approval request has expired/);
     const json = { decision: 'allow', question: second.id };
     assert.equal((await next.ask(`/api/conversations/${id}/confirm`, { json })).status, 200);
     await next.turns(id, 2);

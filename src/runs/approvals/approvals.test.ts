@@ -130,7 +130,7 @@ for (const kind of databaseKinds) {
       const late = await confirm(second, id, { decision: 'allow', question: asked.id });
       assert.equal(late.status, 409);
       assert.deepEqual(
-        told(await second.events(id)).filter((text) => text.includes('expired')),
+        errorsAndNotices(await second.events(id)).filter((text) => text.includes('expired')),
         ['The approval request has expired; the agent may ask again.'],
       );
       await second.say(id, 'recall\nask execute deploy');
