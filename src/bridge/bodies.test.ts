@@ -24,13 +24,13 @@ async function setUp(t: TestContext) {
 }
 
 describe('the bodies of a run', () => {
-  it('are given whole, and refused past their own bound, 413', async (t) => {
+  it('are returned whole, and refused beyond their limit, 413', async (t) => {
     const { send } = await setUp(t);
     assert.equal(await (await send(bytesMax)).text(), String(bytesMax));
     assert.equal((await send(bytesMax + 1)).status, 413);
   });
 
-  it('are refused where too much is held at once, 503, until an answer is out', async (t) => {
+  it('are refused while too much is buffered, 503, until a response is sent', async (t) => {
     const { held, send } = await setUp(t);
     const first = send(bytesMax, '/hold');
     await until('the first is held', () => held.length === 1);
@@ -40,7 +40,7 @@ describe('the bodies of a run', () => {
     await until('there is room again', async () => (await send(bytesMax)).status === 200);
   });
 
-  it('count no more when who sent them is gone, and only once', async (t) => {
+  it('no longer count when their sender has disconnected, and only once', async (t) => {
     const { held, send } = await setUp(t);
     for (let i = 0; i < 3; i++) {
       const controller = new AbortController();

@@ -21,12 +21,12 @@ async function listen(t: TestContext, options: Partial<Options> = {}) {
 }
 
 describe('the bridge', () => {
-  it('gives a handler what follows its segment', async (t) => {
+  it('passes the rest of the path to the handler', async (t) => {
     const { get } = await listen(t);
     assert.equal(await (await get('/say/a/b?c=d')).text(), '/a/b?c=d');
   });
 
-  it('takes the token in each of the ways in which keys are sent, and no other, 401', async (t) => {
+  it('accepts the token in every form in which API keys are sent, and no other, 401', async (t) => {
     const { get, bridge } = await listen(t);
     const basic = Buffer.from(`x:${bridge.token}`).toString('base64');
     const good = [
@@ -46,13 +46,13 @@ describe('the bridge', () => {
       assert.equal((await get('/say', headers as Record<string, string>)).status, 401);
   });
 
-  it('knows no other segment, 404', async (t) => {
+  it('has no other segment, 404', async (t) => {
     const { get } = await listen(t);
     for (const path of ['/other', '/', '/toString', '/SAY'])
       assert.equal((await get(path)).status, 404, path);
   });
 
-  it('survives a handler that fails, at once or later, 500, and tells of it', async (t) => {
+  it('survives a handler that fails, at once or later, 500, and reports it', async (t) => {
     const errors: unknown[] = [];
     const { get } = await listen(t, {
       handlers: {
@@ -88,7 +88,7 @@ describe('the bridge', () => {
     assert.equal((await get('/other')).status, 404);
   });
 
-  it('has no way to other servers unless it is given one, 403', async (t) => {
+  it('reaches other servers only with an egress, 403', async (t) => {
     const { port, bridge } = await listen(t);
     const basic = Buffer.from(`run:${bridge.token}`).toString('base64');
     for (const line of ['CONNECT a.example:443', 'GET http://a.example/']) {
@@ -102,12 +102,12 @@ describe('the bridge', () => {
     }
   });
 
-  it('closes a connection that does not say what it wants', async (t) => {
+  it('closes a connection that sends no request', async (t) => {
     const { port } = await listen(t, { headersMs: 30 });
     for (const text of ['', 'GET /say HTTP/1.1\r\n']) await connectRaw(t, port, text).closed;
   });
 
-  it('serves a listener from elsewhere, with the same bound on headers, and closes it', async (t) => {
+  it('serves a foreign listener with the same limit on headers, and closes it', async (t) => {
     const { bridge } = await listen(t, { headersMs: 30 });
     const listener = createServer();
     await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
@@ -120,7 +120,7 @@ describe('the bridge', () => {
     assert.equal(listener.listening, false);
   });
 
-  it('sends each piece at once, on connections of a listener from elsewhere, too', async (t) => {
+  it('sends each piece at once, also on connections of a foreign listener', async (t) => {
     const { bridge } = await listen(t);
     const listener = createServer();
     const release = bridge.take(listener);
@@ -136,7 +136,7 @@ describe('the bridge', () => {
     );
   });
 
-  it('closes all connections, busy ones too, wherever they came from', async (t) => {
+  it('closes all connections, busy ones as well, of all listeners', async (t) => {
     let asked = 0;
     const { bridge, port } = await listen(t, { handlers: { hang: () => void asked++ } });
     const listener = createServer();
@@ -151,7 +151,7 @@ describe('the bridge', () => {
     assert.equal(listener.listening, false);
   });
 
-  it('takes no more connections than a run may have', async (t) => {
+  it('accepts no more connections than a run may have', async (t) => {
     const { port } = await listen(t);
     const connections = Array.from({ length: 260 }, () => connectRaw(t, port));
     let closed = 0;
@@ -162,7 +162,7 @@ describe('the bridge', () => {
 });
 
 describe('the environment for the bridge', () => {
-  it('puts the token into the address of the proxy', () => {
+  it('puts the token into the URL of the proxy', () => {
     const env = bridgeEnvironment({ origin: 'http://127.0.0.1:3128', token: 'pr_a-b' });
     assert.equal(env['HTTPS_PROXY'], 'http://run:pr_a-b@127.0.0.1:3128');
     for (const name of ['HTTP_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'all_proxy'])

@@ -58,7 +58,7 @@ describe('the egress', () => {
     assert.match(received(), /\r\n\r\nthere and back$/);
   });
 
-  it('passes a plain request on, without what was meant for the proxy', async (t) => {
+  it('forwards a plain request without headers for the proxy', async (t) => {
     const server = await listenOnLoopback(t, (request, response) => {
       response.writeHead(201, { connection: 'close, x-hop', 'x-hop': '1', 'x-kept': 'yes' });
       request.pipe(response);
@@ -81,7 +81,7 @@ describe('the egress', () => {
       assert.equal(request?.headers[name], undefined, name);
   });
 
-  it('passes a body in pieces on as such, whatever the method', async (t) => {
+  it('forwards a chunked body as such, whatever the method', async (t) => {
     const server = await listenOnLoopback(t, (request, response) => request.pipe(response));
     const { port } = new URL(server.url);
     const { answer } = await open(t);
@@ -104,7 +104,7 @@ describe('the egress', () => {
       }
     });
 
-  it('never connects to a name that stands for this machine, 403', async (t) => {
+  it('never connects to a name of this machine, 403', async (t) => {
     const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
     for (const { address, family } of own) {
       const lookup: Lookup = async () => [
@@ -118,7 +118,7 @@ describe('the egress', () => {
     assert.ok(own.length > 0);
   });
 
-  it('connects to private addresses only where they are allowed, 403', async (t) => {
+  it('connects to private addresses only if they are allowed, 403', async (t) => {
     const { answer } = await open(t, { allowPrivate: async () => false });
     for (const line of ['CONNECT 10.0.0.1:443', 'CONNECT name.example:443', 'GET http://192.168.1.1/']) {
       const text = await answer(line);
@@ -127,7 +127,7 @@ describe('the egress', () => {
     }
   });
 
-  it('connects to the private hosts that the operator names, and never to this machine, 403', async (t) => {
+  it('connects to private hosts of the operator, and never to this machine, 403', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('hello\n'));
     const port = Number(new URL(server.url).port);
     const allowPrivate = () => [{ range: '127.0.0.0/8', port }];
@@ -139,12 +139,12 @@ describe('the egress', () => {
     assert.match(await answerInRuns(`GET http://name.example:${port}/`), /^HTTP\/1\.1 403 /);
   });
 
-  it('does not deliver mail, 403', async (t) => {
+  it('does not connect to mail servers, 403', async (t) => {
     const { answer } = await open(t);
     assert.match(await answer('CONNECT name.example:25'), /^HTTP\/1\.1 403 .*Its port, 25,/s);
   });
 
-  it('says what it cannot understand, 400', async (t) => {
+  it('rejects malformed requests, 400', async (t) => {
     const { answer } = await open(t);
     const lines = ['CONNECT name.example', 'CONNECT name.example:99999', 'CONNECT name.example:0'];
     for (const line of [...lines, 'GET ftp://name.example/', 'GET http://u:p@name.example/'])
@@ -157,7 +157,7 @@ describe('the egress', () => {
       assert.match(await answer(line), /^HTTP\/1\.1 504 /);
     });
 
-  it('says that a name is not known, or that nobody listens, 502', async (t) => {
+  it('reports an unknown name or a refused connection, 502', async (t) => {
     const unknown = await open(t, { lookup: async () => [] });
     assert.match(await unknown.answer('CONNECT name.example:443'), /502 .*Its host name cannot be resolved/s);
     const server = createServer();
@@ -169,7 +169,7 @@ describe('the egress', () => {
     assert.match(await answer(`GET http://name.example:${port}/`), /502 .*does not accept connections/s);
   });
 
-  it('survives a rule that fails, 502, without its words', async (t) => {
+  it('survives a rule that fails, 502, without its message', async (t) => {
     const { answer } = await open(t, { allowPrivate: () => Promise.reject(new Error('hunter2')) });
     const text = await answer('CONNECT name.example:443');
     assert.match(text, /^HTTP\/1\.1 502 /);
@@ -196,7 +196,7 @@ describe('the egress', () => {
       assert.doesNotMatch(text, /hunter2/);
     });
 
-  it('has a bound on connections, 503, and gives a place free', async (t) => {
+  it('limits connections, 503, and releases them', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('hello\n'));
     const { port } = new URL(server.url);
     const { say, answer } = await open(t, { connectionsMax: 1 });
@@ -210,7 +210,7 @@ describe('the egress', () => {
     );
   });
 
-  it('closes what is idle, and what the bridge closes', async (t) => {
+  it('closes idle connections, and those that the bridge closes', async (t) => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     t.after(() => server.close());

@@ -48,7 +48,7 @@ const echoes = async (t: TestContext) =>
 const pkt = (text: string) => (text.length + 4).toString(16).padStart(4, '0') + text;
 
 describe('the git proxy', () => {
-  it('passes on what git asks for, with few headers each way', async (t) => {
+  it('forwards requests of git, with few headers each way', async (t) => {
     const host = await echoes(t);
     const asked = await ask(t, host.url);
     const answer = await asked('/ada/app.git/info/refs?service=git-upload-pack', {
@@ -74,7 +74,7 @@ describe('the git proxy', () => {
     assert.equal(sent['x-forwarded-for'], undefined);
   });
 
-  it('passes on a packed body as it is', async (t) => {
+  it('forwards a compressed body unchanged', async (t) => {
     const asked = await ask(t, (await echoes(t)).url);
     const body = gzipSync('0011command=fetch0000');
     const answer = await asked('/ada/app.git/git-upload-pack', {
@@ -105,7 +105,7 @@ describe('the git proxy', () => {
       assert.equal(Buffer.from(sent, 'base64').toString(), wanted);
     });
 
-  it('shows nothing where no token is stored', async (t) => {
+  it('sends no credential if no token is stored', async (t) => {
     const host = await echoes(t);
     const asked = await ask(t, host.url, { token: null });
     await (await asked('/ada/app.git/info/refs?service=git-upload-pack')).text();
@@ -140,7 +140,7 @@ describe('the git proxy', () => {
     assert.equal(host.requests.length, 0);
   });
 
-  it('never tells git to ask for a password: 401 becomes 403', async (t) => {
+  it('never makes git ask for a password: 401 becomes 403', async (t) => {
     const host = await listenOnLoopback(t, (_, response) => {
       response.writeHead(401, { 'www-authenticate': 'Basic realm=x' }).end('no');
     });
@@ -151,7 +151,7 @@ describe('the git proxy', () => {
     assert.match(await answer.text(), /does not allow the token in your settings to push to ada\/app\.\n$/);
   });
 
-  it('ends what it asks of the host when the program inside goes away', async (t) => {
+  it('aborts its request to the host when the program inside disconnects', async (t) => {
     const host = await listenOnLoopback(t, () => {});
     const asked = await ask(t, host.url);
     const gone = new AbortController();
@@ -167,7 +167,7 @@ describe('a push through the git proxy', () => {
   const post = (body: string, headers: Record<string, string> = {}) => ({ method: 'POST', body, headers });
   const path = '/ada/app.git/git-receive-pack';
 
-  it('passes on branches, and the flush by which git tries the way', async (t) => {
+  it('forwards branches, and the flush with which git probes', async (t) => {
     const asked = await ask(t, (await echoes(t)).url);
     const command = pkt(`${zeros} ${ones} refs/heads/mine\0 report-status side-band-64k`);
     for (const body of [`${command}0000PACK…`, '0000']) {
@@ -199,7 +199,7 @@ describe('a push through the git proxy', () => {
       assert.equal(host.requests.length, 0);
     });
 
-  it('refuses what it cannot read, 403', async (t) => {
+  it('refuses what it cannot parse, 403', async (t) => {
     const host = await echoes(t);
     const asked = await ask(t, host.url);
     const tag = `${zeros} ${ones} refs/tags/v1`;

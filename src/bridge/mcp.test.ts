@@ -32,7 +32,7 @@ async function reachHandler(t: TestContext, handler: RequestListener, more: Part
   return { server, ...(await reach(t, [remote])) };
 }
 
-describe('a tool server behind the bridge', () => {
+describe('an MCP server behind the bridge', () => {
   for (const form of ['json', 'stream', 'sse'] as const satisfies McpForm[])
     it(`is spoken to in the form ${form}, with a key that only the bridge has`, async (t) => {
       const server = await startMcpServer(t, { form, key: 'secret' });
@@ -52,7 +52,7 @@ describe('a tool server behind the bridge', () => {
       assert.ok(server.requests.every(({ headers: sent }) => sent.authorization === 'Bearer secret'));
     });
 
-  it('passes a stream on piece by piece, and ends with the one who reads', async (t) => {
+  it('forwards a stream piece by piece, and ends with its reader', async (t) => {
     let send: ((text: string) => void) | undefined;
     const { url, headers, server } = await reachHandler(t, (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -70,7 +70,7 @@ describe('a tool server behind the bridge', () => {
     await until('the end of the connection', async () => (await server.openConnections()) === 0);
   });
 
-  it('gets only the headers that it needs, and gives back only such', async (t) => {
+  it('gets only the headers that it needs, and returns only such', async (t) => {
     const { url, headers, server } = await reachHandler(t, (_, response) => {
       response.writeHead(200, { 'mcp-session-id': 'one', 'set-cookie': 'a=b', 'x-other': 'c' }).end('{}');
     });
@@ -83,7 +83,7 @@ describe('a tool server behind the bridge', () => {
     assert.equal(got.authorization, 'Bearer secret');
   });
 
-  it('is not asked without the token of the run, 401', async (t) => {
+  it('is not reached without the token of the run, 401', async (t) => {
     const { url, server } = await reachHandler(t, (_, response) => void response.end());
     for (const headers of [{}, { Authorization: 'Bearer secret' }])
       assert.equal((await fetch(`${url}/0`, { headers })).status, 401);
@@ -98,7 +98,7 @@ describe('a tool server behind the bridge', () => {
     assert.equal(server.requests.length, 0);
   });
 
-  it('is not followed elsewhere, and faults are told without what was sent, 502', async (t) => {
+  it('is not followed elsewhere, and errors do not repeat what was sent, 502', async (t) => {
     for (const [name, words] of [
       ['redirecting', /redirect/],
       ['closing', /connection to it failed/],
@@ -112,12 +112,12 @@ describe('a tool server behind the bridge', () => {
     }
   });
 
-  it('passes the refusals of the server on as they are', async (t) => {
+  it('forwards errors of the server unchanged', async (t) => {
     const { url, headers } = await reachHandler(t, pretenders.failing);
     assert.equal((await fetch(`${url}/0`, { headers })).status, 500);
   });
 
-  it('is not waited for longer than its own time, 502', async (t) => {
+  it('times out after its own timeout, 502', async (t) => {
     const hanging = await listenOnLoopback(t, pretenders.hanging);
     const remote: Remote = { server: { url: hanging.url, timeout: 0.05 }, transport: 'http' };
     const { url, headers } = await reach(t, [remote]);
@@ -126,21 +126,21 @@ describe('a tool server behind the bridge', () => {
     assert.match(await answer.text(), /did not respond within 0.05 s/);
   });
 
-  it('is refused on a private address where those are not allowed, 502', async (t) => {
+  it('is refused at a private address if those are not allowed, 502', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end());
     const { url, headers } = await reach(t, [{ server: { url: server.url }, transport: 'http' }], false);
     assert.equal((await fetch(`${url}/0`, { headers })).status, 502);
     assert.equal(server.requests.length, 0);
   });
 
-  it('takes no message past the bound, 413', async (t) => {
+  it('accepts no message beyond the limit, 413', async (t) => {
     const { url, headers, server } = await reachHandler(t, (_, response) => void response.end());
     const body = 'x'.repeat(8 * 1024 * 1024 + 1);
     assert.equal((await fetch(`${url}/0`, { method: 'POST', headers, body })).status, 413);
     assert.equal(server.requests.length, 0);
   });
 
-  it('cannot have messages sent to another server', async (t) => {
+  it('cannot redirect messages to another server', async (t) => {
     const { url, headers } = await reachHandler(
       t,
       (_, response) => {

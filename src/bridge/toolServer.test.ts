@@ -46,8 +46,8 @@ async function start(
   return { url, headers, post, call };
 }
 
-describe('the tool server of the bridge', () => {
-  it('is spoken to by a client of the protocol', async (t) => {
+describe('the MCP server of the bridge', () => {
+  it('works with a client of the protocol', async (t) => {
     const { url, headers } = await start(t);
     const client = await createMCPClient({ transport: { type: 'http', url, headers } });
     const { tools } = await client.listTools();
@@ -62,7 +62,7 @@ describe('the tool server of the bridge', () => {
     await client.close();
   });
 
-  it('takes the version that the client asks for where it knows it', async (t) => {
+  it("uses the client's version if it supports it", async (t) => {
     const { call } = await start(t);
     for (const [asked, answered] of [
       ['2025-03-26', '2025-03-26'],
@@ -76,7 +76,7 @@ describe('the tool server of the bridge', () => {
     assert.deepEqual((await call('ping')).result, {});
   });
 
-  it('tells what went wrong in a tool, and nothing of what it did not mean to tell', async (t) => {
+  it('reports errors of a tool, and nothing that must stay hidden', async (t) => {
     const { call, post } = await start(t);
     const { result } = await call('tools/call', { name: 'failing' });
     assert.deepEqual(result, { content: [{ type: 'text', text: 'No.' }], isError: true });
@@ -97,14 +97,14 @@ describe('the tool server of the bridge', () => {
     assert.equal((await call('constructor')).error?.code, -32_601);
   });
 
-  it('accepts notifications without an answer, 202', async (t) => {
+  it('accepts notifications without a response, 202', async (t) => {
     const { post } = await start(t);
     const answer = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
     assert.deepEqual([answer.status, await answer.text()], [202, '']);
     assert.equal((await post({ jsonrpc: '2.0', id: 1, result: {} })).status, 202);
   });
 
-  it('refuses what is no message, 400, and what is too large, 413', async (t) => {
+  it('refuses malformed messages, 400, and oversized ones, 413', async (t) => {
     const { post } = await start(t);
     for (const [body, code] of [
       ['{', -32_700],
@@ -128,7 +128,7 @@ describe('the tool server of the bridge', () => {
     assert.equal((await fetch(url, { method: 'POST' })).status, 401);
   });
 
-  it('ends a call whose caller has left, and lets no more than eight wait', async (t) => {
+  it('aborts a call whose caller has disconnected, and lets no more than eight wait', async (t) => {
     let aborted = 0;
     let begun = 0;
     const slow: Tool = {
@@ -155,7 +155,7 @@ describe('the tool server of the bridge', () => {
     await until('all are ended', () => aborted === 8);
   });
 
-  it('takes sixty calls in a minute, and more in the next', async (t) => {
+  it('accepts sixty calls per minute', async (t) => {
     let now = 0;
     const { call } = await start(t, [echo], () => now);
     const use = async () => (await call('tools/call', { name: 'echo' })).error?.code;

@@ -41,7 +41,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('makes one row of many concurrent creations of one id', async (t) => {
+    it('creates one row for many concurrent creations of one id', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       const both = ['{"source":"user"}', '{"source":"agent"}'];
@@ -75,7 +75,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('shows a write to the very next read', async (t) => {
+    it('shows a write to the next read', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       for (let i = 0; i < 20; i++) {
@@ -85,7 +85,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('turns callers away once too many wait, and serves the others', async (t) => {
+    it('rejects callers once too many wait, and serves the others', async (t) => {
       const database = await openTestDatabase(kind, t);
       const many = 9_000;
       // The cheapest that waits: on a busy machine others would wait too long.
@@ -106,7 +106,7 @@ for (const kind of databaseKinds) {
       assert.equal(new Set(kept).size, 1);
     });
 
-    it('makes a user once under concurrent first requests', async (t) => {
+    it('creates a user once under concurrent first requests', async (t) => {
       const database = await openTestDatabase(kind, t);
       const made = await Promise.all(Array.from({ length: 20 }, () => database.run(ensureUser, 'ada')));
       assert.equal(new Set(made.map(({ id }) => id)).size, 1);
@@ -132,7 +132,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('reads the events of one conversation alone, whatever is asked for', async (t) => {
+    it('reads only the events of one conversation, whatever is asked for', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       const keys: number[] = [];
@@ -157,7 +157,7 @@ for (const kind of databaseKinds) {
             }
     });
 
-    it('goes on beyond millions of conversations', async (t) => {
+    it('works beyond millions of conversations', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       const events = ['{"n":1}'];
@@ -192,7 +192,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await inspect(database, "select id from conversations where id = 'beyond'"), []);
     });
 
-    it('deletes the events of one conversation alone', async (t) => {
+    it('deletes only the events of one conversation', async (t) => {
       const database = await openTestDatabase(kind, t);
       const user = await database.run(ensureUser, 'ada');
       for (const id of ['a', 'b', 'c'])
@@ -264,7 +264,7 @@ for (const kind of databaseKinds) {
 }
 
 describe('a cache', () => {
-  it('keeps nothing that was read before a write was known', async () => {
+  it('keeps nothing that was read before a write', async () => {
     const listeners: (() => void)[] = [];
     const database = { onForeignChange: (listener: () => void) => void listeners.push(listener) };
     const cache = createCache<string>(database as Parameters<typeof createCache>[0], { entriesMax: 2 });
@@ -279,7 +279,7 @@ describe('a cache', () => {
     assert.equal(cache.find('a'), undefined);
   });
 
-  it('forgets the least recently used at its bound, and never keeps what was not found', async () => {
+  it('drops the least recently used entry at its limit, and never keeps what was not found', async () => {
     const database = { onForeignChange: () => {} };
     const cache = createCache<string>(database as unknown as Parameters<typeof createCache>[0], {
       entriesMax: 2,
@@ -293,8 +293,8 @@ describe('a cache', () => {
   });
 });
 
-describe('the log of SQLite', () => {
-  it('is moved into the file while it is written to, before a commit would have to', async (t) => {
+describe('the write-ahead log of SQLite', () => {
+  it('is checkpointed while it is written to, before a commit would have to', async (t) => {
     const { dataDir, ...database } = await openTestDatabase('sqlite', t);
     const sizeOf = (file: string) => statSync(join(dataDir, file)).size;
     const [valueBytes, values] = [100_000, 440];
@@ -312,7 +312,7 @@ describe('the log of SQLite', () => {
 });
 
 describe('an older SQLite file', () => {
-  it('keeps its conversations through every migration, and never gives a number again', async (t) => {
+  it('keeps its conversations through every migration, and never reuses a key', async (t) => {
     const place = await createPlace('sqlite');
     t.after(place.remove);
     const { userId, id } = await writeOldFile(place.dataDir);

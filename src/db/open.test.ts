@@ -7,7 +7,7 @@ import { RefusalError } from '../errors.ts';
 import { ensureDataDir } from './open.ts';
 
 describe('ensureDataDir', () => {
-  it('makes the folder and those above it, for their owner alone, and leaves one that exists', (t) => {
+  it('creates the folder and its parents, only for their owner, and keeps an existing one', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-open-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const dataDir = join(folder, 'a/b');
@@ -19,7 +19,7 @@ describe('ensureDataDir', () => {
       assert.throws(() => ensureDataDir(join(folder, wrong)), RefusalError);
   });
 
-  it('refuses a place where the system makes no folders', { skip: process.platform !== 'linux' }, () => {
+  it('refuses a path where the system creates no folders', { skip: process.platform !== 'linux' }, () => {
     assert.throws(() => ensureDataDir('/proc/parley/data'), {
       name: 'RefusalError',
       message: /^The data folder \/proc\/parley\/data cannot be created: .*PARLEY_DATA_DIR\.$/,

@@ -8,8 +8,8 @@ import { createCheckpoints } from './sqliteCheckpoints.ts';
 
 const framesMany = 5_000;
 
-describe('the thread that moves the log', () => {
-  it('is not asked again where it cannot open the file, and harms nobody', async (t) => {
+describe('the checkpoint thread', () => {
+  it('is not used again if it cannot open the file, and breaks nothing', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'parley-checkpoints-'));
     const database = new DatabaseSync(join(folder, 'a.db'));
     t.after(() => {

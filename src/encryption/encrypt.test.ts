@@ -8,7 +8,7 @@ const cipher = createCipher(randomBytes(32));
 const owner = ['conversation', '1', 'abc'];
 
 describe('an encrypted text', () => {
-  it('opens to the same value for the same owner', () => {
+  it('decrypts to the same value for the same owner', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), (value, whose) => {
         const wellFormed = value.toWellFormed();
@@ -17,13 +17,13 @@ describe('an encrypted text', () => {
     );
   });
 
-  it('is another one each time, and names its key', () => {
+  it('differs each time, and contains the id of its key', () => {
     const [a, b] = [cipher.encrypt('x', owner), cipher.encrypt('x', owner)];
     assert.notEqual(a, b);
     assert.equal(a.split('.')[1], cipher.keyId);
   });
 
-  it('does not open for another owner, nor for parts of it joined otherwise', () => {
+  it('cannot be decrypted for another owner, nor for its parts joined differently', () => {
     const encrypted = cipher.encrypt('x', owner);
     for (const other of [
       ['conversation', '2', 'abc'],
@@ -34,14 +34,14 @@ describe('an encrypted text', () => {
       assert.throws(() => cipher.decrypt(encrypted, other), /belongs to another record/);
   });
 
-  it('does not open under another key', () => {
+  it('cannot be decrypted with another key', () => {
     assert.throws(
       () => createCipher(randomBytes(32)).decrypt(cipher.encrypt('x', owner), owner),
       /another key/,
     );
   });
 
-  it('does not open when any of its bytes is changed, or it is cut short', () => {
+  it('cannot be decrypted if any byte is changed or missing', () => {
     const encrypted = cipher.encrypt('some value', owner);
     const [version, keyId, body = ''] = encrypted.split('.');
     const bytes = Buffer.from(body, 'base64url');

@@ -102,7 +102,7 @@ for (const kind of databaseKinds) {
       }
     }
 
-    it('encrypts everything anew while the service runs, which then uses the new key', async (t) => {
+    it('encrypts everything again while the service runs, which then uses the new key', async (t) => {
       const { place, service } = await prepared(t);
       const [oldKey] = await keysInUse(place);
       assert.equal(await rotateBeside(place), 116);
@@ -173,7 +173,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('encrypts all others anew where a conversation in their midst is damaged, and keeps both keys', async (t) => {
+    it('encrypts all others again if one conversation is damaged, and keeps both keys', async (t) => {
       const { place } = await prepared(t);
       const [oldKey = ''] = await keysInUse(place);
       await inspect(place, `update conversations set sealed = 'v1.${oldKey}.AAAA' where id = 'c50'`);
@@ -186,7 +186,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await openAll(place), expected);
     });
 
-    it('refuses a second one that runs at the same time', async (t) => {
+    it('refuses a concurrent rotation', async (t) => {
       const { place } = await prepared(t);
       const both = await Promise.allSettled([rotateBeside(place), rotateBeside(place)]);
       const refused = both.filter((one) => one.status === 'rejected');
@@ -196,7 +196,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await openAll(place), expected);
     });
 
-    it('changes nothing where the keys at hand do not open this database', async (t) => {
+    it('changes nothing if the keys do not fit this database', async (t) => {
       const { place } = await prepared(t);
       const before = await sealedTexts(place);
       const database = await openConfiguredDatabase(place, fail);
@@ -207,7 +207,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await openAll(place), expected);
     });
 
-    it('keeps both keys and says so where a text can be opened with neither', async (t) => {
+    it('keeps both keys and says so if a text cannot be decrypted with either', async (t) => {
       const { place } = await prepared(t);
       await inspect(place, "update secrets set sealed = 'v1.0000000000000000.AAAA' where name = 'DEPLOY'");
       await assert.rejects(rotateBeside(place), /secret 1 custom DEPLOY.*both keys are kept/);
@@ -216,7 +216,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-describe('a encryption key of the environment', () => {
+describe('an encryption key from the environment', () => {
   it('is rotated with NEW,OLD, after which NEW alone is enough and OLD alone is refused', async (t) => {
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
@@ -262,7 +262,7 @@ describe('a encryption key of the environment', () => {
 });
 
 describe('a tampered or moved encrypted text', () => {
-  it('is never opened: the operation fails, is logged, and shows nothing of it', async (t) => {
+  it('is never decrypted: the operation fails, is logged, and reveals nothing', async (t) => {
     const service = await startService({}, t);
     await service.ask('/api/secrets', { json: { name: 'ONE', value: 'value-one' } });
     await service.ask('/api/secrets', { json: { name: 'TWO', value: 'value-two' } });

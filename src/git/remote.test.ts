@@ -13,14 +13,14 @@ function urlOf(repository: string, more: Partial<Parameters<typeof findRemote>[0
 }
 
 describe('the repository of a conversation', () => {
-  it('is a name at the host of its provider, github where none is said', () => {
+  it('is a name at the host of its provider, GitHub by default', () => {
     assert.equal(urlOf('ada/app'), 'https://github.com/ada/app.git');
     assert.equal(urlOf('ada/app.git'), 'https://github.com/ada/app.git');
     assert.equal(urlOf('ada/app', { provider: 'bitbucket' }), 'https://bitbucket.org/ada/app.git');
     assert.equal(urlOf('a/b/c/d', { provider: 'gitlab' }), 'https://gitlab.com/a/b/c/d.git');
   });
 
-  it('may be a URL, which says the provider, too', () => {
+  it('may be a URL, which also determines the provider', () => {
     assert.equal(urlOf('https://gitlab.com/a/b/c.git'), 'https://gitlab.com/a/b/c.git');
     assert.equal(urlOf('https://GitHub.com/ada/app/'), 'https://github.com/ada/app.git');
     const userHosts = { gitlab: 'git.example.com:8443' };
@@ -30,7 +30,7 @@ describe('the repository of a conversation', () => {
     );
   });
 
-  it('is refused by its form alone where no host could have it', () => {
+  it('is refused by its form if no host could have it', () => {
     for (const text of [
       'ada/app',
       ' ada/app.git ',
@@ -110,7 +110,7 @@ describe('the repository of a conversation', () => {
       assert.doesNotMatch(urlOf(repository), /^https?:/);
     });
 
-  it('can be written in the ways of ssh, too', () => {
+  it('can be written as an SSH URL', () => {
     const found = findRemote({ ...asked, repository: 'ada/app' });
     assert.ok('remote' in found);
     assert.deepEqual(sshUrls(found.remote), [
@@ -158,7 +158,7 @@ describe('the name of a branch', () => {
     'HEAD',
   ];
   for (const name of names)
-    it(`is judged as git judges it: ${JSON.stringify(name)}`, () => {
+    it(`is validated as git does: ${JSON.stringify(name)}`, () => {
       assert.equal(isBranchName(name), judgedByGit(name));
     });
 

@@ -36,7 +36,7 @@ describe("an operator's file of prices", () => {
     assert.ok(models.names(day).includes('mine/large'));
   });
 
-  it('can make a model free, and offer one again that its maker has given up', (t) => {
+  it('can make a model free, and offer a retired one again', (t) => {
     const old = 'anthropic/claude-3-opus-20240229';
     const models = loadModels(operatorFile(t, { models: { [old]: { input: 0, output: 0 } } }));
     const tokens = { input: 1e6, output: 1e6, cacheRead: 1e6, cacheWrite: 1e6 };
@@ -56,7 +56,7 @@ describe("an operator's file of prices", () => {
     assert.deepEqual(models.list(), ours.list());
   });
 
-  it('is refused with its name and the place where it is wrong, and never with what is there', (t) => {
+  it('is refused with its name and the path of the error, and never with the value', (t) => {
     const priced = (change: object) => ({ models: { 'a/b': { ...mine, ...change } } });
     const faults: [unknown, RegExp][] = [
       [{}, /models is required/],
@@ -85,7 +85,7 @@ describe("an operator's file of prices", () => {
     }
   });
 
-  it('is read when the service starts, which refuses a wrong one, and its models are offered', async (t) => {
+  it('is read at startup, which refuses an invalid one, and its models are offered', async (t) => {
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
     const file = join(place.dataDir, 'prices.json');

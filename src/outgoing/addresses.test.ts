@@ -145,7 +145,7 @@ describe('isThisMachine', () => {
     it(`knows ${address} as the machine itself`, () => {
       assert.equal(isThisMachine(address), true);
     });
-  it('knows the addresses of its interfaces', () => {
+  it('includes the addresses of its interfaces', () => {
     const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
     assert.deepEqual(
       own.filter(({ address }) => !isThisMachine(address)),

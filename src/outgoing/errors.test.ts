@@ -33,7 +33,7 @@ describe('toOutgoingError', () => {
         assert.ok(!error.message.includes('hunter2') && error.cause === undefined);
       });
 
-  it('says how long it waited', () => {
+  it('includes the timeout', () => {
     assert.equal(toOutgoingError(thrown('ETIMEDOUT'), 1_500).message, 'It did not respond within 1.5 s.');
   });
 });

@@ -55,7 +55,7 @@ const hello: RequestListener = (_, response) => {
 const portOf = (url: string) => new URL(url).port;
 
 describe('an outgoing request', () => {
-  it('gives the answer: status, headers and body', async (t) => {
+  it('returns status, headers and body', async (t) => {
     const server = await listenOnLoopback(t, (request, response) => {
       response.writeHead(201, { 'x-method': request.method });
       request.pipe(response);
@@ -68,7 +68,7 @@ describe('an outgoing request', () => {
     assert.equal(server.requests[0]?.url, '/a?b');
   });
 
-  it('carries only the headers that it was given, and keeps no connection', async (t) => {
+  it('sends only the given headers, and keeps no connection', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => {
       response.setHeader('set-cookie', 'ambient=1').end('hello');
     });
@@ -83,7 +83,7 @@ describe('an outgoing request', () => {
     await until('its connections end', async () => (await server.openConnections()) === 0);
   });
 
-  it('ends the connection when the body is cancelled', async (t) => {
+  it('closes the connection when the body is cancelled', async (t) => {
     const server = await listenOnLoopback(t, pretenders.stalling);
     const response = await create()(server.url);
     await response.body?.cancel();
@@ -113,7 +113,7 @@ describe('the address of an outgoing request', () => {
       assert.deepEqual(lookup.asked, []);
     });
 
-  it('is refused when the name is localhost, and allowed where private ones are', async (t) => {
+  it('is refused for localhost, and allowed if private ones are', async (t) => {
     const server = await listenOnLoopback(t, hello);
     const url = `http://localhost:${portOf(server.url)}/`;
     const lookup: Lookup = (hostname) => systemLookup(hostname, { all: true });
@@ -122,13 +122,13 @@ describe('the address of an outgoing request', () => {
     assert.equal(await readAll(await create()(url)), 'hello');
   });
 
-  it('is refused when it is link-local, even where private ones are allowed', async () => {
+  it('is refused if it is link-local, even if private ones are allowed', async () => {
     await rejectsWith('address_not_allowed', create()('http://169.254.169.254/latest/meta-data'));
     const lookup = fakeDns(['169.254.169.254']);
     await rejectsWith('address_not_allowed', create({ lookup })('http://metadata.test/'));
   });
 
-  it('is refused when only one of several is private', async (t) => {
+  it('is refused if only one of several is private', async (t) => {
     const server = await listenOnLoopback(t, hello);
     const lookup = fakeDns(['1.1.1.1', '127.0.0.1', '2606:4700::1']);
     const fetch = create({ allowPrivate: () => false, lookup });
@@ -136,7 +136,7 @@ describe('the address of an outgoing request', () => {
     assert.equal(server.requests.length, 0);
   });
 
-  it('is looked up once, so that a name which changes its mind gains nothing', async (t) => {
+  it('is looked up once, so that a changing name gains nothing', async (t) => {
     const server = await listenOnLoopback(t, hello);
     const url = `http://rebinding.test:${portOf(server.url)}/`;
     const lookup = fakeDns(['127.0.0.1'], ['169.254.169.254']);
@@ -148,7 +148,7 @@ describe('the address of an outgoing request', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  it('is checked by the rule of the moment', async (t) => {
+  it('is checked by the current rule', async (t) => {
     const server = await listenOnLoopback(t, hello);
     let allowed = true;
     const fetch = create({ allowPrivate: async () => allowed });
@@ -157,13 +157,13 @@ describe('the address of an outgoing request', () => {
     await rejectsWith('address_not_allowed', fetch(server.url));
   });
 
-  it('is refused when the URL is of another kind, or holds a password', async () => {
+  it('is refused if the URL has another scheme or contains a password', async () => {
     for (const url of ['ftp://a.test/', 'file:///etc/passwd', 'data:,x', 'ws://a.test/', 'nonsense', ''])
       await rejectsWith('address_not_allowed', create()(url));
     await rejectsWith('address_not_allowed', create()('http://ada:hunter2@a.test/?q=1'));
   });
 
-  it('is not reached while the rule cannot be asked', async () => {
+  it('is not reached if the rule fails', async () => {
     const allowPrivate = async (): Promise<boolean> => {
       throw new AppError('database_unavailable', 'The database does not answer.');
     };
@@ -177,7 +177,7 @@ describe('a failing outgoing request', () => {
       readAll(await create(options)(`${server.url}/?q=1`, { headers: { authorization: 'Bearer hunter2' } })),
     );
 
-  it('says that a name is not known', async () => {
+  it('reports an unknown name', async () => {
     const lookup = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' });
     };
@@ -185,7 +185,7 @@ describe('a failing outgoing request', () => {
     await rejectsWith('name_not_found', create({ lookup: fakeDns([]) })('http://empty.test/?q=1'));
   });
 
-  it('says that nobody listens', async (t) => {
+  it('reports a refused connection', async (t) => {
     let url = '';
     await t.test('a server that is gone', async (gone) => {
       url = (await listenOnLoopback(gone, hello)).url;
@@ -203,27 +203,27 @@ describe('a failing outgoing request', () => {
       assert.equal(target.requests.length, 0);
     });
 
-  it('says that no answer came in time', async (t) => {
+  it('reports that no response came in time', async (t) => {
     await rejectsWith('timeout', send(t, pretenders.hanging, { timeoutMs: 50 }));
   });
 
-  it('says that the answer did not end in time', async (t) => {
+  it('reports that the response did not end in time', async (t) => {
     await rejectsWith('timeout', send(t, pretenders.stalling, { timeoutMs: 50 }));
   });
 
-  it('says that a look-up took too long', async () => {
+  it('reports a slow lookup', async () => {
     const lookup: Lookup = () => new Promise(() => {});
     await rejectsWith('timeout', create({ lookup, timeoutMs: 50 })('http://slow.test/?q=1'));
   });
 
-  it('cuts off an answer without end', async (t) => {
+  it('cuts off an endless response', async (t) => {
     const server = await listenOnLoopback(t, pretenders.flooding);
     const response = await create()(server.url);
     await rejectsWith('too_large', readAll(response));
     await until('its connection ends', async () => (await server.openConnections()) === 0);
   });
 
-  it('counts a compressed answer as what it becomes', async (t) => {
+  it('counts the decompressed size of a response', async (t) => {
     const bomb = gzipSync(Buffer.alloc(200_000));
     assert.ok(bomb.length < 1_000);
     const answer: RequestListener = (_, response) => {
@@ -233,19 +233,19 @@ describe('a failing outgoing request', () => {
     assert.equal((await send(t, answer, { responseBytesMax: 200_000 })).length, 200_000);
   });
 
-  it('bounds the headers of an answer', async (t) => {
+  it('limits the headers of a response', async (t) => {
     const answer: RequestListener = (_, response) => {
       response.setHeader('x-large', 'x'.repeat(100_000)).end();
     };
     await rejectsWith('too_large', send(t, answer));
   });
 
-  it('says that TLS is not spoken', async (t) => {
+  it('reports a server without TLS', async (t) => {
     const server = await listenOnLoopback(t, hello);
     await rejectsWith('tls', create()(server.url.replace('http:', 'https:')));
   });
 
-  it('says that the connection broke', async (t) => {
+  it('reports a broken connection', async (t) => {
     await rejectsWith('failed', send(t, pretenders.closing));
   });
 

@@ -12,8 +12,8 @@ function slowLookup() {
 
 const settled = () => new Promise(setImmediate);
 
-describe('limited look-ups', () => {
-  it('are so many at once, and the next when one has ended', async () => {
+describe('limited lookups', () => {
+  it('are limited in number, and the next starts when one has ended', async () => {
     const { lookup, open } = slowLookup();
     const limited = limitLookups(lookup, { atOnceMax: 2, waitingMax: 10 });
     const all = ['a', 'b', 'c'].map((name) => limited(name));
@@ -28,7 +28,7 @@ describe('limited look-ups', () => {
     assert.equal((await Promise.all(all)).length, 3);
   });
 
-  it('are refused where too many wait', async () => {
+  it('are refused if too many wait', async () => {
     const { lookup, open } = slowLookup();
     const limited = limitLookups(lookup, { atOnceMax: 1, waitingMax: 1 });
     const first = limited('a');
@@ -42,7 +42,7 @@ describe('limited look-ups', () => {
     await second;
   });
 
-  it('are given up after a time, and hold their place until they have ended', async () => {
+  it('time out, and keep their slot until they have ended', async () => {
     const { lookup, open } = slowLookup();
     const limited = limitLookups(lookup, { atOnceMax: 1, waitingMax: 5, timeoutMs: 10 });
     await assert.rejects(limited('slow'), { code: 'timeout' });

@@ -25,13 +25,13 @@ describe('the rule for private addresses', () => {
       assert.equal(await createPrivateAddressRule({ config: readConfig(env), hasOneUser })(), expected);
     });
 
-  it('allows the hosts that the operator names, however many users there are', async () => {
+  it('allows the hosts that the operator lists, however many users there are', async () => {
     const config = readConfig({ HOST: '0.0.0.0', PARLEY_ALLOW_PRIVATE_ADDRESSES: '127.0.0.1:11434' });
     const rule = createPrivateAddressRule({ config, hasOneUser: notAlone });
     assert.deepEqual(await rule(), [{ range: '127.0.0.1/32', port: 11434 }]);
   });
 
-  it('asks for the users again after a second, and does not remember a failure', async () => {
+  it('counts the users again after a second, and does not cache a failure', async () => {
     let time = 0;
     let asked = 0;
     const answers = [new Error('no database'), true, false];
@@ -51,7 +51,7 @@ describe('the rule for private addresses', () => {
   });
 });
 
-describe('what the operator is told of private addresses', () => {
+describe('the note on private addresses for the operator', () => {
   const cases: readonly [Record<string, string>, () => Promise<boolean>, RegExp | undefined][] = [
     [{}, alone, undefined],
     [{}, notAlone, /because there is more than one user\. To allow hosts: PARLEY_ALLOW_PRIVATE_ADDRESSES=/],
@@ -67,7 +67,7 @@ describe('what the operator is told of private addresses', () => {
       else assert.match(String(note), expected);
     });
 
-  it('is told once, when a second user comes while the service runs', async (t) => {
+  it('appears once, when a second user is created while the service runs', async (t) => {
     const told: string[] = [];
     let asked = 0;
     const watch = (hasOneUser: () => Promise<boolean>) =>

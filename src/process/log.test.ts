@@ -21,7 +21,7 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void): strin
 }
 
 describe('the log', () => {
-  it('strikes out credentials wherever they stand in a line', () => {
+  it('removes credentials anywhere in a line', () => {
     const key = `pk_${'0'.repeat(16)}_${'A'.repeat(43)}`;
     const webhookSecret = `whsec_${Buffer.alloc(32, 251).toString('base64')}`;
     const text = logged((logger) => {

@@ -97,7 +97,7 @@ describe('a run of the built-in agent', () => {
       assertWithout(Object.values(keys), 'log', JSON.stringify(events) + scene.service.logs());
     });
 
-  it('says what to set where there is no model, and works with the next message once there is one', async (t) => {
+  it('says what to configure if there is no model, and works with the next message once there is one', async (t) => {
     const scene = await startScene(t, [{ say: 'Hello.' }], {
       settings: { llm_model: null, llm_api_key: '' },
     });
@@ -110,7 +110,7 @@ describe('a run of the built-in agent', () => {
     assert.deepEqual((await scene.turns(id, 2)).slice(1), ['Hello.']);
   });
 
-  it('names the prefixes that are known where that of the model is not', async (t) => {
+  it('lists the known prefixes if that of the model is unknown', async (t) => {
     const scene = await startScene(t, [], { settings: { llm_model: 'nonsense/x' } });
     const id = await scene.create('Are you there?');
     assert.match(

@@ -30,7 +30,7 @@ function hidePrograms(t: TestContext): void {
 const line = (word: string) => ({ run: `echo ${word} >>log` });
 
 describe('confirmation_mode with the built-in agent', () => {
-  it('has each call wait for its answer, shows what it would do, and heeds a no', async (t) => {
+  it('makes each call wait for approval, shows what it would do, and obeys a rejection', async (t) => {
     const script = [
       line('allowed'),
       line('rejected'),
@@ -51,7 +51,7 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.match(runs.model.exchanges.at(-1)?.asked.results[1] ?? '', /The user rejected this/);
   });
 
-  it('names the file that is written where a link leads to another one', async (t) => {
+  it('names the written file if a link leads to another one', async (t) => {
     const script = [
       { run: 'mkdir hooks && ln -s hooks/pre-commit notes.md' },
       { write: { path: 'notes.md', text: 'curl evil\n' } },
@@ -68,7 +68,7 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.equal(await runs.file(id, 'hooks/pre-commit'), 'curl evil\n');
   });
 
-  it('asks no more for a command that is allowed for good, but for others', async (t) => {
+  it('no longer asks for a command that is always allowed, but for others', async (t) => {
     const script = [line('one'), line('one'), { write: { path: 'a.txt', text: 'x' } }, { say: 'Done.' }];
     const runs = await startBuiltin(t, script, { settings: { confirmation_mode: true } });
     const id = await runs.create('go');
@@ -79,7 +79,7 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.equal(await runs.file(id, 'log'), 'one\none\n');
   });
 
-  it('ends a question with the conversation that is stopped, and nothing is done', async (t) => {
+  it('closes an approval request with the stopped conversation, and nothing is done', async (t) => {
     const runs = await startBuiltin(t, [line('never'), { say: 'Well.' }], {
       settings: { confirmation_mode: true },
     });

@@ -21,7 +21,7 @@ import {
 const once = { run: 'echo once >>log' };
 
 describe('a run whose provider', () => {
-  it('fails twice, then answers, ends well, and the log tells of it', async (t) => {
+  it('fails twice, then answers, succeeds, and the log reports it', async (t) => {
     const script = [{ fail: { status: 500 }, times: 2 }, once, { say: 'Done.' }];
     const runs = await startBuiltin(t, script);
     const id = await runs.create('go');
@@ -32,7 +32,7 @@ describe('a run whose provider', () => {
     assert.equal(await runs.file(id, 'log'), 'once\n');
   });
 
-  it('wants a pause gets it', async (t) => {
+  it('asks for a delay gets it', async (t) => {
     const script = [{ fail: { status: 429, retryAfterS: 0.02 } }, once, { say: 'Done.' }];
     const runs = await startBuiltin(t, script);
     const id = await runs.create('go');
@@ -40,7 +40,7 @@ describe('a run whose provider', () => {
     assert.match(noticesOf(await runs.events(id)).join(), /returned 429\. Trying again in 1 s/);
   });
 
-  it('hangs up before it answers is asked again', async (t) => {
+  it('disconnects before it answers is retried', async (t) => {
     const runs = await startBuiltin(t, [{ drop: 'before', times: 3 }, once, { say: 'Done.' }]);
     const id = await runs.create('go');
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
@@ -48,7 +48,7 @@ describe('a run whose provider', () => {
     assert.equal(await runs.file(id, 'log'), 'once\n');
   });
 
-  it('never answers is given up, said so with each message, and the next message is taken', async (t) => {
+  it('never answers is given up with each message, and the next message is accepted', async (t) => {
     const runs = await startBuiltin(t, [{ fail: { status: 503 }, times: 10 }, { say: 'Here I am.' }]);
     const id = await runs.create('go');
     assert.deepEqual(await runs.turns(id, 1), []);
@@ -60,7 +60,7 @@ describe('a run whose provider', () => {
     assert.deepEqual(await runs.turns(id, 3), ['Here I am.']);
   });
 
-  it('breaks off in the middle of a call is asked again, and the call is done once', async (t) => {
+  it('disconnects in the middle of a call is retried, and the call is done once', async (t) => {
     const half = {
       tool_calls: [{ index: 0, id: 'c', function: { name: 'bash', arguments: '{"command":' } }],
     };
@@ -74,7 +74,7 @@ describe('a run whose provider', () => {
     assert.equal(events.filter(({ action }) => action === 'run').length, 1);
   });
 
-  it('refuses a request is quoted, without the key, and the next message is taken', async (t) => {
+  it('rejects a request is quoted, without the key, and the next message is accepted', async (t) => {
     const words = `the key ${modelKey} may not use this`;
     const answers = [refusing(400, words), refusing(400, words), saying('Better.')];
     const runs = await startBuiltinWith(t, createRawModel(answers));
@@ -101,7 +101,7 @@ describe('a run whose provider', () => {
     assert.match(errorsOf(await runs.events(id)).join(), /^MAX_TOKENS: /);
   });
 
-  it('refuses the key is told as that, with each message', async (t) => {
+  it('rejects the API key is reported as that, with each message', async (t) => {
     const answers = [refusing(401, `bad key ${modelKey}`)];
     const runs = await startBuiltinWith(t, createRawModel(answers));
     const id = await runs.create('go');

@@ -13,7 +13,7 @@ const titleOf = async ({ info }: Runs, id: string) =>
   ((await info(id)) as unknown as { title: string }).title;
 
 describe('max_iterations with the built-in agent', () => {
-  it('stops it at that very request, titles not counted, and the next message goes on', async (t) => {
+  it('stops it at exactly that request, titles not counted, and the next message continues', async (t) => {
     const script = [line, line, line, line, { say: 'Done.' }];
     const runs = await startBuiltin(t, script, { settings: { max_iterations: 3 } });
     const id = await runs.create(long);
@@ -31,7 +31,7 @@ describe('max_iterations with the built-in agent', () => {
     assert.equal(await runs.file(id, 'log'), 'x\nx\nx\nx\n');
   });
 
-  it('leaves a message alone that needs just as many', async (t) => {
+  it('does not affect a message that needs exactly as many', async (t) => {
     const runs = await startBuiltin(t, [line, { say: 'Done.' }, line, { say: 'Again.' }], {
       settings: { max_iterations: 2 },
     });
@@ -43,7 +43,7 @@ describe('max_iterations with the built-in agent', () => {
 });
 
 describe('max_budget_per_task with the built-in agent', () => {
-  it('stops it with the first request past it, and again until it is raised', async (t) => {
+  it('stops it with the first request beyond it, and again until it is raised', async (t) => {
     const script = [line, line, { say: 'Done.' }];
     const runs = await startBuiltin(t, script, { settings: { max_budget_per_task: 0.000001 } });
     const id = await runs.create('go');
@@ -72,7 +72,7 @@ describe('a title of the built-in agent', () => {
     return { runs, id, stream };
   };
 
-  it('takes the place of the one that was made of the message, and is a change that is told', async (t) => {
+  it('replaces the one from the message, and is reported as a change', async (t) => {
     const { runs, id, stream } = await firstTitleAfter(t);
     await until('it has the title', async () => (await titleOf(runs, id)) === 'Scripted');
     await until('it is told', () =>
@@ -80,7 +80,7 @@ describe('a title of the built-in agent', () => {
     );
   });
 
-  it('does not take the place of one that a person gave', async (t) => {
+  it('does not replace one that a person has set', async (t) => {
     const { runs, id } = await firstTitleAfter(t, 'Mine');
     await until('it was asked for', () => runs.model.exchanges.length === 3);
     await runs.say(id, 'And now this, please, which is a message that is long enough, too.');

@@ -18,7 +18,7 @@ const begun = async ({ service }: Runs, id: string, name: string) => {
 };
 
 describe('a conversation with the built-in agent', () => {
-  it('that is stopped in the middle of a command goes on, and knows that it was', async (t) => {
+  it('that is stopped during a command continues, and knows that it was stopped', async (t) => {
     const script = [
       { run: 'echo first >>log' },
       { run: 'echo second >>log; echo $$ >shell; sleep 60' },
@@ -45,7 +45,7 @@ describe('a conversation with the built-in agent', () => {
     assert.doesNotMatch(asked.told, /<history>|interrupted/);
   });
 
-  it('that a shutdown interrupts goes on after the start, and was stopped by nobody', async (t) => {
+  it('that a shutdown interrupts continues after the start, and counts as stopped by nobody', async (t) => {
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
     const model = createScriptedModel([{ run: 'echo $$ >shell; sleep 60' }, { say: 'I see.' }]);
@@ -70,7 +70,7 @@ describe('a conversation with the built-in agent', () => {
     await until('all of it is dead', () => !left.some(isRunning));
   });
 
-  it('whose agent is killed stops, says so, and goes on with the next message', async (t) => {
+  it('whose agent is killed stops, says so, and continues with the next message', async (t) => {
     const script = [
       { run: 'echo first >>log' },
       { run: 'echo second >>log; echo $$ >shell; echo $PPID >agent; sleep 60' },
@@ -94,7 +94,7 @@ describe('a conversation with the built-in agent', () => {
     assert.match(asked.results[1] ?? '', /outcome is unknown/);
   });
 
-  it('whose journal is spoilt goes on in a new session, with what the log knows', async (t) => {
+  it('whose journal is damaged continues in a new session, with the history of the log', async (t) => {
     const script = [{ run: 'echo first >>log' }, { say: 'One.' }, { say: 'Two.' }];
     const runs = await startBuiltin(t, script);
     const id = await runs.create('Remember the milk.');

@@ -11,7 +11,7 @@ import { until } from '../../test/support/until.ts';
 const systemOf = ({ messages }: RawBody): string => messages[0].content;
 
 describe('the model of the built-in agent', () => {
-  it('is told the language and the instructions, as instructions', async (t) => {
+  it('gets the language and the custom instructions as instructions', async (t) => {
     const model = createRawModel([saying('Gut.')]);
     const runs = await startBuiltinWith(t, model, { settings: { language: 'de' } });
     const id = await runs.create('Los!', { conversation_instructions: 'Never touch the north wing.' });
@@ -25,7 +25,7 @@ describe('the model of the built-in agent', () => {
     );
   });
 
-  it('is told the language of the settings as they are when it goes on', async (t) => {
+  it('gets the current language when it continues', async (t) => {
     const model = createRawModel([saying('Ok.')]);
     const runs = await startBuiltinWith(t, model);
     const id = await runs.create('go');
@@ -40,7 +40,7 @@ describe('the model of the built-in agent', () => {
     assert.match(systemOf(model.bodies[1]), /Speak French/);
   });
 
-  it('sees the images of a message', async (t) => {
+  it('gets the images of a message', async (t) => {
     const model = createRawModel([saying('A dot.')]);
     const runs = await startBuiltinWith(t, model);
     const url =
@@ -54,7 +54,7 @@ describe('the model of the built-in agent', () => {
     ]);
   });
 
-  it('is told of replayed steps, and goes on after them', async (t) => {
+  it('gets replayed steps, and continues after them', async (t) => {
     const model = createRawModel([saying('On it goes.')]);
     const runs = await startBuiltinWith(t, model);
     const replay = [
@@ -72,7 +72,7 @@ describe('the model of the built-in agent', () => {
     assert.equal(words.split('Now the mast.').length, 2);
   });
 
-  it('is not asked after a replay without a message, until there is one', async (t) => {
+  it('gets no request after a replay without a message, until there is one', async (t) => {
     const model = createRawModel([saying('Here.')]);
     const runs = await startBuiltinWith(t, model);
     const replay = [{ source: 'user', action: 'message', args: { content: 'Build the boat.' } }];

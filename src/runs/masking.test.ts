@@ -6,28 +6,28 @@ import { createMasking } from './masking.ts';
 const mask = '**********';
 
 describe('masking', () => {
-  it('hides values and what starts with one, and leaves what is too short to be a secret', () => {
+  it('masks values and what starts with one, and leaves what is too short to be a secret', () => {
     const { text } = createMasking(['abcd', 'abcdefgh', 'xyz', '']);
     assert.equal(text('abcd-abcdefgh-abc-xyz'), `${mask}-${mask}-abc-xyz`);
   });
 
-  it('takes a value for what it is, whatever characters it has', () => {
+  it('masks values literally, whatever characters they have', () => {
     const { text } = createMasking(['a.c$&(d', '$1\\n[x]']);
     assert.equal(text('a.c$&(d abc$&(d $1\\n[x]'), `${mask} abc$&(d ${mask}`);
   });
 
-  it('hides each line of a value, however it is indented or ended', () => {
+  it('masks each line of a value, however it is indented or ended', () => {
     const { text } = createMasking(['first line\r\n    second line\r\n}\r\n']);
     assert.equal(text('> second line\n}\nfirst line\n'), `> ${mask}\n}\n${mask}\n`);
   });
 
-  it('hides values of any size', () => {
+  it('masks values of any size', () => {
     const secrets = Array.from({ length: 100 }, (_, i) => String(i).padEnd(64_000, '.'));
     const { text } = createMasking(secrets);
     assert.equal(text(`it is ${secrets[7]}!`), `it is ${mask}!`);
   });
 
-  it('leaves our own words where we write them, and nowhere else', () => {
+  it('leaves our own values where we write them, and nowhere else', () => {
     const { event } = createMasking(['message', 'stopped', 'agent']);
     assert.deepEqual(
       event({
@@ -51,7 +51,7 @@ describe('masking', () => {
     );
   });
 
-  it('hides what comes to be known later', () => {
+  it('masks values that are added later', () => {
     const masking = createMasking([]);
     const event = {
       source: 'agent',

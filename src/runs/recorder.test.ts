@@ -11,7 +11,7 @@ import { createRunFaults } from './runFaults.ts';
 const event = (message: string): NewEvent => ({ ...notice(''), message });
 
 describe('the recorder', () => {
-  it('keeps the order in which it was called, whatever is under way', async () => {
+  it('keeps the order of its calls, whatever is in progress', async () => {
     const recorded: string[] = [];
     const { add, step } = createRecorder({
       masking: createMasking([]),
@@ -32,7 +32,7 @@ describe('the recorder', () => {
     assert.deepEqual(recorded, ['1', '2', '3', '4', '5', '6', '7']);
   });
 
-  it('makes who adds too much wait until it is recorded', async () => {
+  it('makes callers who add too much wait until it is recorded', async () => {
     let count = 0;
     const { add } = createRecorder({
       masking: createMasking([]),
@@ -71,7 +71,7 @@ describe('the recorder', () => {
       return { ...recorder, addSlowly, sizes, release: commit.resolve };
     }
 
-    it('gathers all that comes meanwhile for the next commit', async (t) => {
+    it('collects everything that arrives meanwhile for the next commit', async (t) => {
       const { addSlowly, step, sizes, release } = createSlow(t);
       await addSlowly(21);
       release();
@@ -79,7 +79,7 @@ describe('the recorder', () => {
       assert.deepEqual(sizes, [1, 20, 0]);
     });
 
-    it('makes the agent wait where too much comes meanwhile', async (t) => {
+    it('makes the agent wait if too much arrives meanwhile', async (t) => {
       const { addSlowly, step, sizes, release } = createSlow(t);
       assert.equal(await addSlowly(600), 501);
       release();
@@ -90,7 +90,7 @@ describe('the recorder', () => {
       );
     });
 
-    it('records what comes after a step after the step', async (t) => {
+    it('records later events after the step', async (t) => {
       const { add, addSlowly, step, sizes, release } = createSlow(t);
       await addSlowly(2);
       const stepped = step({ events: [event('a'), event('b'), event('c')] });
@@ -102,7 +102,7 @@ describe('the recorder', () => {
     });
   });
 
-  it('records all that a stopped run could not record, with what it got to at the end', async () => {
+  it('records everything that a stopped run could not record, with its progress at the end', async () => {
     const steps: RunStep[] = [];
     const { add, recordFinal: lastWords } = createRecorder({
       masking: createMasking([]),

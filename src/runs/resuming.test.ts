@@ -28,7 +28,7 @@ async function untilSaid({ events }: Pick<Runs, 'events'>, id: string, text: str
 
 for (const kind of databaseKinds) {
   describe(`a STOPPED conversation on ${kind}`, { concurrency: 2 }, () => {
-    it('goes on with its session when it is started, and when it gets a message', async (t) => {
+    it('resumes its session when it is started, and when it gets a message', async (t) => {
       const runs = await startRuns({ kind }, t);
       const { create, turns, stop, start, reaches, say, info } = runs;
       const id = await create('remember the milk\nsay noted');
@@ -50,7 +50,7 @@ for (const kind of databaseKinds) {
       ]);
     });
 
-    it('goes on with its history where its agent cannot load a session', async (t) => {
+    it('continues with its history if its agent cannot load a session', async (t) => {
       const runs = await startRuns({ kind, flags: ['--no-load'] }, t);
       const { create, turns, stop, reaches, say } = runs;
       const id = await create('Tell me of whales.');
@@ -89,7 +89,7 @@ for (const kind of databaseKinds) {
       assert.equal(other.stop_reason?.code, 'agent_missing');
     });
 
-    it('names its agent where that is no longer known, whatever the settings say', async (t) => {
+    it('names its agent if that is no longer known, whatever the settings say', async (t) => {
       const place = await createPlace(kind);
       const first = await startRuns({ place }, t);
       const id = await first.create('say hello');
@@ -126,7 +126,7 @@ for (const kind of databaseKinds) {
   });
 
   describe(`a conversation on ${kind} that is stopped in the middle of a turn`, { concurrency: 2 }, () => {
-    it('repeats the messages, marked, and what the session began with, where its agent may lack them', async (t) => {
+    it('repeats the messages, marked, and the start of the session, if its agent may lack them', async (t) => {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create(undefined, { conversation_instructions: 'Be brief.' });
       await runs.reaches(id, 'RUNNING');
@@ -150,7 +150,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(second?.slice(2), ['> say A', 'say B']);
     });
 
-    it('repeats nothing where its agent has ended the turn', async (t) => {
+    it('repeats nothing if its agent has ended the turn', async (t) => {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create('run-forever sleep\nhang');
       await until('it works', async () => (await runs.events(id)).at(-1)?.action === 'run');
@@ -166,7 +166,7 @@ for (const kind of databaseKinds) {
   });
 
   describe(`messages to a working agent on ${kind}`, { concurrency: 2 }, () => {
-    it('wait for the next turn, none lost, none said twice', async (t) => {
+    it('wait for the next turn; none is lost, none is repeated', async (t) => {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create('say begun\nsleep 600');
       await runs.reaches(id, 'RUNNING');
@@ -179,7 +179,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('wait while it starts, too, and while it is being stopped', async (t) => {
+    it('also wait while it starts, and while it is being stopped', async (t) => {
       const runs = await startRuns({ kind, flags: ['--slow-start', '300'] }, t);
       const id = await runs.create();
       for (const word of ['one', 'two']) await runs.say(id, `say ${word}`);

@@ -14,7 +14,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await turns(id, 2), ['hello', 'more']);
     });
 
-    it('waits for a message where it was created without one', async (t) => {
+    it('waits for a message if it was created without one', async (t) => {
       const { create, turns, say, events, reaches } = await startRuns({ kind }, t);
       const id = await create();
       await reaches(id, 'RUNNING');

@@ -8,7 +8,7 @@ import { createRunFaults } from './runFaults.ts';
 const broken = new Error('broken');
 
 describe('the faults of a run', () => {
-  it('are what the watched work throws or rejects with; only the first counts', async () => {
+  it('are errors of the watched work; only the first counts', async () => {
     const { watch, first } = createRunFaults();
     watch(() => {
       throw broken;
@@ -17,7 +17,7 @@ describe('the faults of a run', () => {
     await assert.rejects(first, broken);
   });
 
-  it('hold what fails when the recorder writes by its timer, where nobody waits', async () => {
+  it("include failures of the recorder's timer, which nobody awaits", async () => {
     const { watch, first } = createRunFaults();
     const { add } = createRecorder({
       record: () => Promise.reject(broken),

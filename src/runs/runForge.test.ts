@@ -28,8 +28,8 @@ const onMain = { repository: 'team/app', selected_branch: 'main' };
 const proposal = { title: 'Mend it', body: 'Closes #7.', branch: 'work' };
 
 for (const sandbox of ['process', 'bubblewrap'] as const)
-  describe(`the tools of ours in ${sandbox}`, { skip: sandbox === 'bubblewrap' && noBubblewrap }, () => {
-    it('open a pull request, which is a call of a tool in the log, and keep the token outside', async (t) => {
+  describe(`our own tools in ${sandbox}`, { skip: sandbox === 'bubblewrap' && noBubblewrap }, () => {
+    it('open a pull request, which is a tool call in the log, and keep the token outside', async (t) => {
       const { create, turns, events, forge, host, service } = await startScene(t, { sandbox });
       const id = await create(
         [
@@ -60,15 +60,15 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
     });
   });
 
-describe('the tools of ours', () => {
-  it('are not there without a token, nor without a repository', async (t) => {
+describe('our own tools', () => {
+  it('do not exist without a token, nor without a repository', async (t) => {
     const scene = await startScene(t, { hasToken: false });
     assert.deepEqual(await scene.turns(await scene.create('mcp-servers', onMain), 1), ['no MCP servers']);
     await addToken(scene);
     assert.deepEqual(await scene.turns(await scene.create('mcp-servers'), 1), ['no MCP servers']);
   });
 
-  it('are left out, and the log says so, where the agent cannot speak to them', async (t) => {
+  it('are left out, and the log says so, if the agent does not support them', async (t) => {
     const { create, turns, events } = await startScene(t, { flags: ['--no-http-mcp'] });
     const id = await create('mcp-servers', onMain);
     assert.deepEqual(await turns(id, 1), ['no MCP servers']);

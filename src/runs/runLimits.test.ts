@@ -9,8 +9,8 @@ import { mountTmpfs, noTmpfs } from '../../test/support/tmpfs.ts';
 
 const kib = 1024;
 
-describe('a run that says too much', () => {
-  it('leaves a log that can be read, with its last words', async (t) => {
+describe('a run with too much output', () => {
+  it('leaves a readable log, with its last output', async (t) => {
     const { create, turns, events } = await startRuns({}, t);
     const id = await create(`flood 2000 1000\n${'run echo one\n'.repeat(1_500)}say the last words`);
     const said = await turns(id, 1);
@@ -44,8 +44,8 @@ describe('a run whose agent dies', () => {
   });
 });
 
-describe('a run that cannot begin', () => {
-  it('tells that the secrets of its user are too large for an environment', async (t) => {
+describe('a run that cannot start', () => {
+  it('reports that the secrets of its user are too large for an environment', async (t) => {
     const runs = await startRuns({}, t);
     for (let i = 0; i < 40; i++) {
       const json = { name: `SECRET_${i}`, value: String(i).padEnd(60 * kib, '.') };
@@ -56,7 +56,7 @@ describe('a run that cannot begin', () => {
     assert.match(message, /^The secrets in your settings are too large together/);
   });
 
-  it('stops, and the log says so, where the fault is ours', async (t) => {
+  it('stops, and the log says so, if the fault is ours', async (t) => {
     const runs = await startRuns({}, t);
     writeFileSync(join(runs.service.place.dataDir, 'conversations'), 'no folder');
     const { code, message, events } = await ending(runs, await runs.create('say hello'));
@@ -68,7 +68,7 @@ describe('a run that cannot begin', () => {
 });
 
 describe('a run that fills its disk', () => {
-  it('stops with the bound that the operator has set', async (t) => {
+  it('stops at the limit of the operator', async (t) => {
     const runs = await startRuns({ env: { PARLEY_WORKSPACE_MB: '1' } }, t);
     const id = await runs.create('really-run head -c 2000000 /dev/zero >big\nhang');
     const { code, message, events } = await ending(runs, id);
@@ -77,7 +77,7 @@ describe('a run that fills its disk', () => {
     assert.deepEqual(errorsAndNotices(events), [message]);
   });
 
-  it('stops also if it deletes the file that it writes to', async (t) => {
+  it('also stops if it deletes the file that it writes to', async (t) => {
     const runs = await startRuns({ env: { PARLEY_WORKSPACE_MB: '1' } }, t);
     const write = 'exec 3>big; rm big; head -c 2000000 /dev/zero >&3; sleep 600';
     const { code, message } = await ending(runs, await runs.create(`really-run ${write}`));
@@ -85,7 +85,7 @@ describe('a run that fills its disk', () => {
     assert.match(message, /^The workspace and home folder exceed 1 MB\./);
   });
 
-  it('stops with the number of files that the operator has set', async (t) => {
+  it("stops at the operator's limit of files", async (t) => {
     const runs = await startRuns({ env: { PARLEY_WORKSPACE_FILES: '200' } }, t);
     const id = await runs.create('really-run for i in $(seq 300); do : >$i; done\nhang');
     const { code, message, events } = await ending(runs, id);
@@ -118,7 +118,7 @@ describe('a conversation for which there is no run', () => {
     ['PARLEY_SLOTS', 'All workers are busy. The conversation starts as soon as one is free.'],
     ['PARLEY_RUNNING_MAX', null],
   ] as const)
-    it(`waits until another has ended, and says so, where ${option} is reached`, async (t) => {
+    it(`waits until another has ended, and says so, if ${option} is reached`, async (t) => {
       const { create, reaches, turns, info, service } = await startRuns({ env: { [option]: '1' } }, t);
       const busy = await create('hang');
       await reaches(busy, 'RUNNING');

@@ -20,7 +20,7 @@ function startPictures(t: TestContext) {
 }
 
 describe('the messages of a run', () => {
-  it('come with their images, whether they are in the message or at an address', async (t) => {
+  it('arrive with their images, whether they are in the message or at a URL', async (t) => {
     const { url } = await startPictures(t);
     const { create, turns, service } = await startRuns({}, t);
     const large = `data:image/png;base64,${Buffer.alloc(3_000_000).toString('base64')}`;
@@ -31,7 +31,7 @@ describe('the messages of a run', () => {
     assert.deepEqual(await turns(id, 2), ['3 images', '1 images']);
   });
 
-  it('tell of images that the agent cannot see', async (t) => {
+  it('mention images that the agent cannot see', async (t) => {
     const { create, turns } = await startRuns({ flags: ['--no-images'] }, t);
     const id = await create('look', { image_urls: [pixelUrl, 'https://a.example/b.png'] });
     assert.deepEqual(await turns(id, 1), [
@@ -39,7 +39,7 @@ describe('the messages of a run', () => {
     ]);
   });
 
-  it('are all answered when they come quickly', async (t) => {
+  it('are all answered if they arrive quickly', async (t) => {
     const { create, events, say } = await startRuns({}, t);
     const id = await create('say 0');
     const count = 8;
@@ -54,7 +54,7 @@ describe('the messages of a run', () => {
     assert.equal(said, '01234567');
   });
 
-  it('do not hold what was replayed, which is history', async (t) => {
+  it('do not contain replayed events, which are history', async (t) => {
     const { create, turns } = await startRuns({}, t);
     const replay_json = JSON.stringify([
       { source: 'user', action: 'message', args: { content: 'say replayed' } },
@@ -66,14 +66,14 @@ describe('the messages of a run', () => {
     ]);
   });
 
-  it('hold the steps of what was replayed, which are not to be done again', async (t) => {
+  it('contain replayed actions, which must not be repeated', async (t) => {
     const { create, turns } = await startRuns({}, t);
     const id = await create('go on', { replay_json: JSON.stringify(replayedSteps) });
     const history = 'User: Mend it.\n\nYou ran: npm test\nIt gave (exit code 1): 1 failed\nYou edited: a.ts';
     assert.deepEqual(await turns(id, 1), [`You said: ${begun(history)}\n\n${afterSteps}\ngo on`]);
   });
 
-  it('wait for the user where all was replayed, and then come with it', async (t) => {
+  it('wait for the user if everything was replayed, and then include it', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create(undefined, { replay_json: JSON.stringify(replayedSteps) });
     await runs.reaches(id, 'RUNNING');
@@ -118,7 +118,7 @@ async function stopAndSay(
 }
 
 describe('the session of an agent', () => {
-  it('begins with the instructions and the language, which are not repeated where it goes on', async (t) => {
+  it('begins with the instructions and the language, which are not repeated when it is resumed', async (t) => {
     const runs = await startRuns({ settings: { language: 'de' } }, t);
     const id = await runs.create('one', instructed);
     assert.deepEqual(await runs.turns(id, 1), [`You said: ${brief}\none`]);
@@ -128,7 +128,7 @@ describe('the session of an agent', () => {
     assert.equal((await runs.turns(id, 3)).at(-1), 'You said: three');
   });
 
-  it('begins with them and all that was said where the agent has forgotten it', async (t) => {
+  it('begins with them and the history if the agent has lost it', async (t) => {
     const runs = await startRuns({ flags: ['--no-load'], settings: { language: 'de' } }, t);
     const id = await runs.create('say one', instructed);
     await runs.turns(id, 1);

@@ -52,7 +52,7 @@ async function startScene(t: TestContext, kind: DatabaseKind, settings: Record<s
 
 for (const kind of databaseKinds) {
   describe(`the model requests of a run on ${kind}`, () => {
-    it('are counted, and from the start with each message', async (t) => {
+    it('are counted per message', async (t) => {
       const { create, say, turns, asking, usage, answers } = await startScene(t, kind, { max_iterations: 2 });
       const id = await create(asking(2));
       await turns(id, 1);
@@ -70,7 +70,7 @@ for (const kind of databaseKinds) {
       assert.ok(counted.cost_usd > 0);
     });
 
-    it('stop it when there are too many for one message', async (t) => {
+    it('stop it if there are too many for one message', async (t) => {
       const { create, reaches, asking, usage, model } = await startScene(t, kind, { max_iterations: 2 });
       const id = await create(`${asking(5)}\nhang`);
       const { stop_reason: reason } = await reaches(id, 'STOPPED');
@@ -79,7 +79,7 @@ for (const kind of databaseKinds) {
       await until('they are stored', async () => (await usage(id)).requests === 2);
     });
 
-    it('stop it when its budget is used up, and again when it goes on', async (t) => {
+    it('stop it if its budget is used up, and again when it continues', async (t) => {
       const settings = { max_budget_per_task: 0.000001 };
       const { create, say, reaches, asking, usage, model } = await startScene(t, kind, settings);
       const id = await create(asking(3));

@@ -39,7 +39,7 @@ async function startScene(
 const onMain = { repository: 'team/app' };
 
 describe('a run with a repository', () => {
-  it('has it at the branch that was asked for, with what its setup script made over the network', async (t) => {
+  it('has it at the selected branch, with what its setup script made over the network', async (t) => {
     const runs = await startScene(t);
     const id = await runs.create('cat README.md\ncat made.txt', { ...onMain, selected_branch: 'next' });
     assert.deepEqual(await runs.turns(id, 1), ['next\nmade over http\n']);
@@ -61,7 +61,7 @@ describe('a run with a repository', () => {
     assert.match(first?.message ?? '', /^Work on issue #7 of team\/app\..*\n\ncat README.md$/s);
   });
 
-  it('goes on without its setup script where that fails, and tells what it said', async (t) => {
+  it('continues without its setup script if that fails, and reports its output', async (t) => {
     const runs = await startScene(t);
     const id = await runs.create('say hello', { ...onMain, selected_branch: 'broken' });
     assert.deepEqual(await runs.turns(id, 1), ['hello']);
@@ -69,7 +69,7 @@ describe('a run with a repository', () => {
     assert.equal(failed?.content, '.openhands/setup.sh failed with code 3.\nwhat went wrong\n');
   });
 
-  it('does not run its setup script past a user who confirms, and says so', async (t) => {
+  it('does not run its setup script without approval, and says so', async (t) => {
     const runs = await startScene(t, { settings: { confirmation_mode: true } });
     const id = await runs.create('say hello', { ...onMain, selected_branch: 'next' });
     assert.deepEqual(await runs.turns(id, 1), ['hello']);
@@ -114,7 +114,7 @@ describe('a run with a repository', () => {
       /^The name of the repository must be of the form owner\/name\.$/,
     ],
   ] as const)
-    it(`stops with a sentence where ${what}`, async (t) => {
+    it(`stops with a sentence if ${what}`, async (t) => {
       const runs = await startScene(t, { token: given });
       const id = await runs.create('say hello', { ...onMain, ...more });
       const { code, message, events } = await ending(runs, id);
@@ -123,7 +123,7 @@ describe('a run with a repository', () => {
       assert.deepEqual(errorsAndNotices(events), [message]);
     });
 
-  it('says how far it is while it is made', async (t) => {
+  it('reports progress while it is prepared', async (t) => {
     const runs = await startScene(t);
     commit(runs.repository, 'slow', { [setup]: 'while [ ! -e go ]; do sleep 0.02; done\n' });
     const id = await runs.create('say hello', { ...onMain, selected_branch: 'slow' });
@@ -162,7 +162,7 @@ describe('a run with a repository in bubblewrap', { skip: noBubblewrap }, () => 
     assert.match(git(runs.repository, ['branch', '--list', 'main']), /main/);
   });
 
-  it('can be looked at while its agent works', async (t) => {
+  it('can be read while its agent works', async (t) => {
     const runs = await startScene(t, { sandbox: 'bubblewrap' });
     const id = await runs.create('edit README.md changed\nedit new.txt new\nsay made\nhang', onMain);
     await until('the files are made', async () =>

@@ -21,7 +21,7 @@ function hidePrograms(t: TestContext): void {
 const absent = 'bubblewrap (bwrap) is not installed, and docker is not installed';
 
 describe('a run without a sandbox', () => {
-  it('is refused where there is a second user, and so is a look at its files', async (t) => {
+  it('is refused if there is a second user, and so is reading its files', async (t) => {
     const runs = await startRuns({ sandbox: 'process' }, t);
     const before = await runs.create('edit a.txt a');
     await runs.turns(before, 1);
@@ -36,7 +36,7 @@ describe('a run without a sandbox', () => {
     assert.deepEqual([status, body.code, body.error], [503, 'no_sandbox', message]);
   });
 
-  it('is refused to agents that are not built in, where nothing else works', async (t) => {
+  it('is refused for agents that are not built in, if nothing else works', async (t) => {
     hidePrograms(t);
     const runs = await startRuns({ sandbox: 'auto' }, t);
     const { code, message } = await ending(runs, await runs.create('say hello'));
@@ -46,7 +46,7 @@ describe('a run without a sandbox', () => {
     );
   });
 
-  it('has the built-in agent ask before it acts, whatever the settings say', async (t) => {
+  it('makes the built-in agent ask before it acts, whatever the settings say', async (t) => {
     hidePrograms(t);
     const place = await createPlace('sqlite');
     t.after(() => place.remove());
@@ -62,7 +62,7 @@ describe('a run without a sandbox', () => {
     assert.deepEqual(await runs.turns(id, 1), ['the answer was once', 'the answer was no']);
   });
 
-  it('is refused where the operator wants one that is not there', async (t) => {
+  it('is refused if the operator wants a sandbox that is not available', async (t) => {
     hidePrograms(t);
     const runs = await startRuns({ sandbox: 'bubblewrap' }, t);
     const { code, message } = await ending(runs, await runs.create('say hello'));
@@ -73,7 +73,7 @@ describe('a run without a sandbox', () => {
     assert.ok(runs.service.logs().includes('Agents cannot run: bubblewrap (bwrap) is not installed.'));
   });
 
-  it('is refused to a machine that others reach', async (t) => {
+  it('is refused on a machine that others can reach', async (t) => {
     hidePrograms(t);
     const env = { HOST: '0.0.0.0', PARLEY_ALLOWED_HOSTS: '0.0.0.0' };
     const runs = await startRuns({ sandbox: 'auto', env }, t);
@@ -127,7 +127,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.doesNotMatch(await sh('unshare -Ur echo free'), /^free$/m);
   });
 
-  it('reaches nothing of this machine or its neighbours, by itself or by the proxy', async (t) => {
+  it('reaches nothing on this machine or its network, directly or through the proxy', async (t) => {
     const neighbour = await listenOnLoopback(t, (_, response) => response.end('reached'));
     const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };
     const runs = await startRuns({ sandbox: 'bubblewrap', env }, t);

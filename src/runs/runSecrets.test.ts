@@ -65,7 +65,7 @@ async function startScene(t: TestContext, sandbox: 'process' | 'bubblewrap'): Pr
 
 for (const sandbox of ['process', 'bubblewrap'] as const)
   describe(`the secrets of a run in ${sandbox}`, { skip: sandbox === 'bubblewrap' && noBubblewrap }, () => {
-    it('are outside of it, but for those that must enter, and in no event, log line or argument', async (t) => {
+    it('are outside of it, except for those that must enter, and in no event, log line or argument', async (t) => {
       const runs = await startScene(t, sandbox);
       const id = await runs.create(
         [

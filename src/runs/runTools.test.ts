@@ -9,15 +9,15 @@ import { noBubblewrap } from '../../test/support/sandboxes.ts';
 const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' };
 const stdio = { name: 'files', command: 'files-mcp', args: ['--all'], env: { TOKEN: 'of-the-files' } };
 
-describe('the tool servers of a run', () => {
-  it('are those of the settings, as they are where the agent starts them', async (t) => {
+describe('the MCP servers of a run', () => {
+  it('are those of the settings, unchanged if the agent starts them itself', async (t) => {
     const mcp_config = { stdio_servers: [stdio], sse_servers: [], shttp_servers: [] };
     const { create, turns } = await startRuns({ settings: { mcp_config } }, t);
     const id = await create('mcp-servers');
     assert.deepEqual(await turns(id, 1), ['files stdio files-mcp --all env:TOKEN']);
   });
 
-  it('are those of the request where it names some, whatever the settings say', async (t) => {
+  it('are those of the request if it has some, whatever the settings say', async (t) => {
     const mcp_config = { stdio_servers: [stdio], sse_servers: [], shttp_servers: [] };
     const { create, turns } = await startRuns({ settings: { mcp_config } }, t);
     const own = { ...mcp_config, stdio_servers: [{ ...stdio, name: 'other' }] };
@@ -27,7 +27,7 @@ describe('the tool servers of a run', () => {
     assert.deepEqual(await turns(none, 1), ['no MCP servers']);
   });
 
-  it('are left out, and the log says so, where the agent cannot speak to them', async (t) => {
+  it('are left out, and the log says so, if the agent does not support them', async (t) => {
     const mcp_config = {
       stdio_servers: [stdio],
       sse_servers: [{ url: 'https://a.example/sse' }],
@@ -44,10 +44,10 @@ describe('the tool servers of a run', () => {
 });
 
 for (const sandbox of ['process', 'bubblewrap'] as const)
-  describe(`a tool server over HTTP in ${sandbox}`, {
+  describe(`a remote MCP server in ${sandbox}`, {
     skip: sandbox === 'bubblewrap' && noBubblewrap,
   }, () => {
-    it('is reached by the bridge, which adds its key outside', async (t) => {
+    it('is reached through the bridge, which adds its API key outside', async (t) => {
       const sse = await startMcpServer(t, { form: 'sse', key: 'key-of-sse', tools: ['one'] });
       const http = await startMcpServer(t, { form: 'json', key: 'key-of-http', tools: ['two'] });
       const mcp_config = {
@@ -69,7 +69,7 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
       assert.match((await turns(other, 1)).join(''), /^200 .*"name":"two"/);
     });
 
-    it('is out of reach where it is private and private addresses are not allowed', async (t) => {
+    it('cannot be reached if it is private and private addresses are not allowed', async (t) => {
       const http = await startMcpServer(t, { form: 'json' });
       const { create, turns } = await startRuns({ sandbox, env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' } }, t);
       const id = await create('mcp-tools 127_0_0_1', { mcp_config: { shttp_servers: [{ url: http.url }] } });
@@ -83,7 +83,7 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
     const key = 'tvly-hunter2hunter2';
     const searchEnv = (url: string) => ({ PARLEY_SEARCH_URL: url, PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' });
 
-    it('is a tool server of every run, whose key arrives there and nowhere inside', async (t) => {
+    it('is an MCP server of every run, whose API key arrives there and nowhere inside', async (t) => {
       const server = await startMcpServer(t, { form: 'json', key, tools: ['search_the_web'] });
       const settings = { search_api_key: key };
       const runs = await startRuns({ sandbox, env: searchEnv(server.url), settings }, t);
@@ -102,7 +102,7 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
   });
 
 describe('web search', () => {
-  it('is not there without a key', async (t) => {
+  it('does not exist without an API key', async (t) => {
     const { create, turns } = await startRuns({ env: { PARLEY_SEARCH_URL: 'http://127.0.0.1:1/mcp' } }, t);
     assert.deepEqual(await turns(await create('mcp-servers'), 1), ['no MCP servers']);
   });

@@ -67,7 +67,7 @@ for (const kind of databaseKinds) {
       assert.equal(states.at(-1), 'awaiting_user_input');
     });
 
-    it('waits where all slots are taken, says so, and runs when one is free', async (t) => {
+    it('waits if all slots are taken, says so, and runs when one is free', async (t) => {
       const { create, info, reaches, turns, stop } = await startRuns({ kind, env: oneSlot }, t);
       const first = await create('say one');
       await reaches(first, 'RUNNING');
@@ -80,7 +80,7 @@ for (const kind of databaseKinds) {
       assert.equal((await info(second)).runtime_status, null);
     });
 
-    it('tells what goes on', async (t) => {
+    it('reports its progress', async (t) => {
       const { create, info } = await startRuns({ kind, flags: ['--slow-start', '60000'] }, t);
       const id = await create('say hello');
       await until(
@@ -91,7 +91,7 @@ for (const kind of databaseKinds) {
     });
 
     for (const { when, options, more, code, sentence } of failures)
-      it(`stops where ${when}, and the log says why`, async (t) => {
+      it(`stops if ${when}, and the log says why`, async (t) => {
         const { create, reaches, events } = await startRuns({ kind, ...options }, t);
         const id = await create('say hello', more);
         const { stop_reason: reason } = await reaches(id, 'STOPPED');
@@ -102,14 +102,14 @@ for (const kind of databaseKinds) {
         assert.equal(stopped?.extras?.['agent_state'], 'stopped');
       });
 
-    it('stops with the last that its agent wrote', async (t) => {
+    it('stops with the last output of its agent', async (t) => {
       const { create, reaches, events } = await startRuns({ kind, flags: ['--crash-on-start'] }, t);
       const id = await create();
       await reaches(id, 'STOPPED');
       assert.match((await events(id)).at(-2)?.message ?? '', /told to crash at the start/);
     });
 
-    it('stops when its user says so, and its agent is dead then', async (t) => {
+    it('stops when its user stops it, and its agent is dead then', async (t) => {
       const { service, create, reaches, stop, info } = await startRuns(
         { kind, flags: ['--slow-start', '60000'] },
         t,

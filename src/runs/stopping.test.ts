@@ -18,7 +18,7 @@ const crowdedAtOnce = { sweep: { ...defaultTimes, crowdedIdleMs: 0, crowdedWaitM
 
 for (const kind of databaseKinds) {
   describe(`a RUNNING conversation on ${kind}`, { concurrency: 2 }, () => {
-    it('stops when its user says so: in the middle of a turn, and while it waits', async (t) => {
+    it('stops when its user stops it, during a turn and while it waits', async (t) => {
       const { service, create, reaches, stop, events } = await startRuns({ kind }, t);
       const ids = [await create('say begun\nhang'), await create()];
       for (const id of ids) {
@@ -32,7 +32,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('tells to its end what was under way when its user stopped it', async (t) => {
+    it('completes the log of what was in progress when its user stopped it', async (t) => {
       const { create, stop, events } = await startRuns({ kind }, t);
       const id = await create('say I begin\nrun-forever make\nspell and then');
       await until('the call is told', async () => (await events(id)).some(({ action }) => action === 'run'));
@@ -44,7 +44,7 @@ for (const kind of databaseKinds) {
       assert.ok(all.some(({ extras }) => extras?.['agent_state'] === 'stopped'));
     });
 
-    it('is ended with all that it started where its agent does not heed the stop', async (t) => {
+    it('is killed with all its processes if its agent ignores the stop', async (t) => {
       const { service, create, turns, say, stop } = await startRuns({ kind }, t);
       const id = await create('spawn-child');
       await turns(id, 1);
@@ -61,7 +61,7 @@ for (const kind of databaseKinds) {
       ['crash', /exit code 1/],
       ['kill-self', /SIGKILL/],
     ] as const)
-      it(`stops with the last words of its agent where that dies: ${line}`, async (t) => {
+      it(`stops with the last output of its agent if that dies: ${line}`, async (t) => {
         const { create, reaches, events } = await startRuns({ kind }, t);
         const id = await create(`say begun\nstderr these were my last words\n${line}`);
         const { stop_reason: reason } = await reaches(id, 'STOPPED');
@@ -75,7 +75,7 @@ for (const kind of databaseKinds) {
         );
       });
 
-    it('stops where nothing happens for long, hung in a turn or not, and its agent is dead', async (t) => {
+    it('stops if nothing happens for long, during a turn or not, and its agent is dead', async (t) => {
       const { service, create, reaches } = await startRuns({ kind, times: idleSoon }, t);
       const ids = [await create(), await create('ignore-cancel')];
       for (const id of ids) {
@@ -85,7 +85,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('makes room for others of its user where it waits for a message, not where it works', async (t) => {
+    it('makes room for others of its user if it waits for a message, not if it works', async (t) => {
       const { create, reaches, info, turns } = await startRuns({ kind, env: { PARLEY_SLOTS: '2' } }, t);
       const working = await create('hang');
       await reaches(working, 'RUNNING');
@@ -97,7 +97,7 @@ for (const kind of databaseKinds) {
       assert.equal((await info(working)).status, 'RUNNING');
     });
 
-    it('makes room for a message where nothing was said to any that runs', async (t) => {
+    it('makes room for a message if no running one got any', async (t) => {
       const env = { PARLEY_RUNNING_MAX: '2' };
       const { create, reaches, turns } = await startRuns({ kind, env }, t);
       const empty = [await create(), await create(), await create()];
@@ -109,7 +109,7 @@ for (const kind of databaseKinds) {
       await reaches(empty[2] ?? '', 'RUNNING');
     });
 
-    it('answers what it was told before it makes room, however long its images take', async (t) => {
+    it('answers its message before it makes room, however long its images take', async (t) => {
       const server = createServer((_, response) =>
         setTimeout(() => response.writeHead(404).end(), slowImageMs),
       );

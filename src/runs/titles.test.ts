@@ -41,8 +41,8 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
 }
 
 for (const kind of databaseKinds)
-  describe(`the titles that an agent finds, on ${kind}`, () => {
-    it('are given one at a time, the newest of a flood last', async (t) => {
+  describe(`titles that an agent suggests, on ${kind}`, () => {
+    it('are stored one at a time, the newest of many last', async (t) => {
       const { find, settled, stored, count } = await setUp(kind, t);
       for (let i = 0; i < 10_000; i++) find(`title ${i}`);
       assert.equal(count(), 1);
@@ -51,7 +51,7 @@ for (const kind of databaseKinds)
       assert.equal(count(), 2);
     });
 
-    it('are so many at most in a run', async (t) => {
+    it('are limited per run', async (t) => {
       const { find, settled, stored, count } = await setUp(kind, t);
       for (let i = 1; i <= 22; i++) {
         find(`title ${i}`);
@@ -61,7 +61,7 @@ for (const kind of databaseKinds)
       assert.equal(count(), 20);
     });
 
-    it('never take the place of one that a person has given', async (t) => {
+    it('never replace one that a person has set', async (t) => {
       const { opened, name, find, settled, stored } = await setUp(kind, t);
       find('found');
       await until('it is given', async () => (await stored()) === 'found');

@@ -44,7 +44,7 @@ for (const kind of databaseKinds)
       assert.ok(!events.some(({ args }) => args?.['content'] === 'after'));
     });
 
-    it('remembers over a restart what its user always allows', async (t) => {
+    it('remembers after a restart what its user always allows', async (t) => {
       const place = await createPlace(kind);
       const first = await startAsking(t, { place });
       const id = await first.create('ask-run rm a');
@@ -75,7 +75,7 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
       assert.equal((await ending(runs, id)).code, 'unconfirmed_action');
     });
 
-  it('lets an agent do what it was allowed, however it reports that', async (t) => {
+  it('lets an agent do what was approved, however it reports that', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create(
       'ask-run rm a\nbegin-ask-run rm b\nask-other-id rm c\nask-run rm d\nread a.txt\nmcp docs find',

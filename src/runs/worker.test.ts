@@ -77,7 +77,7 @@ const runUntilEnded: RunAgent = async (context) => {
 
 for (const kind of databaseKinds) {
   describe(`the worker on ${kind}`, () => {
-    it('takes a conversation, runs it, and records its end', async (t) => {
+    it('claims a conversation, runs it, and records its end', async (t) => {
       const { work, create, infoOf } = await setUp(kind, t);
       await create('a1');
       const worker = await work(async ({ record }) => {
@@ -105,7 +105,7 @@ for (const kind of databaseKinds) {
       await until('it runs again', async () => (await infoOf('a1')).status === 'RUNNING');
     });
 
-    it('tells a run that slept past its lease at once, before any timer', async (t) => {
+    it('ends a run that slept past its lease at once, before any timer', async (t) => {
       const { work, create } = await setUp(kind, t);
       await create('a1');
       const seen: unknown[] = [];
@@ -133,7 +133,7 @@ for (const kind of databaseKinds) {
       await until('it has stopped', async () => (await infoOf('a1')).stop_reason?.code === 'agent_error');
     });
 
-    it('begins a conversation anew where its run met a database that was away', async (t) => {
+    it('starts a conversation again if its run met an unavailable database', async (t) => {
       const { work, create, infoOf } = await setUp(kind, t);
       await create('a1');
       let runs = 0;
@@ -145,7 +145,7 @@ for (const kind of databaseKinds) {
       assert.equal(runs, 2);
     });
 
-    it('has no more runs than slots, and goes on when one is free', async (t) => {
+    it('has no more runs than slots, and continues when one is free', async (t) => {
       const { work, create } = await setUp(kind, t);
       for (let i = 0; i < 6; i++) await create(`a${i}`);
       const open = Promise.withResolvers<void>();
@@ -168,7 +168,7 @@ for (const kind of databaseKinds) {
       assert.equal(most, 2);
     });
 
-    it('leaves its conversations to another when it closes', async (t) => {
+    it('leaves its conversations to another worker when it closes', async (t) => {
       const { service, work, create, infoOf } = await setUp(kind, t);
       await create('a1');
       const first = await work(runUntilEnded);
@@ -186,7 +186,7 @@ for (const kind of databaseKinds) {
       assert.equal(Number(row?.['next_event']), 1);
     });
 
-    it('ends a run by itself when it cannot renew, before the lease is over', async (t) => {
+    it('ends a run itself if it cannot renew its lease, before that expires', async (t) => {
       const { work, create, infoOf } = await setUp(kind, t);
       const clock = createManualClock();
       await create('a1');

@@ -45,11 +45,11 @@ socket.write('CONNECT ' + process.env.AT + ' HTTP/1.1\\r\\nProxy-Authorization: 
 socket.on('data', (text) => { console.log(String(text).split('\\r\\n')[0]); process.exit(); });
 socket.on('error', (error) => { console.log(error.code); process.exit(); });`;
 
-describe('a process in bubblewrap that cannot be', { skip: noBubblewrap }, () => {
+describe('a process that bubblewrap cannot start', { skip: noBubblewrap }, () => {
   for (const network of ['with', 'without'] as const) {
     const options = () => (network === 'with' ? { bridge: createBridge({ handlers: {} }) } : {});
 
-    it(`says that there is no such program, ${network} a bridge`, async (t) => {
+    it(`reports that there is no such program, ${network} a bridge`, async (t) => {
       const { open } = await openTestSandbox(t, bubblewrap(), options());
       const program = { argv: ['no-such-program'], env: {} } as const;
       const { code, stderr } = await runToEnd(open, program, { timeoutMs: 20_000, outputBytesMax: 10_000 });
@@ -59,7 +59,7 @@ describe('a process in bubblewrap that cannot be', { skip: noBubblewrap }, () =>
       );
     });
 
-    it(`says what is missing of the host, ${network} a bridge`, async (t) => {
+    it(`reports what is missing on the host, ${network} a bridge`, async (t) => {
       const { open } = await openTestSandbox(t, bubblewrap(), {
         ...options(),
         spec: { readable: ['/no/such/file'] },
@@ -92,7 +92,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(stdout, '');
   });
 
-  it('cannot see a hidden folder in one that it may read', async (t) => {
+  it('cannot see a hidden folder within a readable one', async (t) => {
     mkdirSync(hiddenFolder, { recursive: true });
     t.after(() => rmSync(hiddenFolder, { recursive: true, force: true }));
     writeFileSync(join(hiddenFolder, 'secret'), 'canary');
@@ -105,7 +105,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.match(stdout, /^[1-9]\d*\n$/);
   });
 
-  it('sees no process of the host, and the name of none', async (t) => {
+  it('sees no process of the host, and no name of one', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
@@ -114,7 +114,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.match(stdout, /^[1-5]\nparley\n$/);
   });
 
-  it('can write nothing but workspace, home and temporary files', async (t) => {
+  it('can write only workspace, home and temporary files', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const folders =
       '/ /usr /usr/bin /etc /dev /opt /opt/parley /run /var /home /proc/sys/kernel /workspace /home/agent /tmp /dev/shm';
@@ -125,7 +125,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(stdout, '/workspace\n/home/agent\n/tmp\n/dev/shm\n');
   });
 
-  it('cannot open a switch of the kernel', async (t) => {
+  it('cannot open a kernel switch', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const files =
       '/proc/sys/kernel/core_pattern /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /proc/1/oom_score_adj';
@@ -136,7 +136,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(stdout, 'done\n');
   });
 
-  it('has no capability and can get none', async (t) => {
+  it('has no capabilities and can get none', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
@@ -145,7 +145,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(stdout, 'CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\n1000\n');
   });
 
-  it('cannot act on the programs that build the sandbox through its environment', async (t) => {
+  it('cannot affect the programs that create the sandbox through its environment', async (t) => {
     const folder = temporaryFolder(t);
     const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const env = { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(folder, 'trace') };
@@ -154,7 +154,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('cannot act on the program that hands the bridge over through its environment', async (t) => {
+  it('cannot affect the program that hands over the bridge through its environment', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap(), { bridge: createBridge({ handlers: {} }) });
     const env = { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: '/tmp/trace' };
     const { stdout } = await runShell(open, 'cat /tmp/trace.*', env);
@@ -162,7 +162,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.doesNotMatch(stdout, /opt\/parley\/node/);
   });
 
-  it('reaches nothing without the bridge: not the loopback of the host, no link-local address', async (t) => {
+  it("reaches nothing without the bridge, neither the host's loopback interface nor link-local addresses", async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('reached'));
     for (const at of [
       `127.0.0.1 ${new URL(server.url).port}`,
@@ -176,7 +176,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.equal(server.requests.length, 0);
   });
 
-  it('reaches neither through the bridge, even where private addresses are allowed', async (t) => {
+  it('reaches neither through the bridge, even if private addresses are allowed', async (t) => {
     const server = await listenOnLoopback(t, (_, response) => void response.end('reached'));
     const { port } = new URL(server.url);
     for (const at of [
@@ -212,7 +212,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.ok(started > 0 && started < processesMax, `${started} of ${processesMax}`);
   });
 
-  it('cannot write a file or temporary files without end', async (t) => {
+  it('cannot write files or temporary files without limit', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(
       open,
@@ -223,7 +223,7 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
 });
 
 describe('a well-behaved agent in bubblewrap', { skip: noBubblewrap }, () => {
-  it('reaches other servers by the proxy variables, with Node as with curl', async (t) => {
+  it('reaches other servers by the proxy variables, with Node and with curl', async (t) => {
     const server = await listenOnLoopback(
       t,
       (request, response) => void response.end(`hello ${request.url}`),

@@ -20,8 +20,8 @@ function fakeHierarchy(t: TestContext, path: string): string {
   return root;
 }
 
-describe('the places for control groups', () => {
-  it('is the own group in each hierarchy of the first version, where that is the top', (t) => {
+describe('the parents for cgroups', () => {
+  it('are the own cgroup in each hierarchy of version 1, if that is the top', (t) => {
     const [memory, pids] = [fakeHierarchy(t, 'a'), fakeHierarchy(t, '')];
     const mounts = [mountLine(memory, 'cgroup', 'memory'), mountLine(pids, 'cgroup', 'pids')].join('\n');
     assert.deepEqual(findCgroupParents({ own: '8:pids:/\n4:memory:/\n', mounts, uid: 0 }), [
@@ -30,7 +30,7 @@ describe('the places for control groups', () => {
     ]);
   });
 
-  it('is no group of somebody else, although root could write there', (t) => {
+  it('are not cgroups of somebody else, although root could write there', (t) => {
     const memory = fakeHierarchy(t, 'a/b');
     const mounts = mountLine(memory, 'cgroup', 'memory');
     const own = '4:memory:/a/b\n';
@@ -40,7 +40,7 @@ describe('the places for control groups', () => {
     assert.deepEqual(findCgroupParents({ own, mounts, uid }), expected);
   });
 
-  it('is the group above the one that a unit names for the service, in the second version', (t) => {
+  it('are the cgroup above the one that a unit names for the service, in version 2', (t) => {
     const root = fakeHierarchy(t, 'system.slice/parley.service/parley-service');
     const folder = join(root, 'system.slice/parley.service');
     writeFileSync(join(folder, 'cgroup.controllers'), 'cpu io memory pids\n');
@@ -52,14 +52,14 @@ describe('the places for control groups', () => {
     assert.equal(readFileSync(join(folder, 'cgroup.subtree_control'), 'utf8'), '+memory +pids');
   });
 
-  it('is nothing where the system tells nothing', () => {
+  it('are none if the system reports nothing', () => {
     assert.deepEqual(findCgroupParents({ own: '', mounts: '', uid: 0 }), []);
     const { holds } = openCgroups({ own: '', mounts: '', uid: 0 });
     assert.deepEqual(holds, { memory: false, processes: false });
   });
 });
 
-describe('the limits of a control group', () => {
+describe('the limits of a cgroup', () => {
   it('are written for the version of the hierarchy, and scaled', (t) => {
     const root = fakeHierarchy(t, '');
     writeFileSync(join(root, 'cgroup.controllers'), 'memory pids');
@@ -74,7 +74,7 @@ describe('the limits of a control group', () => {
     assert.equal(readFileSync(join(trial, 'pids.max'), 'utf8'), '1024');
   });
 
-  it('hold in containers whatever the machine can do, and on processes in bubblewrap unless root starts it', () => {
+  it('are enforced in containers on any machine, and for processes in bubblewrap unless root starts it', () => {
     const none = openCgroups({ own: '', mounts: '', uid: 0 });
     assert.deepEqual(limitsHold('docker', none), { memory: true, processes: true });
     assert.deepEqual(limitsHold('process', none), { memory: false, processes: false });
@@ -83,8 +83,8 @@ describe('the limits of a control group', () => {
   });
 });
 
-describe('the end of a control group', () => {
-  it('is given up where something stays, within one time for all of its groups, and says so', async (t) => {
+describe('the end of a cgroup', () => {
+  it('is given up if something stays, within one timeout for all its cgroups, and reported', async (t) => {
     // Folders that are none of the kernel's keep their files, as a group keeps what cannot be killed.
     const folder = temporaryFolder(t);
     const groups = [folder, join(folder, 'a'), join(folder, 'a/b'), join(folder, 'a/b/c')];
@@ -97,10 +97,10 @@ describe('the end of a control group', () => {
   });
 });
 
-describe('a control group', {
+describe('a cgroup', {
   skip: !cgroups.holds.processes && 'there are no control groups here',
 }, () => {
-  it('holds what is started in it, kills it, and is gone then', async (t) => {
+  it('contains what is started in it, kills it, and is removed then', async (t) => {
     const spec = newSandboxSpec(t, { resourceFactor: 0.5 });
     const group = cgroups.create(spec);
     t.after(() => group.end());
@@ -122,7 +122,7 @@ describe('a control group', {
     await (await process).ended;
   });
 
-  it('is refused where one of that name is, and then stays as it was', async (t) => {
+  it('is refused if the name is taken, and the existing one stays unchanged', async (t) => {
     const spec = newSandboxSpec(t);
     const group = cgroups.create(spec);
     t.after(() => group.end());
@@ -131,7 +131,7 @@ describe('a control group', {
   });
 });
 
-describe('limits that do not hold', () => {
+describe('limits that are not enforced', () => {
   it('are named', () => {
     assert.equal(findMissingLimits({ memory: true, processes: true }), undefined);
     assert.match(

@@ -36,14 +36,14 @@ const working = 'exit 0';
 const broken = 'echo "No permissions to create new namespace" >&2; exit 1';
 
 describe('the choice of a sandbox', () => {
-  it('is bubblewrap where that works', { skip: noBubblewrap }, async (t) => {
+  it('is bubblewrap if that works', { skip: noBubblewrap }, async (t) => {
     const { kind, announcement, choose } = await plan(t);
     assert.deepEqual([kind, announcement], ['bubblewrap', 'Agents run in bubblewrap with a seccomp filter.']);
     const chosen = await choose();
     assert.ok('engine' in chosen && !chosen.builtInOnly && !chosen.confirmAlways);
   });
 
-  it('is bubblewrap without the seccomp filter where the operator says so, and is announced', {
+  it('is bubblewrap without the seccomp filter if the operator wants that, and says so', {
     skip: noBubblewrap,
   }, async (t) => {
     assert.equal((await plan(t)).seccomp, true);
@@ -52,7 +52,7 @@ describe('the choice of a sandbox', () => {
     assert.match(announcement, /^Agents run in bubblewrap without a seccomp filter, as PARLEY_SECCOMP=off/);
   });
 
-  it('is no bubblewrap that cannot install the filter, and says how to go without', async (t) => {
+  it('is not bubblewrap if it cannot install the filter, and says how to disable it', async (t) => {
     machine(t, { bwrap: 'case " $* " in *" --seccomp "*) echo "no seccomp here" >&2; exit 1 ;; esac' });
     const chosen = await (await plan(t, { choice: 'bubblewrap' })).choose();
     assert.ok('refusal' in chosen);
@@ -63,17 +63,17 @@ describe('the choice of a sandbox', () => {
     assert.equal((await plan(t, { choice: 'bubblewrap', seccomp: false })).kind, 'bubblewrap');
   });
 
-  it('is an older bubblewrap, too, without what it cannot do', async (t) => {
+  it('is also an older bubblewrap, without what it does not support', async (t) => {
     machine(t, { bwrap: 'case " $* " in *" --disable-userns "*) exit 1 ;; esac' });
     assert.equal((await plan(t)).kind, 'bubblewrap');
   });
 
-  it('is docker where bubblewrap does not work', async (t) => {
+  it('is docker if bubblewrap does not work', async (t) => {
     machine(t, { bwrap: broken, docker: working });
     assert.equal((await plan(t)).kind, 'docker');
   });
 
-  it('is a process with care where nothing works, for one user on loopback', async (t) => {
+  it('is a restricted process if nothing works, for one user on loopback', async (t) => {
     machine(t, { bwrap: broken, docker: 'echo "Cannot connect" >&2; exit 1' });
     const { kind, announcement, choose } = await plan(t);
     assert.equal(kind, 'process');
@@ -82,7 +82,7 @@ describe('the choice of a sandbox', () => {
     assert.ok('engine' in chosen && chosen.builtInOnly && chosen.confirmAlways);
   });
 
-  it('is none where nothing works and others can come', async (t) => {
+  it('is none if nothing works and others can connect', async (t) => {
     machine(t, {});
     const { kind, choose } = await plan(t, { onLoopback: () => false });
     assert.equal(kind, undefined);
@@ -92,7 +92,7 @@ describe('the choice of a sandbox', () => {
     });
   });
 
-  it('is none any more once there is a second user', async (t) => {
+  it('is none once there is a second user', async (t) => {
     machine(t, {});
     let one = true;
     for (const choice of ['auto', 'process'] as const) {
@@ -104,7 +104,7 @@ describe('the choice of a sandbox', () => {
     }
   });
 
-  it('is a process that may do more where the operator says so, and is announced', async (t) => {
+  it('is an unrestricted process if the operator wants that, and says so', async (t) => {
     const { announcement, choose } = await plan(t, { choice: 'process', onLoopback: () => false });
     assert.match(announcement, /can do whatever the service can do/);
     const chosen = await choose();
@@ -112,7 +112,7 @@ describe('the choice of a sandbox', () => {
     assert.ok(!chosen.builtInOnly && !chosen.confirmAlways);
   });
 
-  it('is no other than the one that the operator named', async (t) => {
+  it('is only the one that the operator configured', async (t) => {
     machine(t, { bwrap: broken, docker: working });
     const { choose } = await plan(t, { choice: 'bubblewrap' });
     const chosen = await choose();

@@ -52,8 +52,8 @@ function fillDeeply(folder: string): void {
   process.chdir(before);
 }
 
-describe('the watch over the disk', () => {
-  it('counts all folders together, and says once that they hold too much', async (t) => {
+describe('the disk watch', () => {
+  it('counts all folders together, and reports once that they are too large', async (t) => {
     const { said } = watch(t, (folders) => {
       for (const folder of folders) fill(folder, 1.5 * mib);
     });
@@ -64,12 +64,12 @@ describe('the watch over the disk', () => {
     ]);
   });
 
-  it('sees what is deeper than a path can name', async (t) => {
+  it('counts what is nested deeper than a path can express', async (t) => {
     const { said } = watch(t, ([workspace]) => fillDeeply(workspace));
     await until('it says so', () => said.length > 0);
   });
 
-  it('says that little is left on the disk', async (t) => {
+  it('reports that little space is left on the disk', async (t) => {
     const { said } = watch(t, () => {}, { freeBytesMin: Number.MAX_SAFE_INTEGER });
     await until('it says so', () => said.length > 0);
     assert.match(said[0] ?? '', /^The disk has less than [\d,]+ MB left\. Delete conversations/);
@@ -95,7 +95,7 @@ describe('the watch over the disk', () => {
     assert.deepEqual(within.said, []);
   });
 
-  it('says that few inodes are left on the file system, and so does the look before a run', {
+  it('reports that few inodes are left on the file system, as does the check before a run', {
     skip: noTmpfs,
   }, async (t) => {
     const { folder, remove } = mountTmpfs(1_000);
@@ -170,7 +170,7 @@ describe('the watch over the disk', () => {
     assert.equal(first.isNext(9), false, 'until the space of the other is free');
   });
 
-  it('follows no link, and says nothing once it is stopped', async (t) => {
+  it('follows no links, and reports nothing once it is stopped', async (t) => {
     const elsewhere = temporaryFolder(t);
     fill(elsewhere, 3 * mib);
     const linking = watch(t, ([workspace]) => symlinkSync(elsewhere, join(workspace, 'link')));
@@ -197,14 +197,14 @@ describe('the watch over the disk', () => {
     return { sleep, seen };
   }
 
-  it('takes folders that again and again cannot be counted in time for full', async (t) => {
+  it('treats folders that repeatedly cannot be counted in time as full', async (t) => {
     countForEver(t);
     const { said } = watch(t, () => {}, { countMs: 50 });
     await until('it says so', () => said.length > 0);
     assert.match(said[0] ?? '', /so many files that they cannot be counted in 0\.05 s/);
   });
 
-  it('ends the count when it is stopped, which has nothing of the environment of the service', async (t) => {
+  it("ends the count when it is stopped, which has none of the service's environment", async (t) => {
     const { sleep, seen } = countForEver(t);
     const { said, stop } = watch(t, () => {});
     await until('it counts', () => sleeps(sleep) > 0);

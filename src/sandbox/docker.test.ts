@@ -26,7 +26,7 @@ function valuesOf(args: readonly string[], name: string): string[] {
 }
 
 describe('the command for a container', () => {
-  it('takes away the network, capabilities and everything writable but workspace and home', (t) => {
+  it('removes the network, capabilities and everything writable but workspace and home', (t) => {
     const spec = newSandboxSpec(t, { readable: ['/opt/agent'] });
     const { command, args } = usual.wrap(spec, { argv: ['agent', '--acp'], env: {} }, 'none');
     assert.equal(command, 'docker');
@@ -44,7 +44,7 @@ describe('the command for a container', () => {
     assert.deepEqual(args.slice(-2), ['agent', '--acp']);
   });
 
-  it('has an empty folder in place of a hidden one that lies in what can be read', (t) => {
+  it('has an empty folder instead of a hidden one within a readable one', (t) => {
     const sandbox = createDocker({ command: 'docker', image: 'x', hidden: ['/opt/agent/data', '/other'] });
     const spec = newSandboxSpec(t, { readable: ['/opt/agent'] });
     const { args } = sandbox.wrap(spec, { argv: ['agent'], env: {} }, 'none');
@@ -52,7 +52,7 @@ describe('the command for a container', () => {
     assert.deepEqual(mounts, ['type=tmpfs,target=/opt/agent/data,tmpfs-size=4096,readonly']);
   });
 
-  it('scales the limits, and takes the image of the sandbox', (t) => {
+  it('scales the limits, and uses the image of the sandbox', (t) => {
     const wrap = (more: object) => usual.wrap(newSandboxSpec(t, more), { argv: ['a'], env: {} }, 'none').args;
     const gib = 1_024 ** 3;
     assert.deepEqual(valuesOf(wrap({}), '--memory'), [String(4 * gib)]);
@@ -77,7 +77,7 @@ describe('the command for a container', () => {
       assert.ok(valuesOf(wrapped.args, '--env').includes(`PARLEY_VAR_${name}`));
   });
 
-  it('refuses a name that the shell could take for something else', (t) => {
+  it('refuses a variable name that the shell could misread', (t) => {
     for (const name of ['A B', 'A;id', '1A', 'A$(id)', ''])
       assert.throws(
         () => usual.wrap(newSandboxSpec(t), { argv: ['a'], env: { [name]: 'x' } }, 'none'),
@@ -91,7 +91,7 @@ describe('the command for a container', () => {
     assert.equal(first, 'type=bind,"source=/data/a,b""c",target=/workspace');
   });
 
-  it('names each process on its own, and how to remove it', (t) => {
+  it('names each container, and how to remove it', (t) => {
     const spec = newSandboxSpec(t);
     const [one, other] = [1, 2].map(() => usual.wrap(spec, { argv: ['a'], env: {} }, 'none'));
     const name = valuesOf(one?.args ?? [], '--name')[0] ?? '';
@@ -137,7 +137,7 @@ fetch('http://127.0.0.1:3128/hello', { headers: { 'x-api-key': process.env.TOKEN
     assert.deepEqual(sockets(), []);
   });
 
-  it('passes on input, output and exit code, with the environment put in place', async (t) => {
+  it('forwards input, output and exit code, with the environment', async (t) => {
     const { sandbox } = fakeDocker(t);
     const { open } = await openTestSandbox(t, sandbox, { bridge: createBridge({ handlers: {} }) });
     const { stdout, code } = await runShell(open, 'env | grep -E "PARLEY|ASKED"; exit 9', { ASKED: 'yes' });

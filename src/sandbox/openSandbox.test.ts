@@ -37,7 +37,7 @@ fetch(process.env.ORIGIN + '/hello', { headers: { authorization: 'Bearer ' + pro
 
 for (const { kind, engine, skip } of kinds) {
   describe(`a sandbox of the kind ${kind}`, { skip }, () => {
-    it('carries bytes both ways, as they are', async (t) => {
+    it('forwards bytes both ways unchanged', async (t) => {
       const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { stdin, stdout, ended } = await open.start({ argv: ['cat'], env: {} });
       const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 256));
@@ -47,12 +47,12 @@ for (const { kind, engine, skip } of kinds) {
       assert.deepEqual(await ended, { code: 0, signal: null });
     });
 
-    it('tells the exit code', async (t) => {
+    it('reports the exit code', async (t) => {
       const { open } = await openTestSandbox(t, engine());
       assert.equal((await runShell(open, 'exit 7')).code, 7);
     });
 
-    it('ends with 127 where there is no such program', async (t) => {
+    it('ends with 127 if there is no such program', async (t) => {
       const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { ended } = await open.start({ argv: ['no-such-program'], env: {} });
       assert.equal((await ended).code, 127);
@@ -68,7 +68,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.notEqual(spec.workspace, spec.home);
     });
 
-    it('gives the environment that was asked for, and nothing of the service', async (t) => {
+    it('has the requested environment, and nothing of the service', async (t) => {
       process.env['PARLEY_CANARY'] = 'canary-of-the-service';
       t.after(() => delete process.env['PARLEY_CANARY']);
       const { open } = await openTestSandbox(t, engine());
@@ -88,7 +88,7 @@ for (const { kind, engine, skip } of kinds) {
       await running.kill();
     });
 
-    it('is killed before the service where memory runs out', async (t) => {
+    it('is killed before the service if memory runs out', async (t) => {
       const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { stdout } = await runShell(
         open,
@@ -97,7 +97,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(stdout, `${oomScoreAdjustment}\n${oomScoreAdjustment}\n`);
     });
 
-    it('limits the address space of programs that ask for it, where no cgroup limits memory', async (t) => {
+    it('limits the address space of programs that ask for it, if no cgroup limits memory', async (t) => {
       const spec = newSandboxSpec(t, { resourceFactor: 0.125 });
       const bounds = { timeoutMs: 20_000, outputBytesMax: 1_000 };
       const limitIn = async (open: OpenSandbox, limitAddressSpace: boolean) => {
@@ -110,7 +110,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(await limitIn(open, false), 'unlimited\n');
     });
 
-    it('leaves programs the usual signals and no open files', async (t) => {
+    it('leaves programs the default signals and no open files', async (t) => {
       const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const { stdout } = await runShell(
         open,
@@ -119,7 +119,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(stdout, 'SigIgn:\t0000000000000000\n');
     });
 
-    it('dies with all that it started', async (t) => {
+    it('dies with all its processes', async (t) => {
       const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
       const running = await open.start({ argv: ['sh', '-c', `sleep ${sleep} & sleep ${sleep}`], env: {} });
@@ -128,7 +128,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(sleeps(sleep), 0);
     });
 
-    it('knows the processes in it', async (t) => {
+    it('knows its processes', async (t) => {
       const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
       const started = await open.start({ argv: ['sh', '-c', `sleep ${sleep} & wait`], env: {} });
@@ -139,7 +139,7 @@ for (const { kind, engine, skip } of kinds) {
       await until('none is left', () => open.pids().length === 0);
     });
 
-    it('dies with what left its session', async (t) => {
+    it('dies with processes that left its session', async (t) => {
       const { open } = await openTestSandbox(t, engine());
       const sleep = longSleep();
       const argv = ['sh', '-c', `setsid sh -c 'setsid sleep ${sleep} & wait' & sleep ${sleep}`] as const;
@@ -149,7 +149,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(sleeps(sleep), 0);
     });
 
-    it('takes what is left when its program has ended', {
+    it('ends what is left when its program has ended', {
       skip: kind === 'process' && !cgroups.holds.processes && 'there are no control groups here',
     }, async (t) => {
       const { open } = await openTestSandbox(t, engine());
@@ -164,7 +164,7 @@ for (const { kind, engine, skip } of kinds) {
       assert.equal(sleeps(sleep), 0);
     });
 
-    it('closes with all processes, and lets none in any more', async (t) => {
+    it('closes with all processes, and starts none afterwards', async (t) => {
       const { open } = await openTestSandbox(t, engine(), { bridge: hello() });
       const sleep = longSleep();
       const program = { argv: ['sleep', sleep], env: {} } as const;
@@ -192,7 +192,7 @@ for (const { kind, engine, skip } of kinds) {
 }
 
 describe('a sandbox that cannot be opened', () => {
-  it('leaves no folder for a socket, and no control group', async (t) => {
+  it('leaves no folder for a socket, and no cgroup', async (t) => {
     // The path of a socket must be short.
     const spec = newSandboxSpec(t);
     const folder = join(temporaryFolder(t), 'x'.repeat(200));

@@ -52,8 +52,8 @@ async function startSleep(t: TestContext) {
 
 const deadWorker = { pid: 2 ** 22, startedAt: '1' };
 
-describe('what a killed worker left', () => {
-  it('is ended by the next start, with its control groups', async (t) => {
+describe('processes of a killed worker', () => {
+  it('are ended by the next start, with their cgroups', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const sleep = await leaveOrphan(t, 'process', folder);
     assert.equal(sleeps(sleep), 1);
@@ -65,14 +65,14 @@ describe('what a killed worker left', () => {
     for (const path of folders) assert.ok(!existsSync(path), path);
   });
 
-  it('is ended at once in bubblewrap', { skip: noBubblewrap }, async (t) => {
+  it('are ended at once in bubblewrap', { skip: noBubblewrap }, async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const sleep = await leaveOrphan(t, 'bubblewrap', folder);
     await until('it is gone', () => sleeps(sleep) === 0);
     assert.equal(await openProcessRecords(folder).endOrphans(), 1);
   });
 
-  it('is left alone while its worker lives, and forgotten when it ends', async (t) => {
+  it('are left alone while their worker lives, and their record is removed when they end', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const records = openProcessRecords(folder);
     const { open } = await openTestSandbox(t, processEngine, { records });
@@ -87,7 +87,7 @@ describe('what a killed worker left', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('cannot come of a process that could not be noted: it is not made', async (t) => {
+  it('cannot exist without a record: a process that cannot be recorded is not started', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const records = openProcessRecords(folder);
     rmSync(folder, { recursive: true });
@@ -97,7 +97,7 @@ describe('what a killed worker left', () => {
     await until('it is gone', () => sleeps(sleep) === 0);
   });
 
-  it('is ended with what is left of its group where its first process is gone', async (t) => {
+  it('are ended with the rest of their group if the first process is gone', async (t) => {
     const folder = temporaryFolder(t);
     const sleep = longSleep();
     const child = spawn('sh', ['-c', `sleep ${sleep} & sleep 0.2`], { detached: true, stdio: 'ignore' });
@@ -110,7 +110,7 @@ describe('what a killed worker left', () => {
     await until('it is gone', () => sleeps(sleep) === 0);
   });
 
-  it('is ended by who gets its workspace for himself, even while its worker lives', async (t) => {
+  it('are ended by the next exclusive user of the workspace, even while their worker lives', async (t) => {
     const records = openProcessRecords(join(temporaryFolder(t), 'launches'));
     const [before, shared] = [longSleep(), longSleep()];
     const first = await openTestSandbox(t, processEngine, { records, exclusive: true });
@@ -124,7 +124,7 @@ describe('what a killed worker left', () => {
     await looking.close();
   });
 
-  it('is left alone by a run that has lost the workspace meanwhile, which starts nothing either', async (t) => {
+  it('are left alone by a run that has lost the workspace meanwhile, which starts nothing either', async (t) => {
     const records = openProcessRecords(join(temporaryFolder(t), 'launches'));
     const sleep = longSleep();
     const { spec, open } = await openTestSandbox(t, processEngine, { records, exclusive: true });
@@ -137,7 +137,7 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
   });
 
-  it('is not a process that got its number later', async (t) => {
+  it('do not include a process that reuses the pid', async (t) => {
     const folder = temporaryFolder(t);
     const { sleep, pid } = await startSleep(t);
     const leader = { ...knownProcess(pid), startedAt: '1' };
@@ -148,7 +148,7 @@ describe('what a killed worker left', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('is nothing that another space of numbers tells of; what was before this start of the machine is forgotten', async (t) => {
+  it('do not include those of another pid namespace; records from before a reboot are removed', async (t) => {
     const folder = temporaryFolder(t);
     const { sleep, pid } = await startSleep(t);
     const [boot = ''] = processSpace().split(' ');
@@ -161,7 +161,7 @@ describe('what a killed worker left', () => {
     assert.deepEqual(readdirSync(folder), ['here.json']);
   });
 
-  it('is forgotten, and its container ended, once a record of another space of numbers is old', async (t) => {
+  it('are forgotten, and their container is ended, once a record of another pid namespace is old', async (t) => {
     const folder = temporaryFolder(t);
     const ended = join(folder, 'ended');
     const { sleep, pid } = await startSleep(t);
@@ -176,7 +176,7 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
   });
 
-  it('is not what another worker is about to note; what one never finished is forgotten', async (t) => {
+  it('do not include a record that another worker is writing; an unfinished one is removed', async (t) => {
     const folder = temporaryFolder(t);
     for (const name of ['a.new', 'b.new']) writeFileSync(join(folder, name), '{"space":');
     const longAgo = new Date(Date.now() - 2 * 60 * 60_000);
@@ -185,7 +185,7 @@ describe('what a killed worker left', () => {
     assert.deepEqual(readdirSync(folder), ['a.new']);
   });
 
-  it('appears in one piece', async (t) => {
+  it('are recorded atomically', async (t) => {
     const folder = temporaryFolder(t);
     const names: string[] = [];
     const watcher = watch(folder, (_, name) => names.push(name ?? ''));
@@ -197,7 +197,7 @@ describe('what a killed worker left', () => {
     assert.match(names[0] ?? '', /\.new$/);
   });
 
-  it('is told by the number of its worker alone where the system tells no more, and never killed by number', async (t) => {
+  it("are identified by the worker's pid alone if the system reports no more, and never killed by pid", async (t) => {
     const folder = temporaryFolder(t);
     const { sleep, pid } = await startSleep(t);
     const files = { live: process.pid, dead: deadWorker.pid };
@@ -218,7 +218,7 @@ describe('what a killed worker left', () => {
     assert.equal(sleeps(sleep), 1);
   });
 
-  it('stays noted, and is told of, where it cannot be ended', async (t) => {
+  it('stay recorded, and are reported, if they cannot be ended', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const faults: string[] = [];
     const records = openProcessRecords(folder, { onFault: ({ message }) => faults.push(message) });
@@ -229,7 +229,7 @@ describe('what a killed worker left', () => {
     assert.match(faults[0] ?? '', /could not be killed/);
   });
 
-  it('is no fault of the process where its note cannot be removed', async (t) => {
+  it('end normally even if their record cannot be removed', async (t) => {
     const folder = join(temporaryFolder(t), 'launches');
     const faults: Error[] = [];
     const records = openProcessRecords(folder, { onFault: (error) => faults.push(error) });
@@ -243,7 +243,7 @@ describe('what a killed worker left', () => {
     assert.equal(faults.length, 1);
   });
 
-  it('is ended by the command that its sandbox named', async (t) => {
+  it('are ended by the command of their sandbox', async (t) => {
     const folder = temporaryFolder(t);
     const ended = join(folder, 'ended');
     const records = join(folder, 'launches');

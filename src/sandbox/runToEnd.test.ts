@@ -6,7 +6,7 @@ import { processEngine } from './processEngine.ts';
 import { runForTail, runToEnd } from './runToEnd.ts';
 
 describe('a program that is run to its end', () => {
-  it('is over although somebody who left its session holds its output', async (t) => {
+  it('ends although a process that left its session keeps its output open', async (t) => {
     // Without control groups nothing ends what has left.
     const open = await openSandbox({ engine: processEngine, spec: newSandboxSpec(t) });
     t.after(() => open.close());
@@ -19,7 +19,7 @@ describe('a program that is run to its end', () => {
     process.kill(Number(pid), 'SIGKILL');
   });
 
-  it('is let write without end where only the last of it is wanted', async (t) => {
+  it('may write without limit if only the end is kept', async (t) => {
     const open = await openSandbox({ engine: processEngine, spec: newSandboxSpec(t) });
     t.after(() => open.close());
     const program = { argv: ['sh', '-c', 'seq 200000; echo last; exit 3'], env: {} } as const;

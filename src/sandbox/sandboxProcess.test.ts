@@ -32,7 +32,7 @@ function startWithChannel(t: TestContext, source: string) {
 
 const live = 'setInterval(() => {}, 1_000);';
 
-describe('a process that hands something else over than a listener', () => {
+describe('a process that hands over something other than a listener', () => {
   const programs = {
     nothing: `process.send('listening'); ${live}`,
     'a connection': `const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
@@ -47,7 +47,7 @@ describe('a process that hands something else over than a listener', () => {
     });
 });
 
-describe('a process that nothing holds together', () => {
+describe('a process whose children may escape', () => {
   /** No control group ends what it has started. */
   async function openLoose(t: TestContext, argv: readonly [string, ...string[]]) {
     const spec = newSandboxSpec(t);
@@ -76,7 +76,7 @@ describe('a process that nothing holds together', () => {
     }
   });
 
-  it('dies with what it had started also where it has ended by itself meanwhile', async (t) => {
+  it('dies with its children even if it has ended by itself meanwhile', async (t) => {
     const sleep = longSleep();
     const { open } = await openLoose(t, ['sh', '-c', `setsid sleep ${sleep} & read line`]);
     await until('it runs', () => sleeps(sleep) === 1);
@@ -85,7 +85,7 @@ describe('a process that nothing holds together', () => {
   });
 });
 
-describe('a process that was left, and that nothing holds together', () => {
+describe('a leftover process whose children may escape', () => {
   it('is ended with what left its group', async (t) => {
     const records = openProcessRecords(temporaryFolder(t));
     const spec = newSandboxSpec(t);
@@ -99,8 +99,8 @@ describe('a process that was left, and that nothing holds together', () => {
   });
 });
 
-describe('a process of which something cannot be killed', () => {
-  it('is over all the same, and stays noted', async (t) => {
+describe('a process that cannot be killed completely', () => {
+  it('ends anyway, and stays recorded', async (t) => {
     const folder = temporaryFolder(t);
     const faults: Error[] = [];
     const records = openProcessRecords(folder, { onFault: (error) => faults.push(error) });

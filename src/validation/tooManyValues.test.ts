@@ -6,8 +6,8 @@ import { findTooManyValues } from './tooManyValues.ts';
 const padding = ' '.repeat(40_000);
 const faultOf = (text: string, max = 100) => findTooManyValues(Buffer.from(text + padding), max);
 
-describe('crowdFault', () => {
-  it('counts values, and not the commas inside of strings', () => {
+describe('findTooManyValues', () => {
+  it('counts values, but not commas in strings', () => {
     assert.equal(faultOf(`[${Array(100).fill(1).join()}]`), undefined);
     assert.match(faultOf(`[${Array(101).fill(1).join()}]`) ?? '', /at most 100 values/);
     assert.equal(
@@ -16,17 +16,17 @@ describe('crowdFault', () => {
     );
   });
 
-  it('measures depth, and not the brackets inside of strings', () => {
+  it('measures depth, but not brackets in strings', () => {
     assert.match(faultOf('['.repeat(1_001)) ?? '', /1000 levels/);
     assert.equal(faultOf(`["${'['.repeat(5_000)}"]`), undefined);
     assert.equal(faultOf('[]'.repeat(2_000)), undefined);
   });
 
-  it('leaves what is no JSON to the parser', () => {
+  it('leaves invalid JSON to the parser', () => {
     for (const text of ['"open', '"\\', '}}}}', '"a\\\\\\"']) assert.equal(faultOf(text), undefined);
   });
 
-  it('finds no fault in any JSON of few values, whatever its strings hold', () => {
+  it('accepts any JSON of few values, whatever its strings contain', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 50 }), (strings) => {
         assert.equal(faultOf(JSON.stringify(strings)), undefined);

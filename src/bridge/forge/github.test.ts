@@ -27,7 +27,7 @@ function askAboutReviews(count: number, pages: string[]): SendToForge {
 }
 
 describe('GitHub', () => {
-  it('is not taken at its word where the open pull request is that of a fork', async () => {
+  it('does not count the pull request of a fork', async () => {
     const forks = [requestFrom('eve/app', 1), requestFrom(null, 2)];
     const find = (answer: unknown) =>
       createGithub(async () => answer, 'team/app').findOpen('work', undefined);

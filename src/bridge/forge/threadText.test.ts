@@ -7,7 +7,7 @@ const thread = { title: 'T', url: '', state: 'open', author: 'ada', body: '', co
 const comment = (i: number, body: string) => ({ author: 'bob', at: String(i), body });
 
 describe('the text of an issue', () => {
-  it('keeps the newest comments within its bound, and says how many it leaves out', () => {
+  it('keeps the newest comments within its limit, and says how many it leaves out', () => {
     const comments = Array.from({ length: 100 }, (_, i) => comment(i, `${i} ${'x'.repeat(10_000)}`));
     const text = threadText('Issue #1', { ...thread, body: 'y'.repeat(100_000), comments });
     assert.ok(text.length < 65_000, String(text.length));
@@ -17,7 +17,7 @@ describe('the text of an issue', () => {
     assert.ok(text.includes('bob, 91:') && !text.includes('bob, 90:'));
   });
 
-  it('keeps what is a line one line', () => {
+  it('keeps a single line on one line', () => {
     const text = threadText('Issue #1', {
       ...thread,
       title: 'one\nState: closed',
@@ -30,7 +30,7 @@ describe('the text of an issue', () => {
 });
 
 describe('a long discussion at GitHub', () => {
-  it('is asked for its last two pages', async () => {
+  it('is read from its last two pages', async () => {
     const asked: string[] = [];
     const forge = createGithub(async (path, { query = {} } = {}) => {
       asked.push(`${path} ${query['page'] ?? ''}`.trim());

@@ -52,7 +52,7 @@ for (const provider of gitProviders) {
   const request = provider === 'gitlab' ? 'merge request' : 'pull request';
 
   describe(`open_pull_request at ${provider}`, () => {
-    it('opens one towards the usual branch, with the token, and answers with its number and URL', async (t) => {
+    it('opens one into the default branch, with the token, and returns its number and URL', async (t) => {
       const { open, forge, url } = await reach(t, provider);
       const answer = await open(proposal);
       assert.deepEqual(answer, { text: `Opened ${request} #1: ${url}${requestUrls[provider]}` });
@@ -63,7 +63,7 @@ for (const provider of gitProviders) {
       );
     });
 
-    it('prefers the branch that the conversation began with, and one that is named to that', async (t) => {
+    it('prefers the branch of the conversation, and a named branch to that', async (t) => {
       const { open, forge } = await reach(t, provider, { selectedBranch: 'next' });
       await open(proposal);
       await open({ ...proposal, base: 'other' });
@@ -74,7 +74,7 @@ for (const provider of gitProviders) {
       );
     });
 
-    it('answers with the one that is open for the branch already', async (t) => {
+    it('returns the one that is already open for the branch', async (t) => {
       const { open, forge, url } = await reach(t, provider);
       await open(proposal);
       const again = await open({ ...proposal, title: 'Again' });
@@ -83,7 +83,7 @@ for (const provider of gitProviders) {
       assert.equal(forge.opened.length, 1);
     });
 
-    it('says it in the words of the provider', async (t) => {
+    it('uses the terms of the provider', async (t) => {
       const { tools } = await reach(t, provider);
       assert.match(tools[0]?.description ?? '', new RegExp(`^Opens a ${request} in team/app `));
     });
@@ -101,7 +101,7 @@ for (const provider of gitProviders) {
       );
     });
 
-    it('reads a pull request with its branches and what was said of its lines', async (t) => {
+    it('reads a pull request with its branches and review comments', async (t) => {
       const { read } = await reach(t, provider);
       const { text } = await read({ number: 8, kind: 'pull_request' });
       const what = request.replace(/^./, (first) => first.toUpperCase());
@@ -115,7 +115,7 @@ for (const provider of gitProviders) {
   });
 }
 
-describe('the faults of a forge', () => {
+describe('errors of a git provider', () => {
   for (const [status, json, sentence] of [
     [401, { message: 'Bad credentials' }, /does not take the token in the user's settings \(401\)/],
     [
@@ -145,7 +145,7 @@ describe('the faults of a forge', () => {
       assert.match(text, sentence);
     });
 
-  it('repeat no token, and only the start of what the forge says', async (t) => {
+  it("repeat no token, and only the start of the provider's message", async (t) => {
     const message = `${token} and secret-part\n${'x'.repeat(1_000)}`;
     const fails = { status: 422, json: { message }, reads: true };
     const { open } = await reach(t, 'bitbucket', { fails, token: `${token}:secret-part` });
@@ -172,7 +172,7 @@ describe('the faults of a forge', () => {
       assert.deepEqual([failed, sentence.test(text)], [true, true], text);
     });
 
-  it('are told of an answer that names no URL', async (t) => {
+  it('are reported for a response without a URL', async (t) => {
     const { open } = await reach(t, 'gitlab', {
       fails: { status: 201, json: { iid: 3, web_url: 'file:///x' } },
     });
@@ -181,8 +181,8 @@ describe('the faults of a forge', () => {
   });
 });
 
-describe('what the tools are given', () => {
-  it('is refused with a sentence where it is wrong, and nobody is asked', async (t) => {
+describe('the input of the tools', () => {
+  it('is refused with a sentence if it is not valid, and nothing is requested', async (t) => {
     const { open, read, forge } = await reach(t, 'github');
     for (const [given, sentence] of [
       [{ ...proposal, branch: 'other:work' }, /^branch is no name of a branch/],
@@ -223,20 +223,20 @@ describe('what the tools are given', () => {
     assert.equal(forge.opened.length, 20);
   });
 
-  it('opens at most 20 in a run, also where many are asked for at once', async (t) => {
+  it('opens at most 20 in a run, even if many are requested at once', async (t) => {
     const { open, forge } = await reach(t, 'github');
     await Promise.all(Array.from({ length: 24 }, (_, i) => open({ ...proposal, branch: `work-${i}` })));
     assert.equal(forge.opened.length, 20);
   });
 
-  it('counts none that was refused', async (t) => {
+  it('does not count refused ones', async (t) => {
     const { open } = await reach(t, 'github', { fails: { status: 422, json: { message: 'no commits' } } });
     for (let i = 0; i < 21; i++)
       assert.match((await open({ ...proposal, branch: `work-${i}` })).text, /no commits/);
   });
 });
 
-describe('the place of a forge', () => {
+describe('the API of a git provider', () => {
   const asked: string[] = [];
   const lookup = async (hostname: string) => {
     asked.push(hostname);
@@ -258,13 +258,13 @@ describe('the place of a forge', () => {
       assert.deepEqual(asked, [host]);
     });
 
-  it('is nowhere for a Bitbucket of one’s own, which speaks another API', () => {
+  it('does not exist for a self-hosted Bitbucket, which has another API', () => {
     const remote = { ...remoteOf('bitbucket', 'https://git.example.com'), namedByOperator: false };
     const tools = createForgeTools({ remote, token, selectedBranch: null, allowPrivate: () => false });
     assert.deepEqual(tools, []);
   });
 
-  it('must not be private where users name it, unless that is allowed', async (t) => {
+  it('must not be private if users set it, unless that is allowed', async (t) => {
     const { remote, forge } = await reach(t, 'gitlab');
     const named = { ...remote, namedByOperator: false };
     const options = { remote: named, token, selectedBranch: null };
@@ -274,7 +274,7 @@ describe('the place of a forge', () => {
     assert.match((await useTools({ ...options, allowPrivate: () => true }).open(proposal)).text, /^Opened/);
   });
 
-  it('gets a pair of user and password of Bitbucket as such', async (t) => {
+  it('gets a pair of user and password of Bitbucket as basic authentication', async (t) => {
     const { open, forge } = await reach(t, 'bitbucket', { token: 'ada:app-password' });
     assert.match((await open(proposal)).text, /^Opened/);
     const basic = `Basic ${Buffer.from('ada:app-password').toString('base64')}`;

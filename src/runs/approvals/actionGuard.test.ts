@@ -63,13 +63,13 @@ describe('an agent whose user approves what it does', () => {
     assert.deepEqual(codes({ ...read, status: 'completed' }), [undefined]);
   });
 
-  it('is named with what it did', () => {
+  it('is reported with what it did', () => {
     const { guard } = guardOf();
     const { message } = guard.take({ ...run, status: 'completed' })?.reason ?? {};
     assert.match(message ?? '', /ran something that nobody had approved.*: rm a\./);
   });
 
-  it('may do what was allowed, once, under the same id or another', () => {
+  it('may do what was approved, once, under the same id or another', () => {
     const { guard, codes } = guardOf();
     guard.requestOpened(run);
     guard.requestAnswered(run, 'allowed', 'high');
@@ -84,7 +84,7 @@ describe('an agent whose user approves what it does', () => {
     assert.deepEqual(codes({ ...run, toolCallId: 'c4', status: 'completed' }), ['unconfirmed_action']);
   });
 
-  it('must not do what was refused, or what waits for its answer', () => {
+  it('must not do what was rejected, or what still needs approval', () => {
     const { guard, codes } = guardOf();
     guard.requestOpened(run);
     assert.deepEqual(codes({ ...run, status: 'completed' }), ['unconfirmed_action']);
@@ -92,14 +92,14 @@ describe('an agent whose user approves what it does', () => {
     assert.deepEqual(codes({ ...run, status: 'completed' }), ['unconfirmed_action']);
   });
 
-  it('must not run another command than the one that was allowed', () => {
+  it('must not run another command than the approved one', () => {
     const { guard, codes } = guardOf();
     guard.requestOpened(run);
     guard.requestAnswered(run, 'allowed', 'high');
     assert.deepEqual(codes({ rawInput: { command: 'rm b' }, status: 'completed' }), ['unconfirmed_action']);
   });
 
-  it('must not make more of a call than was allowed', () => {
+  it('must not do more in a call than was approved', () => {
     const { guard, codes } = guardOf();
     const read = { toolCallId: 'c1', kind: 'read', title: 'Read' };
     guard.requestOpened(read);
@@ -114,7 +114,7 @@ describe('an agent whose user approves what it does', () => {
     assert.deepEqual(codes({ ...run, ...ended }), ['unconfirmed_action']);
   });
 
-  it('may do what its user always allows, also what was said in an earlier run', () => {
+  it('may do what its user always allows, also from an earlier run', () => {
     const { guard, codes } = guardOf({ always: ['edit'] });
     assert.deepEqual(codes({ kind: 'edit', status: 'completed' }), [undefined]);
     guard.requestOpened({ ...run, toolCallId: 'c2' });
@@ -126,7 +126,7 @@ describe('an agent whose user approves what it does', () => {
     ]);
   });
 
-  it('is held to what the policy asks for', () => {
+  it('must follow the policy', () => {
     const off = guardOf({ policy: { ...asking, confirmationMode: false } });
     assert.deepEqual(off.codes({ ...run, status: 'completed' }), [undefined]);
     const analyzed = guardOf({ policy: { ...asking, securityAnalyzer: 'some' } });
@@ -139,7 +139,7 @@ describe('an agent whose user approves what it does', () => {
     assert.deepEqual(forced.codes(edit), ['unconfirmed_action']);
   });
 
-  it('may call something in progress before it asks, but not go on with it for long', async () => {
+  it('may report a call as in progress before it asks, but not continue it for long', async () => {
     const { guard, codes, unasked } = guardOf({ withinMs: 1 });
     assert.deepEqual(codes({ ...run, status: 'in_progress' }), [undefined]);
     assert.equal((await unasked).reason.code, 'unconfirmed_action');

@@ -48,8 +48,8 @@ const decided = ({ action, args }: TestEvent) => [
 ];
 
 for (const kind of databaseKinds) {
-  describe(`a question of an agent on ${kind}`, () => {
-    it('waits in the log for the answer of its user, and each answer reaches the agent', async (t) => {
+  describe(`an approval request on ${kind}`, () => {
+    it("waits in the log for the user's answer, and each answer reaches the agent", async (t) => {
       const runs = await startAsking(t, { kind });
       const id = await runs.create('ask execute rm one\nask edit two\nask three');
       const answers = [
@@ -98,7 +98,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('is told to those who follow all conversations, and so is what the agent does before and after', async (t) => {
+    it('is reported to subscribers of all conversations, and so are the states before and after', async (t) => {
       const runs = await startAsking(t, { kind });
       const { service } = runs;
       const stream = await openStream(service.url, '/api/events/stream', { key: service.key });
@@ -117,7 +117,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(states(), expected);
     });
 
-    it('is closed when the service ends, told as expired, and the agent can ask again', async (t) => {
+    it('is closed when the service stops, reported as expired, and the agent can ask again', async (t) => {
       const place = await createPlace(kind);
       const first = await startAsking(t, { place });
       const id = await first.create('remember this\nask execute deploy');
@@ -141,8 +141,8 @@ for (const kind of databaseKinds) {
   });
 }
 
-describe('a question of an agent', () => {
-  it('is answered by what was read before the question was known to be in the log', async () => {
+describe('an approval request', () => {
+  it('is answered by an event that arrived before the request was known to be in the log', async () => {
     const record = async () => {
       confirming.answer(answerEvent(9, 'reject'));
       return 7;
@@ -162,7 +162,7 @@ describe('a question of an agent', () => {
     assert.deepEqual(answer, { optionId: 'no' });
   });
 
-  it('is not put where it cannot be shown whole: it is rejected, and the log says so', async () => {
+  it('is rejected if it cannot be shown in full, and the log says so', async () => {
     const events: AnyEvent[] = [];
     const record = async ({ events: texts = [] }: RunStep) => {
       events.push(...texts.map(parseText));
@@ -197,7 +197,7 @@ describe('a question of an agent', () => {
     );
   });
 
-  it('is rejected with a notice where the agent offers no way to allow it once', async () => {
+  it('is rejected with a notice if the agent offers no way to allow it once', async () => {
     const events: AnyEvent[] = [];
     const record = async ({ events: texts = [] }: RunStep) => {
       events.push(...texts.map(parseText));
@@ -221,7 +221,7 @@ describe('a question of an agent', () => {
     assert.match(errorsAndNotices(events as never)[0] ?? '', /no way to allow the action only once/);
   });
 
-  it('comes from an agent that is in its mode for asking, and in the other where nobody confirms', async (t) => {
+  it('comes from an agent in its asking mode, and from none in the other if nobody confirms', async (t) => {
     const place = await createPlace('sqlite');
     const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
     const args = ['--modes', 'free,careful'];
@@ -246,7 +246,7 @@ describe('a question of an agent', () => {
     assert.deepEqual(await runs.turns(id, 1), ['the answer was once', 'the answer was no']);
   });
 
-  it('is one at a time, however many an agent asks at once', async (t) => {
+  it('is shown one at a time, however many an agent sends at once', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask-many 3');
     const ids = new Set<number>();
@@ -258,7 +258,7 @@ describe('a question of an agent', () => {
     assert.equal(ids.size, 3);
   });
 
-  it('ends with its conversation where the user stops it, and is not asked again when it starts', async (t) => {
+  it('ends with its conversation if the user stops it, and is not repeated when it starts', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask execute deploy');
     await approvalRequest(runs, id);
@@ -271,7 +271,7 @@ describe('a question of an agent', () => {
     assert.ok(!errorsAndNotices(await runs.events(id)).some((text) => text.includes('expired')));
   });
 
-  it('goes on waiting when a message comes, which is the next turn', async (t) => {
+  it('keeps waiting when a message arrives, which is the next turn', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask execute deploy');
     await approvalRequest(runs, id);
@@ -282,7 +282,7 @@ describe('a question of an agent', () => {
     assert.deepEqual(await runs.turns(id, 3), ['the answer was no', 'after']);
   });
 
-  it('is allowed and recorded where confirmation mode is off', async (t) => {
+  it('is allowed and recorded if confirmation mode is off', async (t) => {
     const runs = await startAsking(t, { settings: { confirmation_mode: false } });
     const id = await runs.create('ask execute deploy');
     assert.deepEqual(await runs.turns(id, 1), ['the answer was once']);
@@ -292,7 +292,7 @@ describe('a question of an agent', () => {
     assert.deepEqual(statesOf(events), ['loading', 'running', 'awaiting_user_input']);
   });
 
-  it('is put to the user for what is of high risk only, where a security analyzer is set', async (t) => {
+  it('is shown to the user only for high risk if a security analyzer is set', async (t) => {
     const runs = await startAsking(t, { settings: { security_analyzer: 'invariant' } });
     const id = await runs.create('ask read notes\nask edit notes\nask delete notes');
     const asked = await approvalRequest(runs, id);
@@ -312,7 +312,7 @@ describe('a question of an agent', () => {
     ]);
   });
 
-  it('shows an input that the agent tells right after it has asked', async (t) => {
+  it('shows input that the agent sends right after it', async (t) => {
     const runs = await startAsking(t);
     const id = await runs.create('ask-then-tell docs find whales');
     const asked = await approvalRequest(runs, id);
@@ -321,7 +321,7 @@ describe('a question of an agent', () => {
     assert.deepEqual(await runs.turns(id, 1), ['allowed']);
   });
 
-  it('is asked again where the agent has changed it since, and the first answer does not count', async () => {
+  it('is repeated if the agent has changed it since, and the first answer does not count', async () => {
     const asked: unknown[] = [];
     const answers: Decision[] = ['allow', 'reject'];
     const mapper = createEventMapper();
@@ -349,7 +349,7 @@ describe('a question of an agent', () => {
     assert.match(JSON.stringify(asked[1]), /"announced":\{"command":"rm a"\}/);
   });
 
-  it('is put to the user where the announcement or the input say more than the request', async () => {
+  it('is shown to the user if the announcement or the input say more than the request', async () => {
     const risks: unknown[] = [];
     const record = async ({ events = [] }: RunStep) => {
       const asked = events.map((event) => parseText(event).args?.['security_risk']);

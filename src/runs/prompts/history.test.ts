@@ -44,7 +44,7 @@ async function historyOf(t: TestContext, kind: DatabaseKind, events: readonly Ne
 
 for (const kind of databaseKinds)
   describe(`the history on ${kind}`, () => {
-    it('tells what was said and done, oldest first', async (t) => {
+    it('contains messages and actions, oldest first', async (t) => {
       const events = [said('user', 'Mend it.'), ran('ls'), gave('a.ts'), said('agent', 'Done.')];
       assert.deepEqual(await historyOf(t, kind, events), {
         text: 'User: Mend it.\n\nYou ran: ls\nIt gave: a.ts\n\nYou: Done.',
@@ -52,11 +52,11 @@ for (const kind of databaseKinds)
       });
     });
 
-    it('is empty where there was nothing', async (t) => {
+    it('is empty if there was nothing', async (t) => {
       assert.deepEqual(await historyOf(t, kind, []), { text: '', hasSteps: false });
     });
 
-    it('keeps the newest steps, and what was said before those that are left out', async (t) => {
+    it('keeps the newest actions, and the messages before those that are left out', async (t) => {
       const steps = Array.from({ length: 200 }, (_, i) => ran(`step-${i} ${'x'.repeat(300)}`));
       const { text } = await historyOf(t, kind, [said('user', 'Mend it.'), ...steps]);
       assert.match(
@@ -67,14 +67,14 @@ for (const kind of databaseKinds)
       assert.ok(text.length < 21_000, String(text.length));
     });
 
-    it('keeps the newest of what was said where that is too much', async (t) => {
+    it('keeps the newest messages if there are too many', async (t) => {
       const events = Array.from({ length: 50 }, (_, i) => said('user', `${i} ${'x'.repeat(1_000)}`));
       const { text } = await historyOf(t, kind, events);
       assert.match(text, /^User: 1\d x/);
       assert.ok(text.includes('User: 49 x') && text.length < 41_000);
     });
 
-    it('finds what was said before steps of many bytes', async (t) => {
+    it('finds messages before very large actions', async (t) => {
       const large = Array.from({ length: 40 }, () => gave('y'.repeat(64_000)));
       const { text } = await historyOf(t, kind, [said('user', 'Mend it.'), ...large]);
       assert.match(text, /^User: Mend it\.\n\nIt gave: y+/);

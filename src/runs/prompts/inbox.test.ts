@@ -11,7 +11,7 @@ const events = ['{"source":"user","action":"message","args":{}}', '{"source":"ag
 
 for (const kind of databaseKinds) {
   describe(`the inbox of a run on ${kind}`, () => {
-    it('reads on after the database has failed, and says nothing twice', async (t) => {
+    it('continues after the database has failed, and repeats nothing', async (t) => {
       const real = await openTestDatabase(kind, t);
       const { id: userId } = await real.run(ensureUser, 'ada');
       const made = await real.run(createConversation, newConversation(userId, 'a1', { events }));

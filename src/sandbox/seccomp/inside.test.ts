@@ -70,7 +70,7 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
     assert.ok(results.length === rows.length && results.every((result) => result !== EPERM), String(results));
   });
 
-  it('cannot clone into a namespace, is told that there is no clone3, and none of the newer calls', async (t) => {
+  it('cannot clone into a namespace, and gets ENOSYS for clone3 and newer calls', async (t) => {
     const { clone, clone3 } = judgedCalls;
     const flags = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
     const calls = [...flags.map((flag) => call(clone, flag | 17)), call(clone3)];
@@ -114,7 +114,7 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
     assert.deepEqual(results, [...otherProtocols.map(() => EPROTONOSUPPORT), EAFNOSUPPORT]);
   });
 
-  it('cannot switch protections of memory off, nor type into a terminal', async (t) => {
+  it('cannot disable memory protections, nor type into a terminal', async (t) => {
     const { personality, ioctl } = judgedCalls;
     const calls = [
       call(personality, 0x0040000),
@@ -128,14 +128,14 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
     assert.deepEqual(results, [EPERM, 0, EPERM, EPERM, EPERM, EPERM]);
   });
 
-  it('is killed where it uses the x32 ABI', {
+  it('is killed if it uses the x32 ABI', {
     skip: arch !== 'x64' && `there is no x32 on ${arch}`,
   }, async (t) => {
     const { signal, code, results } = await callInside(t, [{ number: 0x40000000 + 39 }]);
     assert.deepEqual([signal ?? code, results], [128 + 31, []]);
   });
 
-  it('cannot look at the memory of another by a debugger', {
+  it('cannot read the memory of another process with a debugger', {
     skip: !existsSync('/usr/bin/strace') && 'strace is not installed',
   }, async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
@@ -144,14 +144,14 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
     assert.match(stderr, /Operation not permitted/);
   });
 
-  it('cannot write to the memory of another process, nor open the output of one', async (t) => {
+  it('cannot write to the memory of another process, nor open its output', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const tries = ['/proc/$$/mem', '/proc/$$/fd/1'].map((file) => `(exec 5>>${file}) 2>&1`);
     const { stdout } = await runShell(open, tries.join('; '));
     assert.match(stdout, /Read-only file system\n.*No such device or address\n$/);
   });
 
-  it('finds no descriptor of the filter or of anything else that built the sandbox', async (t) => {
+  it('finds no descriptor of the filter or of anything else that created the sandbox', async (t) => {
     for (const more of [{}, { bridge: createBridge({ handlers: {} }) }]) {
       const { open } = await openTestSandbox(t, bubblewrap(), more);
       const { stdout } = await runShell(
@@ -163,7 +163,7 @@ describe('a program under the seccomp filter', { skip: noBubblewrap }, () => {
     }
   });
 
-  it('can use threads, pipelines, git, and Python where there is one', async (t) => {
+  it('can use threads, pipelines, git, and Python if it is installed', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap(), { spec: { readable: [process.execPath] } });
     const script = `set -e
       ${process.execPath} -e "new (require('node:worker_threads').Worker)('console.log(1 + 1)', { eval: true })"

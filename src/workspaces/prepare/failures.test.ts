@@ -12,7 +12,7 @@ const token = 'ghp_hunter2hunter2';
 const credential = `x-access-token:${token}`;
 
 for (const engine of workspaceSandboxes) {
-  describe(`a workspace that cannot be made in the ${engine.kind} sandbox`, () => {
+  describe(`a workspace that cannot be prepared in the ${engine.kind} sandbox`, () => {
     async function failureOf(
       t: TestContext,
       remote: GitRemote,
@@ -33,7 +33,7 @@ for (const engine of workspaceSandboxes) {
       return server.url;
     }
 
-    it('says that the token is not accepted', async (t) => {
+    it('reports that the token is not accepted', async (t) => {
       const remote = remoteAt(await serve(t), 'ada/app');
       const sentence = 'HOST does not allow the token in your settings to read ada/app.';
       assert.equal(await failureOf(t, remote, { sent: 'ghp_wrong' }), sentence);
@@ -43,23 +43,23 @@ for (const engine of workspaceSandboxes) {
       );
     });
 
-    it('says that there is no such repository, or none to be seen', async (t) => {
+    it('reports that there is no such repository, or no access to it', async (t) => {
       const sentence = 'HOST has no repository ada/nothing that the token in your settings can access.';
       assert.equal(await failureOf(t, remoteAt(await serve(t), 'ada/nothing')), sentence);
     });
 
-    it('says that there is no such branch', async (t) => {
+    it('reports that there is no such branch', async (t) => {
       const remote = remoteAt(await serve(t), 'ada/app');
       assert.equal(await failureOf(t, remote, { branch: 'gone' }), 'There is no branch "gone" in ada/app.');
     });
 
-    it('takes no branch for an option or for something else', async (t) => {
+    it('never treats a branch as an option or as something else', async (t) => {
       const remote = remoteAt(await serve(t), 'ada/app');
       for (const branch of ['--upload-pack=touch /tmp/x', '-b', 'a..b', 'a b', 'x.lock', 'a\nb', '', '@{-1}'])
         assert.equal(await failureOf(t, remote, { branch }), 'The branch name is not valid in Git.');
     });
 
-    it('says that the host cannot be reached', async (t) => {
+    it('reports that the host cannot be reached', async (t) => {
       const closed = await listenOnLoopback({ after: (close) => void closing.push(close) }, () => {});
       for (const close of closing) await close();
       assert.equal(
@@ -69,7 +69,7 @@ for (const engine of workspaceSandboxes) {
     });
     const closing: (() => Promise<void>)[] = [];
 
-    it('says that the address is not allowed', async (t) => {
+    it('reports that the address is not allowed', async (t) => {
       const url = await serve(t);
       const sentence = await failureOf(t, remoteAt(url, 'ada/app', { namedByOperator: false }));
       assert.match(sentence, /^HOST cannot be reached\. Its address is /);
@@ -84,20 +84,20 @@ for (const engine of workspaceSandboxes) {
       assert.match(sentence, /^HOST returned a redirect, which is not followed\./);
     });
 
-    it('says that the host fails', async (t) => {
+    it('reports an error of the host', async (t) => {
       const failing = await listenOnLoopback(t, (_, response) => {
         response.writeHead(500).end('secret details');
       });
       assert.equal(await failureOf(t, remoteAt(failing.url, 'ada/app')), 'HOST failed (500).');
     });
 
-    it('ends past its deadline', async (t) => {
+    it('ends at its deadline', async (t) => {
       const hung = await listenOnLoopback(t, () => {});
       const sentence = await failureOf(t, remoteAt(hung.url, 'ada/app'), { times: { cloneMs: 300 } });
       assert.equal(sentence, 'Cloning ada/app took longer than 0.3 s.');
     });
 
-    it('takes no page for a repository', async (t) => {
+    it('does not treat a web page as a repository', async (t) => {
       const odd = await listenOnLoopback(t, (_, response) => {
         response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Sign in</p>');
       });
@@ -107,7 +107,7 @@ for (const engine of workspaceSandboxes) {
       );
     });
 
-    it('says what git says where nothing else is known', async (t) => {
+    it('quotes git if nothing else is known', async (t) => {
       const odd = await listenOnLoopback(t, (_, response) => {
         response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-advertisement' }).end('x');
       });
@@ -120,7 +120,7 @@ describe('the reason of a failed clone', () => {
   const clone = { path: 'ada/app', branch: 'main', timeoutMs: 1_000, fault: undefined };
   const ended = { code: 128, signal: null, bound: undefined, stdout: Buffer.alloc(0) };
 
-  it('names a full disk', () => {
+  it('reports a full disk', () => {
     const stderr = Buffer.from('fatal: write error: No space left on device\nfatal: index-pack failed\n');
     assert.equal(
       cloneFailure({ ...ended, stderr }, clone),
@@ -128,7 +128,7 @@ describe('the reason of a failed clone', () => {
     );
   });
 
-  it('says that there was too little memory, also where git was killed for it', () => {
+  it('reports too little memory, also if git was killed for it', () => {
     const said = (text: string, more: object = {}) =>
       cloneFailure({ ...ended, stderr: Buffer.from(text), ...more }, clone);
     const sentence = 'ada/app needs more memory to be cloned than a sandbox may have.';
@@ -140,7 +140,7 @@ describe('the reason of a failed clone', () => {
     assert.equal(said('', { code: null, signal: 'SIGKILL' }), killed);
   });
 
-  it('says that git is missing', () => {
+  it('reports that git is missing', () => {
     const stderr = Buffer.alloc(0);
     assert.equal(
       cloneFailure({ ...ended, code: 127, stderr }, clone),
@@ -148,7 +148,7 @@ describe('the reason of a failed clone', () => {
     );
   });
 
-  it('shows the last words of git, cut and without controls', () => {
+  it('quotes the last message of git, truncated and without control characters', () => {
     const stderr = Buffer.from(`fatal: \u001b[31m${'x'.repeat(1_000)}\n`);
     const sentence = cloneFailure({ ...ended, stderr }, clone);
     assert.match(sentence, /^Cloning ada\/app failed: {2}\[31mx+\.$/);

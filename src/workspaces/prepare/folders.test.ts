@@ -24,7 +24,7 @@ function setUp(t: TestContext) {
 }
 
 describe('the folders of a conversation', () => {
-  it('are open to their owner alone, also where they were there before', async (t) => {
+  it('are accessible only to their owner, even if they existed before', async (t) => {
     const { folders } = setUp(t);
     const { root, workspace, home } = await folders.open(7, name);
     chmodSync(workspace, 0o777);
@@ -33,7 +33,7 @@ describe('the folders of a conversation', () => {
     assert.deepEqual(await folders.list(), [7]);
   });
 
-  it('are no links', async (t) => {
+  it('are never links', async (t) => {
     const { folders, dataDir } = setUp(t);
     const { workspace } = await folders.open(7, name);
     rmSync(workspace, { recursive: true });
@@ -43,7 +43,7 @@ describe('the folders of a conversation', () => {
     assert.equal(statSync(dataDir).mode & 0o777, 0o755);
   });
 
-  it('are removed with all that is in them, and nothing that they point to', async (t) => {
+  it('are removed with their contents, but not with what links point to', async (t) => {
     const { folders, dataDir } = setUp(t);
     const { workspace, root } = await folders.open(7, name);
     const kept = join(dataDir, 'kept');
@@ -80,7 +80,7 @@ describe('the folders of a conversation', () => {
     assert.deepEqual(await folders.listSetAside(), []);
   });
 
-  it('are made anew where another conversation had their number, and kept where the same has it', async (t) => {
+  it('are created again if another conversation had their key, and kept for the same one', async (t) => {
     const { folders } = setUp(t);
     const { workspace, readyMark } = await folders.open(7, name);
     const file = join(workspace, 'file');
@@ -98,7 +98,7 @@ describe('the folders of a conversation', () => {
     assert.deepEqual([await folders.list(), await folders.listSetAside()], [[7], []]);
   });
 
-  it('are none before the first conversation', async (t) => {
+  it('are empty before the first conversation', async (t) => {
     const { folders } = setUp(t);
     assert.deepEqual([await folders.list(), await folders.listSetAside()], [[], []]);
   });

@@ -103,7 +103,7 @@ for (const engine of workspaceSandboxes) {
       assert.ok(!bench.isSprung());
     });
 
-    it('is refused where it holds paths that lead to .git or out', async (t) => {
+    it('is refused if it contains paths that lead to .git or out', async (t) => {
       for (const path of forbiddenPaths) {
         const bench = await setUp(t, engine);
         commit(bench.repository, 'main', { [path]: `[core]\n\tfsmonitor = touch ${bench.trap}\n` });
@@ -120,7 +120,7 @@ for (const engine of workspaceSandboxes) {
       }
     });
 
-    it('cannot take all memory with a tree of many files, where no cgroup limits it', async (t) => {
+    it('cannot take all memory with a tree of many files, if no cgroup limits it', async (t) => {
       const bench = await setUp(t, engine, 0.1);
       commit(bench.repository, 'small', { a: 'a' });
       assert.equal((await bench.prepare({ branch: 'small' })).outcome, 'ready');
@@ -132,7 +132,7 @@ for (const engine of workspaceSandboxes) {
       });
     });
 
-    it('has refs with odd names, and none is taken for an option', async (t) => {
+    it('may have refs with odd names, and none is treated as an option', async (t) => {
       const bench = await setUp(t, engine);
       const made = commit(bench.repository, 'main', { a: 'a' });
       const packed = [`--upload-pack=touch ${bench.trap}`, '-x', '$(touch sprung)', '`x`', 'a;b', "it's"];
@@ -143,7 +143,7 @@ for (const engine of workspaceSandboxes) {
       assert.match(git(bench.folders.workspace, ['branch', '-r']), /origin\/-x/);
     });
 
-    it('whose HEAD points to a branch like an option springs nothing', async (t) => {
+    it('whose HEAD points to a branch like an option executes nothing', async (t) => {
       const bench = await setUp(t, engine);
       const made = commit(bench.repository, 'main', { a: 'a' });
       writeFileSync(join(bench.repository, 'packed-refs'), `${made} refs/heads/-x\n`, { flag: 'a' });

@@ -61,7 +61,7 @@ for (const engine of workspaceSandboxes) {
       assert.equal(stdout.toString(), `${remote.url}\n`);
     });
 
-    it('is at the branch that was asked for', async (t) => {
+    it('is at the selected branch', async (t) => {
       const bench = await setUp(t, engine, { a: 'main' });
       commit(bench.repository, 'fix/ünïcode-1', { a: 'fix' });
       const prepared = await bench.prepare({ branch: 'fix/ünïcode-1' });
@@ -127,7 +127,7 @@ for (const engine of workspaceSandboxes) {
         );
     });
 
-    it('is kept as it is once it is complete', async (t) => {
+    it('is kept once it is complete', async (t) => {
       const bench = await setUp(t, engine, { a: 'main' });
       await bench.prepare();
       writeFileSync(bench.inWorkspace('a'), 'changed');
@@ -135,7 +135,7 @@ for (const engine of workspaceSandboxes) {
       assert.equal(readFileSync(bench.inWorkspace('a'), 'utf8'), 'changed');
     });
 
-    it('is made anew where an earlier run left half of it', async (t) => {
+    it('is created again if an earlier run left half of it', async (t) => {
       const bench = await setUp(t, engine, { a: 'main' });
       mkdirSync(bench.inWorkspace('.git/objects'), { recursive: true });
       writeFileSync(bench.inWorkspace('.git/config.lock'), '');
@@ -144,7 +144,7 @@ for (const engine of workspaceSandboxes) {
       assert.ok(!existsSync(bench.inWorkspace('.git/config.lock')));
     });
 
-    it('is an empty repository where the conversation has none', async (t) => {
+    it('is an empty repository if the conversation has none', async (t) => {
       const bench = await createWorkspaceBench(t, { engine });
       const prepared = await bench.prepare();
       assert.deepEqual(prepared, { outcome: 'ready', setupFailure: undefined });
@@ -159,14 +159,14 @@ for (const engine of workspaceSandboxes) {
       assert.equal(prepared.outcome, 'ready', JSON.stringify(prepared));
     });
 
-    it('clones from a server that cannot leave out contents', async (t) => {
+    it('clones from a server without partial clones', async (t) => {
       const bench = await setUp(t, engine, { a: 'main' });
       git(bench.repository, ['config', 'uploadpack.allowFilter', 'false']);
       assert.equal((await bench.prepare()).outcome, 'ready');
       assert.equal(readFileSync(bench.inWorkspace('a'), 'utf8'), 'main');
     });
 
-    it('ends when it is told to, and is not taken for complete', async (t) => {
+    it('ends when it is aborted, and does not count as complete', async (t) => {
       const hung = await listenOnLoopback(t, () => {});
       const bench = await createWorkspaceBench(t, { engine, remote: remoteAt(hung.url, 'ada/app') });
       const stop = new AbortController();
@@ -196,7 +196,7 @@ for (const engine of workspaceSandboxes) {
       assert.equal(readFileSync(bench.inWorkspace('made'), 'utf8'), 'made by a test\n');
     });
 
-    it('is told of where it fails, and the workspace is ready all the same', async (t) => {
+    it('is reported if it fails, and the workspace is ready anyway', async (t) => {
       const bench = await setUp(t, engine, script('echo out; echo wrong >&2; exit 3'));
       const prepared = await bench.prepare();
       assert.ok(prepared.outcome === 'ready' && prepared.setupFailure !== undefined);
@@ -206,7 +206,7 @@ for (const engine of workspaceSandboxes) {
       assert.equal(again.outcome === 'ready' && again.setupFailure, undefined);
     });
 
-    it('does not run where nothing would confine it, and that is told', async (t) => {
+    it('does not run if nothing would confine it, and that is reported', async (t) => {
       const bench = await setUp(t, engine, script('touch began'));
       const prepared = await bench.prepare({ setupRefusal: 'no sandbox would confine it' });
       assert.ok(prepared.outcome === 'ready');
@@ -214,7 +214,7 @@ for (const engine of workspaceSandboxes) {
       assert.ok(!existsSync(bench.inWorkspace('began')));
     });
 
-    it('is ended when its time is over', async (t) => {
+    it('is ended at its timeout', async (t) => {
       const bench = await setUp(t, engine, script('touch began; sleep 1000'));
       const prepared = await bench.prepare({ times: { setupMs: 500 } });
       assert.ok(prepared.outcome === 'ready');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createGitProgressReader, createProgress } from './progress.ts';
 
 describe('the progress of a clone', () => {
-  it('tells of a new step at once, and of the same once a second', () => {
+  it('reports a new step at once, and the same one once a second', () => {
     let now = 0;
     const told: string[] = [];
     const { report, end } = createProgress(
@@ -23,7 +23,7 @@ describe('the progress of a clone', () => {
     assert.deepEqual(told, ['Receiving 1 %', 'Resolving 1 %', 'Resolving 3 %']);
   });
 
-  it('says again what goes on where nothing is new', (t) => {
+  it('repeats itself if nothing is new', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const told: string[] = [];
     const { report, end } = createProgress((text) => told.push(text));
@@ -35,7 +35,7 @@ describe('the progress of a clone', () => {
     assert.deepEqual(told, ['Running', 'Running', 'Running']);
   });
 
-  it('reads what git says, however it is cut, and tells none of its other words', () => {
+  it('reads the output of git, however it is split, and reports only known phrases', () => {
     const told: string[] = [];
     const read = createGitProgressReader((name, detail) => told.push(name + detail));
     const text =

@@ -78,7 +78,7 @@ async function setUp(kind: DatabaseKind, t: TestContext) {
 
 for (const kind of databaseKinds) {
   describe(`the retention of workspaces on ${kind}`, () => {
-    it('removes what has been stopped for long, says so once, and keeps the rest', async (t) => {
+    it('removes workspaces that were stopped long ago, reports it once, and keeps the rest', async (t) => {
       const { retention, stopped, told, folders, errors } = await setUp(kind, t);
       const old = await stopped('old', 31);
       const young = await stopped('young', 29);
@@ -94,7 +94,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(errors, []);
     });
 
-    it('gives the conversation free again, for the next start', async (t) => {
+    it('releases the conversation for the next start', async (t) => {
       const { database, retention, stopped, claim } = await setUp(kind, t);
       const { name } = await stopped('old', 31);
       await retention.removeUnused();
@@ -110,14 +110,14 @@ for (const kind of databaseKinds) {
       assert.ok(!existsSync(paths.root));
     });
 
-    it('keeps all but those for ever where the operator says 0 days', async (t) => {
+    it('keeps all others for ever with 0 days', async (t) => {
       const { create, stopped } = await setUp(kind, t);
       const { paths } = await stopped('old', 10_000);
       await create(0).removeUnused();
       assert.ok(existsSync(paths.workspace));
     });
 
-    it('leaves a conversation alone that is started, whether a run has it already or not', async (t) => {
+    it('ignores a started conversation, whether a run has claimed it or not', async (t) => {
       const { database, retention, stopped, claim, hold } = await setUp(kind, t);
       const { key, name, paths } = await stopped('old', 31);
       await database.run(startConversation, { ...name, message: [], waking: [], waitingMax: 0 });
@@ -129,7 +129,7 @@ for (const kind of databaseKinds) {
       assert.ok(existsSync(join(paths.workspace, 'file')));
     });
 
-    it('lets no run begin while it removes, and the run then finds the log told', async (t) => {
+    it('lets no run start while it removes, and the run then finds it in the log', async (t) => {
       const { database, stopped, claim, hold, told } = await setUp(kind, t);
       const { key, name } = await stopped('old', 31);
       assert.equal(await hold(key), true);
@@ -141,7 +141,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await told(key), ['gone']);
     });
 
-    it('finishes what a process that died has begun, and tells it once', async (t) => {
+    it('finishes what a dead process has begun, and reports it once', async (t) => {
       const { retention, stopped, told, folders } = await setUp(kind, t);
       const { key, name, paths } = await stopped('old', 31);
       await folders.setAside(key);
@@ -156,7 +156,7 @@ for (const kind of databaseKinds) {
       assert.equal((await told(key)).length, 1);
     });
 
-    it('tells nothing where the conversation has new folders', async (t) => {
+    it('reports nothing if the conversation has new folders', async (t) => {
       const { retention, stopped, told, folders } = await setUp(kind, t);
       const { key, paths } = await stopped('back', 1);
       mkdirSync(join(paths.root, `../removed-${key}`));

@@ -101,7 +101,7 @@ describe('links in a workspace', () => {
 });
 
 describe('the files of a workspace', () => {
-  it('are listed without regard to case, and without what nobody looks for', async (t) => {
+  it('are listed case-insensitively, without uninteresting folders', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, {
       'b.txt': '',
@@ -116,7 +116,7 @@ describe('the files of a workspace', () => {
     assert.deepEqual(await list(workspace, 'node_modules'), ['node_modules/x']);
   });
 
-  it('are shown up to the bounds, and refused past them', async (t) => {
+  it('are shown up to the limits, and refused beyond them', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, { 'a.txt': '12345', b: '', c: '' });
     assert.deepEqual(await read(workspace, 'a.txt', { fileBytesMax: 5 }), { code: '12345' });
@@ -128,7 +128,7 @@ describe('the files of a workspace', () => {
     await assert.rejects(archive(workspace, { zipEntriesMax: 2 }), tooLarge);
   });
 
-  it('are text, and nothing that waits for a writer', async (t) => {
+  it('are text, and never pipes', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, { nul: 'a\0b', latin: Buffer.from([0xe9]), empty: '', crlf: 'a\r\nb\r\n' });
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
@@ -139,7 +139,7 @@ describe('the files of a workspace', () => {
     assert.equal(readZip(await archive(workspace)).length, 4);
   });
 
-  it('are no longer looked at once nobody waits', async (t) => {
+  it('are no longer read once nobody waits', async (t) => {
     const { workspace } = makePlace(t);
     const gone = AbortSignal.abort();
     await assert.rejects(look(workspace, { command: 'list', path: '.' }, {}, gone), {
@@ -151,7 +151,7 @@ describe('the files of a workspace', () => {
 describe('an archive of a workspace', () => {
   const odd = ['with space', 'quo"te', 'new\nline', 'ünïcode', 'empty', 'deep/er/still'];
 
-  it('holds files of any name and size, in the order of their names', async (t) => {
+  it('contains files of any name and size, in the order of their names', async (t) => {
     const { workspace } = makePlace(t);
     putFiles(workspace, Object.fromEntries(odd.map((name) => [name, name])));
     putFiles(workspace, { empty: '', large: Buffer.alloc(5 * mib, 'x'), 'deep/.git/config': 'x' });
@@ -202,7 +202,7 @@ describe('an archive of a workspace', () => {
     await assert.rejects(write(65_535), { refusal: 'too_large' });
   });
 
-  it('is empty where the workspace is', async (t) => {
+  it('is empty if the workspace is', async (t) => {
     assert.deepEqual(readZip(await archive(makePlace(t).workspace)), []);
   });
 

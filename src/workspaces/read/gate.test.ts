@@ -8,7 +8,7 @@ const { signal } = new AbortController();
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a gate', () => {
-  it('lets in as many as its bounds say, and the next when one leaves, of another user first where one has enough', async () => {
+  it('admits as many as its limits allow, and the next when one leaves, of another user if one has enough', async () => {
     const gate = createGate(bounds);
     const leaveFirst = await gate.enter(1, signal);
     const again = watch(gate.enter(1, signal));
@@ -22,7 +22,7 @@ describe('a gate', () => {
     await again.promise;
   });
 
-  it('refuses who would wait beyond its bounds', async () => {
+  it('refuses callers beyond its queue limits', async () => {
     const gate = createGate(bounds);
     for (const user of [1, 2]) await gate.enter(user, signal);
     watch(gate.enter(1, signal));
@@ -31,7 +31,7 @@ describe('a gate', () => {
     await assert.rejects(gate.enter(3, signal), { code: 'overloaded' });
   });
 
-  it('forgets who gives up', async () => {
+  it('removes callers that give up', async () => {
     const gate = createGate(bounds);
     const leave = await gate.enter(1, signal);
     const impatient = new AbortController();

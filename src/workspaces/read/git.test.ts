@@ -38,7 +38,7 @@ function makePlace(t: TestContext): { workspace: string; outside: string } {
 }
 
 describe('the changes of a workspace', () => {
-  it('are told against where the branch left origin, committed or not', async (t) => {
+  it('are relative to the point where the branch left origin, committed or not', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
     git(workspace, 'checkout', '--quiet', '-b', 'fix/deep');
@@ -50,7 +50,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await diffOf(workspace, 'a.txt'), { modified: '2', original: '1' });
   });
 
-  it('are told against where the work began, also after a push, a pull and in another clone', async (t) => {
+  it('are relative to the start of the work, also after a push, a pull and in another clone', async (t) => {
     const { workspace, outside } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
     git(`${workspace}-origin`, 'config', 'receive.denyCurrentBranch', 'ignore');
@@ -72,7 +72,7 @@ describe('the changes of a workspace', () => {
     assert.ok((await changesOf(workspace)).includes('A nested/e.txt'));
   });
 
-  it('are all that there is where the work began with nothing, also after a push', async (t) => {
+  it('are all files if the work started with nothing, also after a push', async (t) => {
     const { workspace, outside } = makePlace(t);
     mkdirSync(workspace);
     git(workspace, 'init', '--quiet');
@@ -83,7 +83,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['A a.txt']);
   });
 
-  it('know the one branch that was cloned, and a clone without history', async (t) => {
+  it('support a single cloned branch, and a clone without history', async (t) => {
     const { workspace, outside } = makePlace(t);
     git(outside, 'init', '--quiet');
     commitFiles(outside, { 'a.txt': '1' });
@@ -96,7 +96,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['A c.txt']);
   });
 
-  it('need no content of files that was never fetched', async (t) => {
+  it('need no file contents that were never fetched', async (t) => {
     const { workspace, outside } = makePlace(t);
     git(outside, 'init', '--quiet');
     git(outside, 'config', 'uploadpack.allowFilter', 'true');
@@ -113,7 +113,7 @@ describe('the changes of a workspace', () => {
     await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'not_found', message: /never fetched/ });
   });
 
-  it('tell what is only in the index, or no longer in it', async (t) => {
+  it('include what is only in the index, or no longer in it', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1', 'c.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'fleeting.txt': '', 'meant.txt': '' });
@@ -126,7 +126,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['D a.txt', 'M b.txt', 'D c.txt', 'A meant.txt']);
   });
 
-  it('tell a renamed file as deleted and added, and a new kind of file as modified', async (t) => {
+  it('list a renamed file as deleted and added, and a new kind of file as modified', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'old.txt': 'the same', 'kind.txt': 'x' });
     renameSync(join(workspace, 'old.txt'), join(workspace, 'new.txt'));
@@ -137,7 +137,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await diffOf(workspace, 'kind.txt'), { modified: 'new.txt', original: 'x' });
   });
 
-  it('tell conflicts once, and leave out what .gitignore files name, but not what is only hidden in .git', async (t) => {
+  it('list conflicts once, and leave out what .gitignore files name, but not what is only hidden in .git', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1\n', '.gitignore': '*.log\n' });
     git(workspace, 'checkout', '--quiet', '-b', 'side');
@@ -202,7 +202,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['A broken/x', 'M shop/a.txt']);
   });
 
-  it('are refused where git would need more memory than it may have', async (t) => {
+  it('are refused if git would need more memory than it may have', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { '.gitignore': '' });
@@ -212,7 +212,7 @@ describe('the changes of a workspace', () => {
     await assert.rejects(look(workspace, { command: 'changes' }, bounds), { code: 'answer_too_large' });
   });
 
-  it('tell names of any kind', async (t) => {
+  it('list names of any kind', async (t) => {
     const { workspace } = makePlace(t);
     const names = ['with space', 'quo"te', "it's", 'new\nline', 'tab\tbed', 'ünïcode', '-n', ':(top)x', '*'];
     cloneInto(workspace, Object.fromEntries(names.map((name) => [name, '1'])));
@@ -236,7 +236,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['A a.txt', 'A b.txt']);
   });
 
-  it('hold those of repositories in folders of the workspace', async (t) => {
+  it('include those of repositories in folders of the workspace', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(join(workspace, 'shop'), { 'a.txt': '1' });
     putFiles(workspace, { 'shop/a.txt': '2', 'shop/b/c.txt': '1', 'loose.txt': '' });
@@ -247,7 +247,7 @@ describe('the changes of a workspace', () => {
     assert.deepEqual(await changesOf(workspace), ['A loose.txt', 'M shop/a.txt', 'A shop/b/c.txt']);
   });
 
-  it('are refused past the bound on entries', async (t) => {
+  it('are refused beyond the limit of entries', async (t) => {
     const { workspace } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { b: '', c: '', d: '' });
@@ -296,7 +296,7 @@ describe('the configuration of a repository', () => {
       assert.equal(marked(), false);
     });
 
-  it('runs no program of a repository inside of it', async (t) => {
+  it('runs no program of a nested repository', async (t) => {
     const { workspace, plant, marked, clean } = plantedClone(t);
     const inner = join(workspace, 'deep/inner');
     mkdirSync(inner, { recursive: true });
@@ -311,7 +311,7 @@ describe('the configuration of a repository', () => {
     assert.equal(marked(), false);
   });
 
-  it('leads to no files elsewhere', async (t) => {
+  it('leads to no files outside', async (t) => {
     const { workspace, outside } = plantedClone(t);
     putFiles(outside, { 'private.txt': 'private' });
     git(workspace, 'config', 'core.worktree', outside);
@@ -319,8 +319,8 @@ describe('the configuration of a repository', () => {
   });
 });
 
-describe('a repository with parts elsewhere', () => {
-  it('is none where .git is a link or a file that leads out', async (t) => {
+describe('a repository with parts outside', () => {
+  it('is none if .git is a link or a file that leads out', async (t) => {
     const { workspace, outside } = makePlace(t);
     cloneInto(join(outside, 'theirs'), { 'a.txt': 'private' });
     const gitDir = join(outside, 'theirs/.git');
@@ -332,7 +332,7 @@ describe('a repository with parts elsewhere', () => {
     await assert.rejects(diffOf(workspace, 'a.txt'), { code: 'no_repository' });
   });
 
-  it('is refused where its objects are, or an unknown format', async (t) => {
+  it('is refused if its objects are outside, or its format is unknown', async (t) => {
     const { workspace, outside } = makePlace(t);
     cloneInto(workspace, { 'a.txt': '1' });
     const objects = join(workspace, '.git/objects');

@@ -57,24 +57,24 @@ for (const kind of databaseKinds) {
       ]);
     });
 
-    it('GET …/git/diff gives a file before and after, 200', async () => {
+    it('GET …/git/diff returns a file before and after, 200', async () => {
       assert.deepEqual((await ask('git/diff?path=a.txt')).body, { modified: 'two\n', original: 'one\n' });
       assert.deepEqual((await ask('git/diff?path=gone.txt')).body, { modified: '', original: 'gone\n' });
       assert.deepEqual((await ask('git/diff?path=new%2Ffile.txt')).body, { modified: 'new\n', original: '' });
     });
 
-    it('GET …/list-files gives a folder, folders first, 200', async () => {
+    it('GET …/list-files returns a folder, folders first, 200', async () => {
       const top = ['new/', 'src/', 'a.txt', 'image.png', 'out'];
       assert.deepEqual((await ask('list-files')).body, top);
       assert.deepEqual((await ask('list-files?path=')).body, top);
       assert.deepEqual((await ask('list-files?path=src/')).body, ['src/main.js']);
     });
 
-    it('GET …/select-file gives a text, 200', async () => {
+    it('GET …/select-file returns a text, 200', async () => {
       assert.deepEqual((await ask('select-file?file=./src/main.js')).body, { code: 'run()\n' });
     });
 
-    it('refuses what is not text with 415 and its own code', async () => {
+    it('refuses binary files with 415 and its own code', async () => {
       for (const route of ['select-file?file=image.png', 'git/diff?path=image.png']) {
         const { status, body } = await ask(route);
         assert.equal(status, 415, route);
@@ -82,7 +82,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('answers 404 for what is missing, and for what a link leads out to', async () => {
+    it('returns 404 for what is missing, and for what a link leads out to', async () => {
       const missing = [
         'list-files?path=no',
         'list-files?path=a.txt',
@@ -101,7 +101,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('GET …/zip-directory gives an archive without links and repository, 200', async () => {
+    it('GET …/zip-directory returns an archive without links and repository, 200', async () => {
       const response = await fetch(`${service.url}/api/conversations/${id}/zip-directory`, {
         headers: { 'x-session-api-key': service.key },
       });
@@ -122,7 +122,7 @@ for (const kind of databaseKinds) {
       );
     });
 
-    it('is like none to somebody else, 404, and closed to a key without conversations:read, 403', async () => {
+    it('does not exist for somebody else, 404, and is closed to a key without conversations:read, 403', async () => {
       const other = await service.ask('/api/keys', { json: { name: 'k', user: 'somebody' } });
       const narrow = await service.ask('/api/keys', { json: { name: 'k', scopes: ['settings:read'] } });
       for (const route of routes) {
@@ -133,7 +133,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('answers 404 with its own code where there is no workspace', async () => {
+    it('returns 404 with its own code if there is no workspace', async () => {
       const { body: made } = await service.ask('/api/conversations', { json: {} });
       for (const route of routes) {
         const { status, body } = await service.ask(`/api/conversations/${made.conversation_id}/${route}`);
@@ -142,7 +142,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('answers 404 with its own code where there is no repository', async () => {
+    it('returns 404 with its own code if there is no repository', async () => {
       const plain = await newConversationFolder(service);
       mkdirSync(plain.folder);
       for (const route of ['git/changes', 'git/diff?path=a.txt']) {
@@ -153,7 +153,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('refuses bad paths with 422 and the place', async () => {
+    it('refuses bad paths with 422 and the path of the error', async () => {
       const long = 'x'.repeat(4_097);
       const paths = ['%00', '/etc/passwd', '..', 'a/../../b', long, 'a&@=b'];
       for (const [route, name] of [
@@ -174,7 +174,7 @@ for (const kind of databaseKinds) {
         assert.equal((await ask(route)).status, 422, route);
     });
 
-    it('lets two downloads of a user go on at once, and ends those that nobody reads', async () => {
+    it('allows two downloads of a user at once, and ends those that nobody reads', async () => {
       const large = await newConversationFolder(service);
       putFiles(large.folder, { 'noise.bin': randomBytes(16 * mib) });
       const url = `${service.url}/api/conversations/${large.id}/zip-directory`;

@@ -10,7 +10,7 @@ import { downloadGate } from './bounds.ts';
 import { createWorkspaces } from './service.ts';
 
 describe('an archive whose sandbox cannot be closed', () => {
-  it('gives its place free all the same', async (t) => {
+  it('releases its slot anyway', async (t) => {
     const database = await openTestDatabase('sqlite', t);
     const userId = (await database.run(ensureUser, 'ada')).id;
     const id = 'a'.repeat(32);
