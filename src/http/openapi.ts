@@ -139,11 +139,11 @@ function parameters({ schema, document }: DeclaredRoute, place: (schema: unknown
   ] as const;
   return places.flatMap(([where, object]) => {
     const { properties = {}, required = [] } = (object ?? {}) as { properties?: Json; required?: string[] };
-    return Object.entries(properties).map(([name, member]) => ({
+    return Object.entries(properties).map(([name, field]) => ({
       name,
       in: where,
       required: where === 'path' || required.includes(name),
-      schema: place(member),
+      schema: place(field),
     }));
   });
 }

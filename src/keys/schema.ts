@@ -49,7 +49,7 @@ export const NewKey = Type.Object(
 );
 export type NewKey = Type.Static<typeof NewKey>;
 
-const keyRecordMembers = {
+const keyRecordFields = {
   id: Type.String(),
   name: Type.String(),
   kind: oneOf(keyKinds),
@@ -61,11 +61,11 @@ const keyRecordMembers = {
   revoked_at: orNull(time()),
 };
 
-export const KeyRecord = Type.Object(keyRecordMembers, { $id: 'Key', additionalProperties: false });
+export const KeyRecord = Type.Object(keyRecordFields, { $id: 'Key', additionalProperties: false });
 export type KeyRecord = Type.Static<typeof KeyRecord>;
 
 export const CreatedKey = Type.Object(
-  { ...keyRecordMembers, key: Type.String({ description: 'The credential. It is shown only once.' }) },
+  { ...keyRecordFields, key: Type.String({ description: 'The credential. It is shown only once.' }) },
   { $id: 'CreatedKey', additionalProperties: false },
 );
 export type CreatedKey = Type.Static<typeof CreatedKey>;

@@ -45,7 +45,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
   /** Fields that we have named, some of which have values of ours. */
   function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, words.has(name) ? member : any(member)]),
+      Object.entries(value).map(([name, field]) => [name, words.has(name) ? field : any(field)]),
     );
   }
 
@@ -53,7 +53,7 @@ export function createMasking(secrets: Iterable<string>): Masking {
     if (typeof value === 'string') return text(value);
     if (Array.isArray(value)) return value.map(any);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [text(name), any(member)]));
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [text(name), any(field)]));
   }
 
   function event(shown: NewEvent): NewEvent {

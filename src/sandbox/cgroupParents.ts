@@ -72,8 +72,8 @@ function delegateControllers(folder: string, controllers: readonly Controller[])
   try {
     enable();
   } catch {
-    const members = readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim();
-    if (members !== String(process.pid)) throw new Error('others are in the group');
+    const processIds = readFileSync(join(folder, 'cgroup.procs'), 'utf8').trim();
+    if (processIds !== String(process.pid)) throw new Error('others are in the group');
     mkdirSync(join(folder, serviceGroup), { recursive: true });
     writeFileSync(join(folder, serviceGroup, 'cgroup.procs'), String(process.pid));
     enable();

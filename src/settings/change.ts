@@ -1,7 +1,7 @@
 // Applies a POST or PATCH to the stored document. It is pure, so that it can be repeated after a lost race.
 import { normaliseMcp } from '../mcp/schema.ts';
 import { mask } from '../mcp/secrets.ts';
-import { keptOnNull, type SecretMember, type SettingsChange, secretMembers } from './schema.ts';
+import { keptOnNull, type SecretField, type SettingsChange, secretFields } from './schema.ts';
 
 /** `post` keeps what existing clients mean to keep; `patch` is RFC 7396. */
 export type ChangeMode = 'post' | 'patch';
@@ -13,15 +13,15 @@ export interface Plan {
   readonly document: Document;
   readonly changed: readonly string[];
   /** A new value, or null to remove it. */
-  readonly secrets: ReadonlyMap<SecretMember, string | null>;
+  readonly secrets: ReadonlyMap<SecretField, string | null>;
   /** Absent means unchanged, null means cleared. */
   readonly mcp: ReturnType<typeof normaliseMcp> | null | undefined;
 }
 
 type Sent = Readonly<Record<string, unknown>>;
 
-function isSecret(name: string): name is SecretMember {
-  return (secretMembers as readonly string[]).includes(name);
+function isSecret(name: string): name is SecretField {
+  return (secretFields as readonly string[]).includes(name);
 }
 
 function secretChange(mode: ChangeMode, value: unknown): string | null | undefined {
@@ -42,7 +42,7 @@ export function planChange(
   known: ReadonlySet<string>,
 ): Plan {
   const document: Record<string, unknown> = { ...stored };
-  const secrets = new Map<SecretMember, string | null>();
+  const secrets = new Map<SecretField, string | null>();
   const changed: string[] = [];
   for (const [name, value] of Object.entries(sent as Sent)) {
     if (!known.has(name) || name === 'mcp_config') continue;

@@ -2,7 +2,7 @@
 // leak.
 import { normaliseMcp, showMcp } from '../mcp/schema.ts';
 import { splitMcp } from '../mcp/secrets.ts';
-import { FullSettings, type ReducedSettings, reducedMembers } from './schema.ts';
+import { FullSettings, type ReducedSettings, reducedFields } from './schema.ts';
 import type { SettingsRows } from './store.ts';
 
 type Document = Readonly<Record<string, unknown>>;
@@ -52,5 +52,5 @@ export function toFullSettings(rows: SettingsRows): FullSettings {
 }
 
 export function toReducedSettings(full: FullSettings): ReducedSettings {
-  return Object.fromEntries(reducedMembers.map((name) => [name, full[name]])) as ReducedSettings;
+  return Object.fromEntries(reducedFields.map((name) => [name, full[name]])) as ReducedSettings;
 }

@@ -44,7 +44,7 @@ export const SecretsStore = Type.Unsafe<{
   required: ['provider_tokens', 'custom_secrets'],
 });
 
-const members = {
+const fields = {
   language: text('The language of the web UI and of answers, such as en or zh-CN.'),
   agent: text('The agent for new conversations; null is the built-in agent.'),
   max_iterations: integer(1, iterationsMax),
@@ -81,11 +81,11 @@ const members = {
   search_api_key_set: Type.Boolean({ default: false }),
 } satisfies TProperties;
 
-export const FullSettings = Type.Object(members, { $id: 'Settings', additionalProperties: false });
+export const FullSettings = Type.Object(fields, { $id: 'Settings', additionalProperties: false });
 export type FullSettings = Type.Static<typeof FullSettings>;
 export type MemberName = keyof FullSettings;
 
-export const reducedMembers = [
+export const reducedFields = [
   'language',
   'agent',
   'security_analyzer',
@@ -101,20 +101,20 @@ export const reducedMembers = [
 ] as const satisfies readonly MemberName[];
 
 export const ReducedSettings = Type.Object(
-  Object.fromEntries(reducedMembers.map((name) => [name, members[name]])) as Pick<
-    typeof members,
-    (typeof reducedMembers)[number]
+  Object.fromEntries(reducedFields.map((name) => [name, fields[name]])) as Pick<
+    typeof fields,
+    (typeof reducedFields)[number]
   >,
   { $id: 'ReducedSettings', additionalProperties: false },
 );
 export type ReducedSettings = Type.Static<typeof ReducedSettings>;
 
 /** Encrypted separately; shown as null. */
-export const secretMembers = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const;
-export type SecretMember = (typeof secretMembers)[number];
+export const secretFields = ['llm_api_key', 'search_api_key', 'sandbox_api_key'] as const;
+export type SecretField = (typeof secretFields)[number];
 
 /** Derived from other data; nobody writes them. */
-const derivedMembers = [
+const derivedFields = [
   'llm_api_key_set',
   'secrets_store',
   'email_verified',
@@ -123,7 +123,7 @@ const derivedMembers = [
 ] as const satisfies readonly MemberName[];
 
 export function isDerived(name: string): boolean {
-  return (derivedMembers as readonly string[]).includes(name);
+  return (derivedFields as readonly string[]).includes(name);
 }
 
 /** Fields for which null in a POST means "unchanged", because existing clients send that. */
@@ -131,7 +131,7 @@ export const keptOnNull: ReadonlySet<string> = new Set([
   'llm_model',
   'llm_base_url',
   'user_consents_to_analytics',
-  ...secretMembers,
+  ...secretFields,
 ]);
 
 const secretText = nullableText({
@@ -139,21 +139,21 @@ const secretText = nullableText({
   description: 'Stored encrypted and never shown again.',
 });
 
-type PlainMember = Exclude<MemberName, (typeof derivedMembers)[number] | SecretMember | 'mcp_config'>;
-type Written = { [Name in PlainMember]?: FullSettings[Name] | null } & {
-  [Name in SecretMember]?: string | null;
+type PlainField = Exclude<MemberName, (typeof derivedFields)[number] | SecretField | 'mcp_config'>;
+type Written = { [Name in PlainField]?: FullSettings[Name] | null } & {
+  [Name in SecretField]?: string | null;
 } & { mcp_config?: Type.Static<typeof NullableMcpConfig> };
 
 /** Fields whose form in requests differs from the one in responses. */
 const writtenSchemas: Readonly<Record<string, TSchema>> = {
-  ...Object.fromEntries(secretMembers.map((name) => [name, secretText])),
+  ...Object.fromEntries(secretFields.map((name) => [name, secretText])),
   mcp_config: NullableMcpConfig,
 };
 
 function writeSchemas(change: (schema: TSchema) => TSchema): TProperties {
-  const names = Object.keys(members).filter((name) => !isDerived(name));
+  const names = Object.keys(fields).filter((name) => !isDerived(name));
   return Object.fromEntries(
-    names.map((name) => [name, Type.Optional(writtenSchemas[name] ?? change(members[name as MemberName]))]),
+    names.map((name) => [name, Type.Optional(writtenSchemas[name] ?? change(fields[name as MemberName]))]),
   );
 }
 

@@ -184,9 +184,9 @@ export function createSettings({ database, vault }: { database: Database; vault:
   }
 
   async function mcpWrites(userId: number, mcp: Plan['mcp']) {
-    if (mcp === undefined) return { member: {}, secrets: [] };
+    if (mcp === undefined) return { field: {}, secrets: [] };
     const remove: SecretWrite = { kind: mcpSecretKind, name: '', sealed: null };
-    if (mcp === null) return { member: { mcp_config: undefined }, secrets: [remove] };
+    if (mcp === null) return { field: { mcp_config: undefined }, secrets: [remove] };
     // Stored secrets are decrypted only if a mask refers to them.
     const stored = JSON.stringify(mcp).includes(mask) ? await storedMcp(userId) : noMcp;
     const { config, faults } = restoreMasks(mcp, stored);
@@ -201,7 +201,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
       description: null,
       sealed: sealSecret(userId, mcpSecretKind, '', JSON.stringify(value)),
     });
-    return { member: { mcp_config: masked }, secrets: [secrets === undefined ? remove : keep(secrets)] };
+    return { field: { mcp_config: masked }, secrets: [secrets === undefined ? remove : keep(secrets)] };
   }
 
   /** Merges a POST or PATCH into the record. Everything is checked before anything is stored. */
@@ -234,7 +234,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
                 },
         );
         return {
-          document: { ...plan.document, ...mcp.member },
+          document: { ...plan.document, ...mcp.field },
           secrets: [...keys, ...mcp.secrets],
           audit: plan.changed.map((subject) => ({ action: 'settings.change' as const, subject })),
         };

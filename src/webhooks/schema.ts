@@ -36,7 +36,7 @@ export const NewWebhook = Type.Object(
 );
 export type NewWebhook = Type.Static<typeof NewWebhook>;
 
-const webhookMembers = {
+const webhookFields = {
   id: Type.String(),
   url: Type.String(),
   events: Type.Array(oneOf(webhookEvents)),
@@ -46,12 +46,12 @@ const webhookMembers = {
   failed: Type.Integer({ description: 'The number of failed deliveries, counted up to 10,000.' }),
 };
 
-export const WebhookRecord = Type.Object(webhookMembers, { $id: 'Webhook', additionalProperties: false });
+export const WebhookRecord = Type.Object(webhookFields, { $id: 'Webhook', additionalProperties: false });
 export type WebhookRecord = Type.Static<typeof WebhookRecord>;
 
 export const CreatedWebhook = Type.Object(
   {
-    ...webhookMembers,
+    ...webhookFields,
     secret: Type.String({ description: 'The signing secret. It is shown only once.' }),
   },
   { $id: 'CreatedWebhook', additionalProperties: false },

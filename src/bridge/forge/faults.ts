@@ -23,9 +23,9 @@ function messagesIn(value: unknown, depth = 0): string {
       .slice(0, messageFieldsMax)
       .map((one) => messagesIn(one, depth + 1))
       .join(', ');
-  const members = value as Record<string, unknown>;
-  if (typeof members['message'] === 'string') return members['message'];
-  const some = Object.entries(members).slice(0, messageFieldsMax);
+  const fields = value as Record<string, unknown>;
+  if (typeof fields['message'] === 'string') return fields['message'];
+  const some = Object.entries(fields).slice(0, messageFieldsMax);
   return some.map(([name, inner]) => `${name} ${messagesIn(inner, depth + 1)}`).join(', ');
 }
 

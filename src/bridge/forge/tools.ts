@@ -68,9 +68,9 @@ function faultOf(schema: TSchema, given: unknown): string | undefined {
 function checkOpen({ title, branch, base }: OpenInput): void {
   if (/[\r\n]/.test(title) || title.trim() === '')
     throw new ForgeFault('title must be one line, and not empty.');
-  for (const [member, name] of Object.entries({ branch, base }))
+  for (const [field, name] of Object.entries({ branch, base }))
     if (name !== undefined && !isBranchName(name))
-      throw new ForgeFault(`${member} is no name of a branch. Write it without refs/heads/ or origin/.`);
+      throw new ForgeFault(`${field} is no name of a branch. Write it without refs/heads/ or origin/.`);
 }
 
 function checkOpened(opened: Opened): Opened {

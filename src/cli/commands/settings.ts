@@ -10,7 +10,7 @@ import {
   PatchSettings,
   PostSettings,
   type SettingsChange,
-  secretMembers,
+  secretFields,
 } from '../../settings/schema.ts';
 import type { Settings } from '../../settings/service.ts';
 import { ownerName } from '../../users/owner.ts';
@@ -77,7 +77,7 @@ function parseValue(text: string): unknown {
 /** Reads standard input. At a terminal an API key can be typed, and is not shown. */
 async function readValue(name: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readInput()).trim();
-  if (!secretMembers.some((secret) => secret === name))
+  if (!secretFields.some((secret) => secret === name))
     throw new RefusalError(
       `The value is missing. Write it after ${name}, or give it on standard input: ${commandName} settings set ${name} < FILE`,
     );
@@ -86,7 +86,7 @@ async function readValue(name: string): Promise<string> {
 
 export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { name, value }, options }) => {
   // MCP servers contain keys, too.
-  const isSecret = [...secretMembers, 'mcp_config'].includes(name);
+  const isSecret = [...secretFields, 'mcp_config'].includes(name);
   if (isSecret && value !== undefined && value !== 'null')
     throw new RefusalError(`Give ${name} on standard input: ${commandName} settings set ${name} < FILE`);
   const input = value ?? (await readValue(name));

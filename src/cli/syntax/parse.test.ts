@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scopes } from '../../keys/schema.ts';
-import { secretMembers } from '../../settings/schema.ts';
+import { secretFields } from '../../settings/schema.ts';
 import { commands, entries, firstWords } from '../commands.ts';
 import { confirmCommand, listCommand, newCommand, sendCommand } from '../declarations/conversations.ts';
 import { auditCommand, serveCommand } from '../declarations/machine.ts';
@@ -103,7 +103,7 @@ describe('the declarations', () => {
 
   it('list every scope of a key and every secret setting', () => {
     assert.deepEqual(keysCreateCommand.options.scope.choices, ['all', ...scopes]);
-    for (const name of secretMembers) assert.ok(settingsSetCommand.description.includes(name), name);
+    for (const name of secretFields) assert.ok(settingsSetCommand.description.includes(name), name);
   });
 });
 

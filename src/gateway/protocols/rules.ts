@@ -40,10 +40,10 @@ function check(body: JsonObject, { refused, within }: RequestRules): void {
     const part = unseen.pop();
     if (Array.isArray(part)) for (const one of part) unseen.push(one);
     if (!isObject(part)) continue;
-    const member = refused.find((name) => isPresent(part[name]));
-    if (member !== undefined)
+    const field = refused.find((name) => isPresent(part[name]));
+    if (field !== undefined)
       throw new Refusal(
-        `The gateway does not pass ${member} on: of its provider, a run reaches nothing but the model.`,
+        `The gateway does not pass ${field} on: of its provider, a run reaches nothing but the model.`,
         { status: 400 },
       );
     for (const name of within) if (name in part) unseen.push(part[name]);

@@ -1,7 +1,7 @@
 // Renders one operation: who may call it, its parameters, its responses, and an example.
 import { scopeExtension } from '../openapi.ts';
+import { blockOf, meaningOf, row, table } from './fields.ts';
 import { folded, type Html, html, isEmpty, join, type Part, paragraphs, prose } from './html.ts';
-import { blockOf, meaningOf, row, table } from './members.ts';
 import { credentialHeader, firstMedia, type Operation, renderSamples } from './samples.ts';
 import { type Json, listOf, objectOf, refName, type Scope, textOf, typeOf } from './types.ts';
 

@@ -1,7 +1,7 @@
 // The API docs page: static HTML from the OpenAPI document, without scripts or external resources.
 import type { OpenApi } from '../openapi.ts';
+import { blockOf, meaningOf } from './fields.ts';
 import { Html, html, paragraphs } from './html.ts';
-import { blockOf, meaningOf } from './members.ts';
 import { methodBadge, operationAnchor, renderOperation } from './operation.ts';
 import { credentialHeader, type Operation } from './samples.ts';
 import { referenceStyle } from './style.ts';

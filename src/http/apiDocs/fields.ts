@@ -36,7 +36,7 @@ const structures = [
 const ranges = [
   ['minLength', 'maxLength', ' characters'],
   ['minItems', 'maxItems', ' items'],
-  ['minProperties', 'maxProperties', ' members'],
+  ['minProperties', 'maxProperties', ' fields'],
   ['minimum', 'maximum', ''],
 ] as const;
 
@@ -110,11 +110,11 @@ function innersOf(schema: Json): Inner[] {
   const { items, patternProperties, additionalProperties, properties } = schema;
   const telling = false;
   const named = Object.entries(objectOf(patternProperties)).map(([pattern, value]) => ({
-    label: html`Each member whose name matches <code>${pattern}</code>`,
+    label: html`Each field whose name matches <code>${pattern}</code>`,
     schema: value,
     telling: true,
   }));
-  const other = properties === undefined ? 'Each member' : 'Each other member';
+  const other = properties === undefined ? 'Each field' : 'Each other field';
   const options = unions.flatMap((keyword) =>
     listOf(schema[keyword]).map((one) => ({
       label: keyword === 'allOf' ? 'With' : 'As',
@@ -177,8 +177,8 @@ export function blockOf(schema: unknown, scope: Scope): Html {
   const found = objectOf(schema);
   const required = listOf(found['required']);
   const inner = step(scope);
-  const rows = Object.entries(objectOf(found['properties'])).map(([member, value]) =>
-    memberRows(member, value, required.includes(member), inner),
+  const rows = Object.entries(objectOf(found['properties'])).map(([field, value]) =>
+    memberRows(field, value, required.includes(field), inner),
   );
   const inners = innersOf(found)
     .map((one) => innerLine(one, inner))
@@ -189,5 +189,5 @@ export function blockOf(schema: unknown, scope: Scope): Html {
 
 function othersLine({ additionalProperties }: Json): Part {
   if (typeof additionalProperties !== 'boolean') return undefined;
-  return html`<p class="others">${additionalProperties ? 'Other members are allowed.' : 'No other members.'}</p>`;
+  return html`<p class="others">${additionalProperties ? 'Other fields are allowed.' : 'No other fields.'}</p>`;
 }
