@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
 import { startRuns } from '../support/runs.ts';
-import { question } from '../support/runTalk.ts';
+import { approvalRequest } from '../support/runTalk.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { enter, useBrowser } from './browser.ts';
@@ -105,7 +105,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const before = Array.from({ length: 30 }, (_, i) => `say line ${i}`);
     const asks = [hidden, tall, tall].map((input) => `ask-input ${JSON.stringify(input)}`);
     const id = await runs.create([...before, ...asks].join('\n'));
-    await question(runs, id);
+    await approvalRequest(runs, id);
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
@@ -123,7 +123,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await until('the head of the first request is shown', () => page.evaluate<boolean>(isInView));
     await log.locator('[aria-disabled=false]').and(approve).click();
 
-    await question(runs, id, 2);
+    await approvalRequest(runs, id, 2);
     await head.waitFor();
     await until('the head of the second request is shown', () => page.evaluate<boolean>(isInView));
     await hint.waitFor();
@@ -145,7 +145,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     });
     await approve.click();
 
-    await question(runs, id, 3);
+    await approvalRequest(runs, id, 3);
     await until('the head of the third request is shown', () => page.evaluate<boolean>(isInView));
     // Each press shows what is left, and approves only then.
     const approved = log.getByText('You approved this action.');
