@@ -34,10 +34,10 @@ describe('the tail of what a program wrote', () => {
     const secret = 'hunter2-hunter2';
     const hide = (text: string) => text.replaceAll(secret, '***');
     assert.equal(await hiddenTailOf(12, hide, 'x'.repeat(30_000), 'x'.repeat(40)), 'x'.repeat(12));
-    assert.equal(await hiddenTailOf(12, hide, `${'x'.repeat(40)}${secret}yyyy`), 'yyyy');
+    assert.equal(await hiddenTailOf(12, hide, `${'x'.repeat(40)}${secret}yyyy`), '***yyyy');
     for (let after = 0; after < 40; after++) {
       const shown = await hiddenTailOf(12, hide, `${'x'.repeat(9_000)}${secret}${'y'.repeat(after)}`);
-      assert.match(shown, /^x*\**y*$/, String(after));
+      assert.match(shown, /^x*(\*\*\*)?y*$/, String(after));
     }
   });
 });

@@ -10,10 +10,13 @@ function wholeFrom(text: string): string {
 /** Output kept before the tail, so that a secret at its start is found as a whole. */
 const beforeBytes = 4_096;
 
-/** For text without lines or words. Secrets are removed before the text is cut. */
+/** For text without lines or words. A secret in which the last bytes start is hidden as a whole. */
 function lastBytes(tail: Buffer, bytesMax: number, hide: (text: string) => string): string {
   const before = hide(tail.subarray(0, -bytesMax).toString());
-  return hide(tail.toString()).slice(before.length);
+  const all = hide(tail.toString());
+  let start = 0;
+  while (start < before.length && all[start] === before[start]) start++;
+  return all.slice(start);
 }
 
 /**

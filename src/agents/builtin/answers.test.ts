@@ -119,7 +119,7 @@ describe('images that the model does not take', () => {
   it('are left out, told of, and not sent again, also after a kill', async (t) => {
     const bench = await startRawBench(t, [no]);
     assert.equal(await bench.prompt(prompt), 'end_turn');
-    assert.match(thoughts(bench), /does not take these images/);
+    assert.match(thoughts(bench), /does not accept these images/);
     assert.match(JSON.stringify(bench.bodies[1].messages), /An image was here/);
     await bench.prompt('and now?');
     assert.equal(bench.bodies.length, 3);
