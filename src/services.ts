@@ -178,7 +178,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     conversations,
     confirmations,
     lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),
-    listing: createListing({ database, followers: hub.followers }),
+    listing: createListing({ database, subscribers: hub.subscribers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),
     workspaces,

@@ -17,7 +17,7 @@ import { createConversation, findCreated } from '../conversations/create/store.t
 import { deleteConversation } from '../conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../database.ts';
 import { keepFact } from '../encryption/store.ts';
-import { conversationsMax } from '../events/place.ts';
+import { conversationsMax } from '../events/eventKey.ts';
 import { readEvents } from '../events/store.ts';
 import { findKey } from '../keys/store.ts';
 import { ensureUser, hasOneUser, listUsers } from '../users/store.ts';

@@ -28,7 +28,7 @@ function changesOf(stream: Stream): Change[] {
 for (const kind of databaseKinds) {
   describe(`GET /api/events/stream on ${kind}`, () => {
     let service: TestService;
-    /** A user of its own for each test. */
+    /** The API key of a user that only this test has. */
     let key: string;
     let users = 0;
     before(async () => {
@@ -50,10 +50,10 @@ for (const kind of databaseKinds) {
     const create = async (as = key): Promise<string> =>
       (await service.ask(path, { json: {}, key: as })).body.conversation_id;
     /**
-     * One whose change was told: it lies behind whoever begins now. On PostgreSQL that may take a moment, for as long as
-     * any transaction of the server is older, also one of another database.
+     * Creates a conversation and waits until its change was streamed, so that new streams begin after it. On PostgreSQL
+     * that takes as long as any older transaction of the server, even one of another database.
      */
-    const createTold = async (): Promise<string> => {
+    const createStreamed = async (): Promise<string> => {
       const stream = await open();
       const id = await create();
       await untilFrames(stream, 1);
@@ -63,14 +63,14 @@ for (const kind of databaseKinds) {
     const rename = (id: string, title: string, as = key) =>
       service.ask(`${path}/${id}`, { method: 'PATCH', json: { title }, key: as });
 
-    /** Renames it again and again, and returns the titles. */
+    /** Renames the conversation several times, and returns the titles. */
     async function renameTimes(id: string, count: number, prefix: string): Promise<string[]> {
       const titles = Array.from({ length: count }, (_, i) => `${prefix}${i}`);
       for (const title of titles) assert.equal((await rename(id, title)).status, 200);
       return titles;
     }
 
-    it('tells each change of status and title, and the end, in order', async () => {
+    it('sends each change of status and title, and the deletion, in order', async () => {
       key = await newUser();
       const stream = await open();
       const id = await create();
@@ -97,9 +97,9 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('begins with what comes, and not with what was', async () => {
+    it('sends new changes only, not earlier ones', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const stream = await open();
       await rename(id, 'new');
       await untilFrames(stream, 1);
@@ -110,9 +110,9 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('goes on after each id that it has sent, without a gap or a repeat', async () => {
+    it('resumes after any id that it has sent, without gaps or repetitions', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const first = await open();
       const titles = await renameTimes(id, 8, 'a');
       const seen = await untilFrames(first, 8);
@@ -129,10 +129,10 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('sends more changes than one reading holds, each once, in one order for all', async () => {
+    it('sends more changes than fit in one read, each once, in the same order to all', async () => {
       key = await newUser();
       const first = await open();
-      const start = await until('the place', () => first.lastId());
+      const start = await until('the cursor', () => first.lastId());
       const ids = await Promise.all(Array.from({ length: 120 }, () => create()));
       const again = await open(start);
       const [seen, seenAgain] = [await untilFrames(first, ids.length), await untilFrames(again, ids.length)];
@@ -146,14 +146,14 @@ for (const kind of databaseKinds) {
       for (const stream of [first, again]) stream.cut();
     });
 
-    it('names its place before the first change, so that who saw none misses none', async () => {
+    it('sends its cursor before the first change, so that a client that has received none can resume', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const first = await open();
-      const place = await until('the place', () => first.lastId());
+      const cursor = await until('the cursor', () => first.lastId());
       first.cut();
       await rename(id, 'while nobody looked');
-      const again = await open(place);
+      const again = await open(cursor);
       await untilFrames(again, 1);
       assert.deepEqual(
         changesOf(again).map(({ title }) => title),
@@ -162,7 +162,7 @@ for (const kind of databaseKinds) {
       again.cut();
     });
 
-    it('never shows what happens to others', async () => {
+    it('never shows the changes of other users', async () => {
       key = await newUser();
       const other = await newUser();
       const [mine, theirs] = [await open(), await open(undefined, other)];
@@ -180,23 +180,23 @@ for (const kind of databaseKinds) {
       for (const stream of [mine, theirs]) stream.cut();
     });
 
-    it('says reset for a place older than 7 days, once, and then tells what is new', async () => {
+    it('sends reset once for a cursor older than 7 days, and then new changes', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const old = await open(`${Date.now() - 7 * dayMs - 60_000}.0.1`);
       const [reset] = await untilFrames(old, 1);
       assert.deepEqual([reset?.event, reset?.data], ['reset', '{}']);
-      const place = await until('the place', () => old.lastId());
+      const cursor = await until('the cursor', () => old.lastId());
       old.cut();
       await rename(id, 'new');
-      const again = await open(place);
+      const again = await open(cursor);
       const [change] = await untilFrames(again, 1);
       assert.equal(change?.event, 'message');
       assert.equal(changesOf(again)[0]?.title, 'new');
       again.cut();
     });
 
-    it('keeps a place that is almost 7 days old', async () => {
+    it('accepts a cursor that is almost 7 days old', async () => {
       key = await newUser();
       const id = await create();
       const stream = await open(`${Date.now() - 7 * dayMs + 60_000}.0.1`);
@@ -206,9 +206,9 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('takes a place that is still to come for now, and harms no other follower', async () => {
+    it('treats a cursor in the future as now, and affects no other subscriber', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const streams = [
         await open(`${Date.now() + dayMs}.9999999999.999999999999999`),
         await open('999999999999999.99999999999999999999.999999999999999'),
@@ -225,9 +225,9 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('goes on for all where the changes between two followers are no longer kept', async () => {
+    it('continues for all subscribers after the changes between two of them were deleted', async () => {
       key = await newUser();
-      const id = await createTold();
+      const id = await createStreamed();
       const first = await open();
       await rename(id, 'forgotten');
       const [forgotten] = await untilFrames(first, 1);
@@ -240,7 +240,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('refuses a place that is none, 422, naming the place', async () => {
+    it('refuses an invalid cursor, 422, and names the field', async () => {
       key = await newUser();
       for (const after of ['abc', '', '1', '1.2', '1.2.3.4', '-1.0.0', '1.a.1', `${'9'.repeat(16)}.0.0`]) {
         const { status, body } = await service.ask(`${changesPath}?after=${encodeURIComponent(after)}`, {

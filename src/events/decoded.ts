@@ -1,4 +1,4 @@
-// The decoder with the types of the vocabulary, for the service itself. The client has the same with its own types.
+// The decoder with the types of the vocabulary, for the server. The client has its own types.
 import { decode } from './decoder/decode.ts';
 import type { EventSource } from './decoder/words.ts';
 import type { Action, Observation } from './vocabulary/vocabulary.ts';
@@ -11,7 +11,7 @@ type Typed<Each> = Each extends { readonly action: infer Name extends string }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An event that is not in the vocabulary: of another program, or of another version. */
+/** An event that is not in the vocabulary, written by another program or another version. */
 export interface UnknownEvent {
   readonly type: 'unknown';
   readonly id: number;

@@ -1,4 +1,4 @@
-// Examples of events, for the reference.
+// Examples of events for the API docs.
 import type { Change } from './changes/schema.ts';
 
 export const eventsExample = {

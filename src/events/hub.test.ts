@@ -5,24 +5,24 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openStream, type Stream, untilClosed, untilFrames } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
-import { createHub, type Entry, type Following, type Log } from './hub.ts';
+import { createHub, type Entry, type Log, type Subscription } from './hub.ts';
 
 const topic = 'c1';
 const turnsToSettle = 50;
 
-/** A log in memory. Its readings can be held, to let things happen meanwhile. */
+/** A log in memory. Its reads can be held, so that a test can do something meanwhile. */
 function createLog(pieceMax = 10) {
   const entries: Entry[] = [];
   const held: (() => void)[] = [];
   let holding = false;
   let gone = false;
   let failing = false;
-  let readings = 0;
+  let reads = 0;
 
   const log: Log = {
     topic,
     read: async (cursor) => {
-      readings += 1;
+      reads += 1;
       const from = entries.findIndex((entry) => Number(entry.cursor) > Number(cursor));
       const found = from < 0 ? [] : entries.slice(from, from + pieceMax);
       const answer = gone ? undefined : { entries: found, more: found.length === pieceMax };
@@ -36,7 +36,7 @@ function createLog(pieceMax = 10) {
   };
   return {
     log,
-    readings: () => readings,
+    reads: () => reads,
     /** Adds entries with the numbers from `first` to `last`. */
     append: (first: number, last = first, words = 'x') => {
       for (let i = first; i <= last; i++) entries.push({ cursor: String(i), data: `${i}:${words}` });
@@ -52,7 +52,7 @@ function createLog(pieceMax = 10) {
       holding = true;
     },
     held: () => held.length,
-    /** Lets the reading go on that began last, and holds the others. */
+    /** Releases the read that began last, and keeps holding the others. */
     releaseNewest: () => held.pop()?.(),
     release: () => {
       holding = false;
@@ -61,24 +61,24 @@ function createLog(pieceMax = 10) {
   };
 }
 
-interface Followed {
+interface Subscribed {
   readonly stream: Stream;
-  readonly follower: Following;
+  readonly subscriber: Subscription;
   readonly response: ServerResponse;
 }
 
-/** A hub behind a server whose every request follows the log from the cursor in its path. */
+/** Starts a hub behind a server that streams the log to every request, from the cursor in its path. */
 async function startHub(t: TestContext, { log }: { log: Log }) {
   const errors: Error[] = [];
   const faults: Error[] = [];
   const hub = createHub({ onBackgroundError: (error) => errors.push(error) });
-  const opened: Omit<Followed, 'stream'>[] = [];
+  const opened: Omit<Subscribed, 'stream'>[] = [];
   const server = createServer((request, response) => {
     response.on('error', (error) => faults.push(error));
     response.writeHead(200);
     response.flushHeaders();
     const cursor = String(request.url).slice(1);
-    opened.push({ follower: hub.follow(log, cursor, response), response });
+    opened.push({ subscriber: hub.subscribe(log, cursor, response), response });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.after(async () => {
@@ -91,15 +91,15 @@ async function startHub(t: TestContext, { log }: { log: Log }) {
   return {
     hub,
     errors,
-    ring: () => hub.ring([topic]),
-    follow: async (cursor: number): Promise<Followed> => {
+    notify: () => hub.notify([topic]),
+    subscribe: async (cursor: number): Promise<Subscribed> => {
       const stream = await openStream(url, `/${cursor}`, { key: 'none' });
-      return { stream, ...(opened.at(-1) as Omit<Followed, 'stream'>) };
+      return { stream, ...(opened.at(-1) as Omit<Subscribed, 'stream'>) };
     },
   };
 }
 
-function idsOf({ stream }: Followed): number[] {
+function idsOf({ stream }: Subscribed): number[] {
   return stream.frames().map(({ id }) => Number(id));
 }
 
@@ -112,81 +112,81 @@ async function settle(): Promise<void> {
 }
 
 describe('the hub', () => {
-  it('gives each follower what follows its own cursor, and then the same to all', async (t) => {
+  it('sends each subscriber what follows its own cursor, and then the same to all', async (t) => {
     const memory = createLog();
     memory.append(0, 34);
-    const { follow, ring } = await startHub(t, memory);
-    const followers = [await follow(-1), await follow(20), await follow(34)];
-    await untilFrames(followers[0]?.stream as Stream, 35);
+    const { subscribe, notify } = await startHub(t, memory);
+    const subscribers = [await subscribe(-1), await subscribe(20), await subscribe(34)];
+    await untilFrames(subscribers[0]?.stream as Stream, 35);
     memory.append(35, 36);
-    ring();
+    notify();
     for (const [i, first] of [0, 21, 35].entries()) {
-      const one = followers[i] as Followed;
+      const one = subscribers[i] as Subscribed;
       await untilFrames(one.stream, 37 - first);
       assert.deepEqual(idsOf(one), range(first, 36));
     }
   });
 
-  it('reads the log once for all who are live', async (t) => {
+  it('reads the log once for all live subscribers', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
-    const followers = await Promise.all(Array.from({ length: 20 }, () => follow(-1)));
+    const { subscribe, notify } = await startHub(t, memory);
+    const subscribers = await Promise.all(Array.from({ length: 20 }, () => subscribe(-1)));
     await settle();
-    const before = memory.readings();
+    const before = memory.reads();
     memory.append(0, 4);
-    ring();
-    for (const one of followers) await untilFrames(one.stream, 5);
+    notify();
+    for (const one of subscribers) await untilFrames(one.stream, 5);
     await settle();
-    assert.equal(memory.readings() - before, 1);
+    assert.equal(memory.reads() - before, 1);
   });
 
-  it('hears a ring that comes while it reads', async (t) => {
+  it('handles a notification that arrives during a read', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
-    const one = await follow(-1);
+    const { subscribe, notify } = await startHub(t, memory);
+    const one = await subscribe(-1);
     await settle();
     memory.hold();
-    ring();
+    notify();
     await until('it reads', () => memory.held() === 1);
     memory.append(0, 2);
-    ring();
+    notify();
     memory.release();
     await untilFrames(one.stream, 3);
     assert.deepEqual(idsOf(one), range(0, 2));
   });
 
-  it('lets a follower join while the shared reading runs, and sends nothing twice', async (t) => {
+  it('lets a subscriber join during the shared read, and sends nothing twice', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
-    const first = await follow(-1);
+    const { subscribe, notify } = await startHub(t, memory);
+    const first = await subscribe(-1);
     await settle();
     memory.append(0, 2);
     memory.hold();
-    ring();
+    notify();
     await until('the shared reading runs', () => memory.held() === 1);
-    const joining = follow(-1);
+    const joining = subscribe(-1);
     await until('the one who joins reads', () => memory.held() === 2);
     memory.release();
     const second = await joining;
     await untilFrames(second.stream, 3);
     memory.append(3, 5);
-    ring();
+    notify();
     for (const one of [first, second]) {
       await untilFrames(one.stream, 6);
       assert.deepEqual(idsOf(one), range(0, 5));
     }
   });
 
-  it('misses nothing for one whose reading is older than what the shared one has sent', async (t) => {
+  it('loses nothing for a subscriber whose read is older than what the shared read has sent', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
-    const first = await follow(-1);
+    const { subscribe, notify } = await startHub(t, memory);
+    const first = await subscribe(-1);
     await settle();
     memory.hold();
-    const second = await follow(-1);
+    const second = await subscribe(-1);
     await until('the second reads, and finds nothing', () => memory.held() === 1);
     memory.append(0, 2);
-    ring();
+    notify();
     await until('the shared reading runs', () => memory.held() === 2);
     memory.releaseNewest();
     await untilFrames(first.stream, 3);
@@ -195,175 +195,175 @@ describe('the hub', () => {
     for (const one of [first, second]) assert.deepEqual(idsOf(one), range(0, 2));
   });
 
-  it('hears a ring that came while the first follower was read for', async (t) => {
+  it('handles a notification that arrives during the read for the first subscriber', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
+    const { subscribe, notify } = await startHub(t, memory);
     memory.hold();
-    const one = await follow(-1);
+    const one = await subscribe(-1);
     await until('it reads, and finds nothing', () => memory.held() === 1);
     memory.append(0, 2);
-    ring();
+    notify();
     await settle();
     memory.release();
     await untilFrames(one.stream, 3);
     assert.deepEqual(idsOf(one), range(0, 2));
   });
 
-  it('sends nothing twice to one who joins ahead of the shared reading', async (t) => {
+  it('sends nothing twice to a subscriber that joins ahead of the shared read', async (t) => {
     const memory = createLog();
-    const { follow, ring } = await startHub(t, memory);
-    const behind = await follow(-1);
+    const { subscribe, notify } = await startHub(t, memory);
+    const behind = await subscribe(-1);
     await settle();
     memory.append(0, 4);
-    const ahead = await follow(4);
+    const ahead = await subscribe(4);
     await settle();
     memory.append(5);
-    ring();
+    notify();
     await untilFrames(behind.stream, 6);
     await untilFrames(ahead.stream, 1);
     assert.deepEqual([idsOf(behind), idsOf(ahead)], [range(0, 5), [5]]);
   });
 
-  it('does not read for ever for one who is behind entries that are no longer kept', async (t) => {
+  it('does not read forever for a subscriber that is behind entries that were deleted', async (t) => {
     const memory = createLog();
     memory.append(0, 9);
-    const { follow, ring } = await startHub(t, memory);
-    const first = await follow(-1);
+    const { subscribe, notify } = await startHub(t, memory);
+    const first = await subscribe(-1);
     await untilFrames(first.stream, 10);
     memory.forgetAll();
-    const second = await follow(3);
+    const second = await subscribe(3);
     await settle();
-    const before = memory.readings();
+    const before = memory.reads();
     await settle();
-    assert.equal(memory.readings(), before);
+    assert.equal(memory.reads(), before);
     memory.append(10, 11);
-    ring();
+    notify();
     await untilFrames(first.stream, 12);
     await untilFrames(second.stream, 2);
     assert.deepEqual([idsOf(first), idsOf(second)], [range(0, 11), [10, 11]]);
   });
 
-  it('ends every follower of a log that is gone, also who was still behind', async (t) => {
+  it('ends every subscriber of a deleted log, including those that are behind', async (t) => {
     const memory = createLog();
     memory.append(0, 3);
-    const { hub, follow, ring } = await startHub(t, memory);
-    const live = await follow(-1);
+    const { hub, subscribe, notify } = await startHub(t, memory);
+    const live = await subscribe(-1);
     await untilFrames(live.stream, 4);
     memory.hold();
-    const joining = follow(-1);
+    const joining = subscribe(-1);
     await until('it reads', () => memory.held() === 1);
     memory.remove();
     memory.release();
-    ring();
+    notify();
     for (const one of [live, await joining]) {
       await untilClosed(one.stream);
       assert.ok(one.stream.complete());
     }
-    assert.deepEqual([hub.size(), hub.followers(topic), hub.followed()], [0, 0, []]);
+    assert.deepEqual([hub.size(), hub.subscribers(topic), hub.openLogs()], [0, 0, []]);
   });
 
-  it('writes nothing to a follower that was ended while it was read for', async (t) => {
+  it('writes nothing to a subscriber that was ended during its read', async (t) => {
     const memory = createLog();
     memory.append(0, 3);
-    const { hub, follow } = await startHub(t, memory);
+    const { hub, subscribe } = await startHub(t, memory);
     memory.hold();
-    const one = await follow(-1);
+    const one = await subscribe(-1);
     await until('it reads', () => memory.held() === 1);
-    one.follower.end();
+    one.subscriber.end();
     memory.release();
     await untilClosed(one.stream);
     await settle();
     assert.deepEqual([one.stream.text(), hub.size()], ['', 0]);
   });
 
-  it('forgets a follower whose connection breaks while it is read for', async (t) => {
+  it('removes a subscriber whose connection breaks during its read', async (t) => {
     const memory = createLog();
     memory.append(0, 3);
-    const { hub, errors, follow, ring } = await startHub(t, memory);
-    const stays = await follow(3);
+    const { hub, errors, subscribe, notify } = await startHub(t, memory);
+    const stays = await subscribe(3);
     await settle();
     memory.hold();
-    const goes = await follow(-1);
+    const goes = await subscribe(-1);
     await until('it reads', () => memory.held() === 1);
     goes.stream.cut();
     await until('it is forgotten', () => hub.size() === 1);
     memory.append(4);
-    ring();
+    notify();
     memory.release();
     await untilFrames(stays.stream, 1);
     await settle();
     assert.deepEqual([idsOf(stays), errors], [[4], []]);
   });
 
-  it('ends a follower whose own reading fails, and keeps those who are live', async (t) => {
+  it('ends a subscriber whose own read fails, and keeps the live ones', async (t) => {
     const memory = createLog();
     memory.append(0, 3);
-    const { errors, follow, ring } = await startHub(t, memory);
-    const live = await follow(-1);
+    const { errors, subscribe, notify } = await startHub(t, memory);
+    const live = await subscribe(-1);
     await untilFrames(live.stream, 4);
     memory.fail(true);
-    const broken = await follow(-1);
+    const broken = await subscribe(-1);
     await untilClosed(broken.stream);
     memory.append(4);
-    ring();
+    notify();
     await until('the failures are told', () => errors.length === 2);
     memory.fail(false);
-    ring();
+    notify();
     await untilFrames(live.stream, 5);
     assert.deepEqual(idsOf(live), range(0, 4));
   });
 
-  it('ends all of them when it closes', async (t) => {
+  it('ends all subscribers when it closes', async (t) => {
     const memory = createLog();
-    const { hub, follow } = await startHub(t, memory);
-    const followers = [await follow(-1), await follow(-1)];
+    const { hub, subscribe } = await startHub(t, memory);
+    const subscribers = [await subscribe(-1), await subscribe(-1)];
     hub.close();
-    for (const one of followers) await untilClosed(one.stream);
+    for (const one of subscribers) await untilClosed(one.stream);
     assert.equal(hub.size(), 0);
   });
 
-  it('says that it is still there while nothing happens', async (t) => {
+  it('sends heartbeats while nothing happens', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
-    const { follow } = await startHub(t, createLog());
-    const one = await follow(-1);
+    const { subscribe } = await startHub(t, createLog());
+    const one = await subscribe(-1);
     t.mock.timers.tick(15_000);
     await until('the heartbeat', () => one.stream.text() === ': still here\n\n');
   });
 });
 
-describe('a follower that does not read', () => {
+describe('a subscriber that does not read', () => {
   const entryBytes = 250_000;
   const entries = 200;
-  /** A reading of ten entries, twice over, of the fifty megabytes that wait. */
+  /** Twice the size of one read of ten entries. Fifty megabytes are waiting. */
   const bufferedBytesMax = 20 * entryBytes;
 
-  it('is ended with its log, also where it has never caught up', async (t) => {
+  it('is ended when its log is deleted, even if it never caught up', async (t) => {
     const memory = createLog();
     memory.append(0, entries - 1, 'x'.repeat(entryBytes));
-    const { hub, follow, ring } = await startHub(t, memory);
-    const slow = await follow(-1);
+    const { hub, subscribe, notify } = await startHub(t, memory);
+    const slow = await subscribe(-1);
     slow.stream.pause();
     await until('it is behind', () => slow.response.writableNeedDrain);
     await settle();
     memory.remove();
-    ring();
+    notify();
     await until('it is ended', () => hub.size() === 0);
     slow.stream.resume();
     await untilClosed(slow.stream);
     assert.ok(idsOf(slow).length < entries);
   });
 
-  it('costs no more than a reading, holds up nobody, and gets everything once it reads', async (t) => {
+  it('buffers at most one read, delays no other subscriber, and receives everything once it reads', async (t) => {
     const memory = createLog();
-    const { hub, follow, ring } = await startHub(t, memory);
-    const slow = await follow(-1);
-    const fast = await follow(-1);
+    const { hub, subscribe, notify } = await startHub(t, memory);
+    const slow = await subscribe(-1);
+    const fast = await subscribe(-1);
     await settle();
     slow.stream.pause();
     let buffered = 0;
     for (let i = 0; i < entries; i++) {
       memory.append(i, i, 'x'.repeat(entryBytes));
-      ring();
+      notify();
       await turn();
       buffered = Math.max(buffered, slow.response.writableLength);
     }

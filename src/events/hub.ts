@@ -1,61 +1,61 @@
-// Followers of logs. All who follow one log share one reading of it: when it grows, the new entries are read once,
-// put into bytes once, and written to each. Who is behind reads by itself until it has caught up, and never more
-// than its connection takes, so that a slow follower costs the entries of one reading.
+// Streams logs to subscribers. All subscribers of a log share one read: new entries are read once, serialized once, and
+// written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
+// connection takes, so that a slow one holds at most the entries of one read.
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 
 export interface Entry {
-  /** The place of the entry in its log, as followers send it back. */
+  /** The position of the entry in its log, as subscribers send it back. */
   readonly cursor: string;
   readonly data: string;
 }
 
-export interface Reading {
+export interface LogPage {
   readonly entries: readonly Entry[];
-  /** It was cut: there may be more. */
+  /** The page was cut, so there may be more. */
   readonly more: boolean;
 }
 
 export interface Log {
-  /** The same for the same log. */
+  /** Identifies the log. */
   readonly topic: string;
-  /** What follows the cursor, in order and bounded; undefined where the log is gone. */
-  read(cursor: string): Promise<Reading | undefined>;
-  /** Below zero where the first is earlier. */
+  /** Returns the entries after the cursor, in order and bounded; undefined if the log is gone. */
+  read(cursor: string): Promise<LogPage | undefined>;
+  /** Negative if the first cursor is earlier. */
   compare(a: string, b: string): number;
   isGone(): Promise<boolean>;
 }
 
-export interface Following {
-  /** Ends it: the connection is closed, and the follower may come again. */
+export interface Subscription {
+  /** Closes the connection. The client may connect again. */
   end(): void;
 }
 
 const heartbeatMs = 15_000;
-/** A connection that takes nothing for so long, though there is something, is closed. */
+/** A connection that accepts no data for this time, although some is waiting, is closed. */
 const stalledMs = 60_000;
 const heartbeat = ': still here\n\n';
-/** Followers that are written to in one go; then others have their turn. */
+/** After writing to this many subscribers, the event loop gets a turn. */
 const fanOutMax = 500;
 
 function frame({ cursor, data }: Entry): string {
   return `id: ${cursor}\ndata: ${data}\n\n`;
 }
 
-interface Follower {
+interface Subscriber {
   readonly response: ServerResponse;
   cursor: string;
-  /** Gets new entries as they come; otherwise it reads by itself. */
+  /** Receives new entries from the shared read. Otherwise it reads by itself. */
   live: boolean;
   reading: boolean;
-  /** Its connection is full. */
+  /** The connection accepts no more data for now. */
   blocked: boolean;
 }
 
 interface Channel {
   readonly log: Log;
-  readonly followers: Set<Follower>;
-  /** Where the shared reading is; undefined until somebody was live. */
+  readonly subscribers: Set<Subscriber>;
+  /** The position of the shared read; undefined until a subscriber was live. */
   cursor: string | undefined;
   pumping: boolean;
   again: boolean;
@@ -65,66 +65,66 @@ export type Hub = ReturnType<typeof createHub>;
 
 export function createHub({ onBackgroundError }: { onBackgroundError: (error: Error) => void }) {
   const channels = new Map<string, Channel>();
-  const all = new Set<Follower>();
+  const all = new Set<Subscriber>();
   let closed = false;
 
-  function end(channel: Channel, follower: Follower): void {
-    all.delete(follower);
-    channel.followers.delete(follower);
-    if (channel.followers.size === 0 && channels.get(channel.log.topic) === channel)
+  function end(channel: Channel, subscriber: Subscriber): void {
+    all.delete(subscriber);
+    channel.subscribers.delete(subscriber);
+    if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
-    // One that takes nothing would not see the end either.
-    if (follower.blocked) follower.response.destroy();
-    else follower.response.end();
+    // A client that does not read would not notice the end either.
+    if (subscriber.blocked) subscriber.response.destroy();
+    else subscriber.response.end();
   }
 
   function endAll(channel: Channel): void {
-    for (const follower of channel.followers) end(channel, follower);
+    for (const subscriber of channel.subscribers) end(channel, subscriber);
   }
 
-  /** Writes, and takes the follower off the shared reading where its connection is full. */
-  function send(follower: Follower, text: string | Buffer, cursor: string): void {
-    follower.cursor = cursor;
-    if (follower.response.write(text)) return;
-    follower.live = false;
-    follower.blocked = true;
+  /** Writes to the subscriber, and takes it off the shared read if its connection is full. */
+  function send(subscriber: Subscriber, text: string | Buffer, cursor: string): void {
+    subscriber.cursor = cursor;
+    if (subscriber.response.write(text)) return;
+    subscriber.live = false;
+    subscriber.blocked = true;
   }
 
-  /** Reads for one follower until it has all that there is, then lets it share. */
-  async function catchUp(channel: Channel, follower: Follower): Promise<void> {
-    if (follower.reading || follower.live) return;
-    follower.reading = true;
+  /** Reads for one subscriber until it has everything, then makes it live. */
+  async function catchUp(channel: Channel, subscriber: Subscriber): Promise<void> {
+    if (subscriber.reading || subscriber.live) return;
+    subscriber.reading = true;
     try {
-      while (!follower.blocked) {
+      while (!subscriber.blocked) {
         const shared = channel.cursor;
-        const reading = await channel.log.read(follower.cursor);
-        if (!all.has(follower)) return;
-        if (reading === undefined) return end(channel, follower);
-        const last = reading.entries.at(-1);
-        if (last !== undefined) send(follower, reading.entries.map(frame).join(''), last.cursor);
-        // The shared reading may have gone on meanwhile, past what this one has seen.
-        if (reading.more || follower.blocked || channel.cursor !== shared) continue;
-        follower.live = true;
+        const page = await channel.log.read(subscriber.cursor);
+        if (!all.has(subscriber)) return;
+        if (page === undefined) return end(channel, subscriber);
+        const last = page.entries.at(-1);
+        if (last !== undefined) send(subscriber, page.entries.map(frame).join(''), last.cursor);
+        // The shared read may have moved past what this subscriber has seen.
+        if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
+        subscriber.live = true;
         if (shared !== undefined) return;
-        channel.cursor = follower.cursor;
-        // A ring that came before there was a shared reading went unheard.
+        channel.cursor = subscriber.cursor;
+        // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
       }
     } finally {
-      follower.reading = false;
+      subscriber.reading = false;
     }
   }
 
   async function deliver(channel: Channel, before: string, entries: readonly Entry[], after: string) {
     const shared = Buffer.from(entries.map(frame).join(''));
-    for (const [i, follower] of [...channel.followers].entries()) {
+    for (const [i, subscriber] of [...channel.subscribers].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (!follower.live || !all.has(follower)) continue;
-      if (follower.cursor === before) send(follower, shared, after);
+      if (!subscriber.live || !all.has(subscriber)) continue;
+      if (subscriber.cursor === before) send(subscriber, shared, after);
       else {
-        // It had caught up to a place that the shared reading reaches only now.
-        const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, follower.cursor) > 0);
-        if (fresh.length > 0) send(follower, fresh.map(frame).join(''), after);
+        // This subscriber had caught up to a position that the shared read reaches only now.
+        const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, subscriber.cursor) > 0);
+        if (fresh.length > 0) send(subscriber, fresh.map(frame).join(''), after);
       }
     }
   }
@@ -132,15 +132,15 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   async function pumpOnce(channel: Channel): Promise<void> {
     for (;;) {
       const before = channel.cursor;
-      // Where nobody is live, each reads for itself; but one that is blocked would not see the end of the log.
+      // If no subscriber is live, each reads by itself, but a blocked one would not notice that the log is gone.
       if (before === undefined) return (await channel.log.isGone()) ? endAll(channel) : undefined;
-      const reading = await channel.log.read(before);
-      if (reading === undefined) return endAll(channel);
-      const last = reading.entries.at(-1);
+      const page = await channel.log.read(before);
+      if (page === undefined) return endAll(channel);
+      const last = page.entries.at(-1);
       if (last === undefined) return;
       channel.cursor = last.cursor;
-      await deliver(channel, before, reading.entries, last.cursor);
-      if (!reading.more) return;
+      await deliver(channel, before, page.entries, last.cursor);
+      if (!page.more) return;
     }
   }
 
@@ -161,45 +161,45 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   function channelOf(log: Log): Channel {
     let channel = channels.get(log.topic);
     if (channel === undefined) {
-      channel = { log, followers: new Set(), cursor: undefined, pumping: false, again: false };
+      channel = { log, subscribers: new Set(), cursor: undefined, pumping: false, again: false };
       channels.set(log.topic, channel);
     }
     return channel;
   }
 
-  /** Follows from the cursor on. The response must have sent its head. */
-  function follow(log: Log, cursor: string, response: ServerResponse): Following {
+  /** Streams what follows the cursor. The headers of the response must have been sent. */
+  function subscribe(log: Log, cursor: string, response: ServerResponse): Subscription {
     const channel = channelOf(log);
-    const follower: Follower = {
+    const subscriber: Subscriber = {
       response,
       cursor,
       live: false,
       reading: false,
       blocked: false,
     };
-    channel.followers.add(follower);
-    all.add(follower);
-    const finish = () => end(channel, follower);
-    const goOn = () => {
-      follower.blocked = false;
-      catchUp(channel, follower).catch(fail);
+    channel.subscribers.add(subscriber);
+    all.add(subscriber);
+    const finish = () => end(channel, subscriber);
+    const resume = () => {
+      subscriber.blocked = false;
+      catchUp(channel, subscriber).catch(fail);
     };
     const fail = (error: Error) => {
       onBackgroundError(error);
       finish();
     };
-    response.on('drain', goOn);
-    // Node looks at the bytes that are taken: one that reads slowly stays, one that reads nothing goes.
+    response.on('drain', resume);
+    // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
     response.setTimeout(stalledMs, () => response.destroy());
     response.on('close', finish);
     if (closed) finish();
-    else goOn();
+    else resume();
     return { end: finish };
   }
 
-  /** Something of these topics has changed. */
-  function ring(topics: readonly string[]): void {
-    // Mostly nobody follows, and a look for a text that is new to V8 costs more than it seems.
+  /** Reads the logs of these topics if they have subscribers. */
+  function notify(topics: readonly string[]): void {
+    // There are often no subscribers, and V8 must hash each new string before it can look it up.
     if (channels.size === 0) return;
     for (const topic of topics) {
       const channel = channels.get(topic);
@@ -207,22 +207,22 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     }
   }
 
-  async function beat(): Promise<void> {
-    for (const [i, follower] of [...all].entries()) {
+  async function sendHeartbeats(): Promise<void> {
+    for (const [i, subscriber] of [...all].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (all.has(follower) && !follower.blocked) follower.response.write(heartbeat);
+      if (all.has(subscriber) && !subscriber.blocked) subscriber.response.write(heartbeat);
     }
   }
-  const heartbeats = setInterval(() => void beat().catch(onBackgroundError), heartbeatMs);
+  const heartbeats = setInterval(() => void sendHeartbeats().catch(onBackgroundError), heartbeatMs);
   heartbeats.unref();
 
   return {
-    follow,
-    ring,
-    /** Every log that is followed, and where its shared reading is. */
-    followed: () => [...channels.values()].map(({ log, cursor }) => ({ topic: log.topic, cursor })),
+    subscribe,
+    notify,
+    /** Every log with subscribers, and the position of its shared read. */
+    openLogs: () => [...channels.values()].map(({ log, cursor }) => ({ topic: log.topic, cursor })),
     size: () => all.size,
-    followers: (topic: string) => channels.get(topic)?.followers.size ?? 0,
+    subscribers: (topic: string) => channels.get(topic)?.subscribers.size ?? 0,
     close: () => {
       closed = true;
       clearInterval(heartbeats);

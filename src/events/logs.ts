@@ -1,18 +1,18 @@
-// The two kinds of log that can be followed: the events of a conversation, and the changes of a user's conversations.
+// The two kinds of logs that can be streamed: the events of a conversation, and the changes of a user's conversations.
 
 import { conversationTopic, userTopic } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { kib, mib } from '../validation/schema.ts';
-import { compareCursors, placeText, readPlace } from './changes/cursor.ts';
+import { compareCursors, cursorOf, parseCursor } from './changes/cursor.ts';
 import { readChanges } from './changes/store.ts';
 import type { Log } from './hub.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
 
-/** Of one reading: whoever wants more reads again. */
+/** The limit of one read. Readers that want more read again. */
 const pieceEventsMax = 100;
 export const pieceBytesMax = mib;
-/** What is held for each follower that does not read. */
-const followedBytesMax = 64 * kib;
+/** Held in memory for each subscriber that does not read. */
+const subscriberBytesMax = 64 * kib;
 
 export function readPiece(
   database: Database,
@@ -25,10 +25,10 @@ export function readPiece(
   return database.run(readEvents, { conversation: key, from, below, newestFirst: false, ...bounds });
 }
 
-/** Whether a piece ends because it is full. */
+/** Whether the piece ends because it is full. */
 function wasCut(events: readonly StoredEvent[]): boolean {
   const bytes = events.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
-  return events.length === pieceEventsMax || bytes >= followedBytesMax;
+  return events.length === pieceEventsMax || bytes >= subscriberBytesMax;
 }
 
 export function conversationLog(database: Database, key: number): Log {
@@ -37,7 +37,7 @@ export function conversationLog(database: Database, key: number): Log {
     topic: conversationTopic(key),
     read: async (cursor) => {
       const from = Number(cursor) + 1;
-      const events = await readPiece(database, key, from, Number.MAX_SAFE_INTEGER, followedBytesMax);
+      const events = await readPiece(database, key, from, Number.MAX_SAFE_INTEGER, subscriberBytesMax);
       if (events.length === 0 && (await isGone())) return undefined;
       const entries = events.map(({ id, json }) => ({ cursor: String(id), data: json }));
       return { entries, more: wasCut(events) };
@@ -51,10 +51,10 @@ export function changesLog(database: Database, userId: number): Log {
   return {
     topic: userTopic(userId),
     read: async (cursor) => {
-      const place = readPlace(cursor);
-      if (place === undefined) return undefined;
-      const changes = await database.run(readChanges, { userId, place, max: pieceEventsMax });
-      const entries = changes.map((change) => ({ cursor: placeText(change), data: change.json }));
+      const position = parseCursor(cursor);
+      if (position === undefined) return undefined;
+      const changes = await database.run(readChanges, { userId, position, max: pieceEventsMax });
+      const entries = changes.map((change) => ({ cursor: cursorOf(change), data: change.json }));
       return { entries, more: changes.length === pieceEventsMax };
     },
     compare: compareCursors,

@@ -5,7 +5,7 @@ import { startService, type TestService } from '../../test/support/service.ts';
 
 const path = '/api/conversations';
 const largeBytes = 400_000;
-/** What a page may hold at most, with room for the last event, which may cross the bound. */
+/** The bound of a page, with room for the last event, which may exceed it. */
 const pageBytesMax = 1_048_576 + largeBytes + 1_000;
 
 interface Event {
@@ -33,7 +33,7 @@ for (const kind of databaseKinds) {
     let service: TestService;
     before(async () => {
       service = await startService({ kind });
-      // Each log ends with the state that every creation adds.
+      // Each log ends with the state event that every creation adds.
       for (const [conversation_id, replay_json] of [
         ['eleven', replay(10, (i) => `m${i}`)],
         ['many', replay(249, (i) => `m${i}`)],
@@ -52,7 +52,7 @@ for (const kind of databaseKinds) {
     const trajectoryOf = async (id: string): Promise<Event[]> =>
       (await service.ask(`${path}/${id}/trajectory`)).body.trajectory;
 
-    /** Page after page, as older clients walk: by the id after the last one. */
+    /** Reads all pages as older clients do: each page starts at the id after the last one. */
     async function walk(id: string, limit: number, reverse: boolean): Promise<Event[]> {
       const seen: Event[] = [];
       for (let query = ''; ; ) {
@@ -60,7 +60,7 @@ for (const kind of databaseKinds) {
         seen.push(...events);
         const last = events.at(-1)?.id ?? 0;
         if (!more) return seen;
-        assert.ok(events.length > 0, 'a page that promises more is not empty');
+        assert.ok(events.length > 0, 'a page with has_more is not empty');
         query = reverse ? `&end_id=${last - 1}` : `&start_id=${last + 1}`;
       }
     }
@@ -98,19 +98,19 @@ for (const kind of databaseKinds) {
         ['reverse=true&start_id=3&end_id=5&limit=3', [5, 4, 3], false],
       ];
 
-      it('gives the ids that were asked for, and says whether there are more', async () => {
+      it('returns the requested ids, and whether there are more', async () => {
         for (const [query, ids, more] of pages) {
           const { events, has_more } = await get('eleven', query);
           assert.deepEqual([events.map(({ id }) => id), has_more], [ids, more], query);
         }
       });
 
-      it('gives 20 where no limit is asked for', async () => {
+      it('returns 20 events by default', async () => {
         const { events, has_more } = await get('many', '');
         assert.deepEqual([events.length, has_more], [20, true]);
       });
 
-      it('walks through the whole log in either direction, whatever the limit', async () => {
+      it('pages through the whole log in either direction, with any limit', async () => {
         const all = await trajectoryOf('many');
         assert.deepEqual(
           all.map(({ id }) => id),
@@ -131,7 +131,7 @@ for (const kind of databaseKinds) {
         }
       });
 
-      it('refuses ids that are none and members that it does not know, naming them, 422', async () => {
+      it('refuses invalid ids and unknown fields and names them, 422', async () => {
         for (const query of [
           'start_id=-1',
           'start_id=abc',
@@ -147,7 +147,7 @@ for (const kind of databaseKinds) {
     });
 
     describe('a log of large events', () => {
-      it('comes in pages of bounded size that hold each event once', async () => {
+      it('comes in pages of bounded size with each event once', async () => {
         for (const reverse of [false, true]) {
           const { text, body } = await service.ask(`${path}/large/events?limit=100&reverse=${reverse}`);
           assert.ok(text.length < pageBytesMax, `${text.length} bytes`);
@@ -159,7 +159,7 @@ for (const kind of databaseKinds) {
         assert.deepEqual(await walk('large', 100, true), all.toReversed());
       });
 
-      it('gives an event alone that is larger than a page', async () => {
+      it('has a page of its own for an event that is larger than a page', async () => {
         const { events, has_more } = await get('huge', 'start_id=1&limit=2');
         assert.deepEqual([events.map(({ id }) => id), has_more], [[1], true]);
         assert.deepEqual(
@@ -170,7 +170,7 @@ for (const kind of databaseKinds) {
     });
 
     describe('GET …/trajectory', () => {
-      it('is the pages put together, with the replayed events first', async () => {
+      it('contains the events of all pages, the replayed ones first', async () => {
         const all = await trajectoryOf('eleven');
         assert.deepEqual(all, (await get('eleven', 'limit=100')).events);
         assert.deepEqual(
@@ -179,7 +179,7 @@ for (const kind of databaseKinds) {
         );
       });
 
-      it('is JSON that may not be stored on the way', async () => {
+      it('is JSON that must not be cached', async () => {
         const { headers } = await service.ask(`${path}/eleven/trajectory`);
         assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
         assert.equal(headers.get('cache-control'), 'no-store');

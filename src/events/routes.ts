@@ -1,4 +1,4 @@
-// GET …/events, …/events/stream, …/trajectory of a conversation, and GET /api/events/stream of them all.
+// GET …/events, …/events/stream and …/trajectory of a conversation, and GET /api/events/stream.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConversationParams } from '../conversations/id.ts';
@@ -16,14 +16,14 @@ const access = needs('conversations:read');
 const tags = ['Events'];
 const reconnectMs = 1_000;
 /** In OpenAPI 3.1 the schema of a stream is that of the data of each frame, as client generators expect it. */
-const streamAnswer = {
+const streamResponse = {
   description: 'Server-sent events that do not end; the `data` of each is this as one line of JSON.',
   mediaType: 'text/event-stream',
 };
 const streamErrors: readonly ErrorCode[] = ['overloaded'];
 
 function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>): string | undefined {
-  // Browsers repeat the first URL when they come again: what they saw last counts more.
+  // Browsers repeat the first URL when they reconnect, so the header is newer than the query.
   return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
 }
 
@@ -33,14 +33,14 @@ function beginStream(reply: FastifyReply, { reset, cursor }: Stream): boolean {
   reply.raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': 'text/event-stream; charset=utf-8',
-    // Proxies must pass on what they get.
+    // Proxies must not buffer the stream.
     'x-accel-buffering': 'no',
   });
   if (reply.request.method === 'HEAD') {
     reply.raw.end();
     return false;
   }
-  // With the place, so that one who has seen nothing yet can come again too.
+  // The cursor is sent first, so that a client that has received no event yet can reconnect, too.
   reply.raw.write(`retry: ${reconnectMs}\nid: ${cursor}\n${reset ? 'event: reset\ndata: {}\n' : ''}\n`);
   return true;
 }
@@ -109,7 +109,7 @@ function eventStreamRoute(app: Server, events: Events): void {
           headers: StreamHeaders,
           errors: streamErrors,
           responses: {
-            200: { ...streamAnswer, anyOf: [Event], examples: { event: eventsExample.events[0] } },
+            200: { ...streamResponse, anyOf: [Event], examples: { event: eventsExample.events[0] } },
           },
         },
       },
@@ -124,9 +124,9 @@ function eventStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom(request.principal, reply.raw);
+      events.checkStreamLimits(request.principal, reply.raw);
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
-      if (beginStream(reply, stream)) events.follow(request.principal, stream, reply.raw);
+      if (beginStream(reply, stream)) events.subscribe(request.principal, stream, reply.raw);
     },
   );
 }
@@ -140,7 +140,7 @@ function changeStreamRoute(app: Server, events: Events): void {
         document: {
           headers: StreamHeaders,
           errors: streamErrors,
-          responses: { 200: { ...streamAnswer, anyOf: [Change], examples: { change: changeExample } } },
+          responses: { 200: { ...streamResponse, anyOf: [Change], examples: { change: changeExample } } },
         },
       },
       schema: {
@@ -153,9 +153,9 @@ function changeStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkRoom(request.principal, reply.raw);
+      events.checkStreamLimits(request.principal, reply.raw);
       const stream = await events.openChanges(request.principal, lastSeen(request));
-      if (beginStream(reply, stream)) events.follow(request.principal, stream, reply.raw);
+      if (beginStream(reply, stream)) events.subscribe(request.principal, stream, reply.raw);
     },
   );
 }

@@ -1,4 +1,4 @@
-// What a caller sends to read events, and what comes back.
+// Requests and responses of the routes that read events.
 import Type from 'typebox';
 import { Event } from './vocabulary/vocabulary.ts';
 

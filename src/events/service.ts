@@ -1,4 +1,4 @@
-// Reading the log of a conversation: in pages, as a whole, or followed as it grows.
+// Reads the log of a conversation: in pages, as a whole, or as a stream.
 import type { ServerResponse } from 'node:http';
 import { conversationName, noConversation } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
@@ -7,12 +7,12 @@ import type { Principal } from '../keys/principal.ts';
 import type { Keys } from '../keys/service.ts';
 import { repeat, repeatable } from '../process/repeat.ts';
 import { wholeNumber } from '../validation/schema.ts';
-import { comparePlaces, placeText, readPlace } from './changes/cursor.ts';
+import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
 import { changesKeptMs } from './changes/service.ts';
-import { newestPlace } from './changes/store.ts';
-import type { Following, Hub, Log } from './hub.ts';
+import { newestPosition } from './changes/store.ts';
+import { notifyForeignChanges } from './foreignChanges.ts';
+import type { Hub, Log, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
-import { lookForOthers } from './otherProcesses.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents } from './store.ts';
 
@@ -33,7 +33,7 @@ export type Events = ReturnType<typeof createEvents>;
 export interface Stream {
   readonly log: Log;
   readonly cursor: string;
-  /** What was asked for is no longer kept: the follower must look at the whole again. */
+  /** The requested changes are no longer kept, so the subscriber must read the whole list again. */
   readonly reset: boolean;
 }
 
@@ -55,7 +55,7 @@ function eventCursor(after: string | undefined): string {
 }
 
 export function createEvents({ database, hub, keys, onBackgroundError }: EventsOptions) {
-  const followings = new Map<string, Set<Following>>();
+  const subscriptions = new Map<string, Set<Subscription>>();
 
   async function find(principal: Principal, id: string): Promise<{ key: number; next_event: number }> {
     const log = await database.run(findLog, conversationName(principal, id));
@@ -63,7 +63,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     return log;
   }
 
-  /** A page as text, ready to be sent. */
+  /** Returns the page as JSON text. */
   async function page(principal: Principal, id: string, query: EventsQuery): Promise<string> {
     const max = pageLimit(query.limit);
     const from = Number(query.start_id ?? 0);
@@ -77,7 +77,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     return `{"events":[${events.map(({ json }) => json).join(',')}],"has_more":${more}}`;
   }
 
-  /** The whole log as it was when asked for, in pieces of text. */
+  /** Returns the whole log as it is now, in pieces of JSON text. */
   async function trajectory(principal: Principal, id: string): Promise<AsyncGenerator<string>> {
     const { key, next_event: below } = await find(principal, id);
     return (async function* () {
@@ -85,7 +85,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
       for (let from = 0; from < below; ) {
         const events = await readPiece(database, key, from, below);
         const last = events.at(-1);
-        // Deleted meanwhile: a broken answer, rather than one that looks whole.
+        // The conversation was deleted meanwhile. A broken response is better than one that looks complete.
         if (last === undefined) throw noConversation();
         yield (from === 0 ? '' : ',') + events.map(({ json }) => json).join(',');
         from = last.id + 1;
@@ -94,67 +94,67 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     })();
   }
 
-  /** The log of a conversation, to be followed. Throws where there is none, or the cursor is none. */
+  /** Opens the stream of a conversation. Throws if the conversation does not exist or the cursor is invalid. */
   async function openConversation(principal: Principal, id: string, after?: string): Promise<Stream> {
     const cursor = eventCursor(after);
     const { key, next_event: next } = await find(principal, id);
-    // Events that are not there yet cannot have been seen.
+    // The client cannot have seen events that do not exist yet.
     const past = Number(cursor) >= next;
     return { log: conversationLog(database, key), cursor: past ? String(next - 1) : cursor, reset: false };
   }
 
-  /** The changes of a user's conversations: what is new from now on, or what followed a cursor. */
+  /** Opens the stream of the changes of a user's conversations, from now on or after a cursor. */
   async function openChanges({ userId }: Principal, after?: string): Promise<Stream> {
-    const place = after === undefined ? undefined : readPlace(after);
-    if (after !== undefined && place === undefined)
+    const position = after === undefined ? undefined : parseCursor(after);
+    if (after !== undefined && position === undefined)
       throw invalid([{ path: 'after', message: 'or Last-Event-ID must be an id that this stream has sent' }]);
-    const newest = await database.run(newestPlace, userId);
-    const reset = place !== undefined && place.at < newest.at - changesKeptMs;
-    // What is not there yet cannot have been seen.
-    const known = place !== undefined && !reset && comparePlaces(place, newest) <= 0;
-    return { log: changesLog(database, userId), cursor: placeText(known ? place : newest), reset };
+    const newest = await database.run(newestPosition, userId);
+    const reset = position !== undefined && position.at < newest.at - changesKeptMs;
+    // The client cannot have seen changes that do not exist yet.
+    const known = position !== undefined && !reset && comparePositions(position, newest) <= 0;
+    return { log: changesLog(database, userId), cursor: cursorOf(known ? position : newest), reset };
   }
 
-  /** Throws where one more is too many: to be asked before the head of the answer is sent. */
-  function checkRoom({ keyId }: Principal, response: ServerResponse): void {
-    // Behind another answer it would wait unseen, and behind a stream for ever.
+  /** Throws if no more streams are allowed. Call it before the headers of the response are sent. */
+  function checkStreamLimits({ keyId }: Principal, response: ServerResponse): void {
+    // With pipelining, the stream would wait for the response before it, and forever if that is a stream.
     if (response.socket === null)
       throw new AppError('malformed_request', 'A stream needs a connection of its own: send it first.');
-    const mine = followings.get(keyId)?.size ?? 0;
+    const mine = subscriptions.get(keyId)?.size ?? 0;
     if (hub.size() < streamsMax && mine < streamsPerKeyMax) return;
     throw new AppError('overloaded', 'Too many streams are open; try again later.', { retryAfterS: 5 });
   }
 
-  /** Writes the log to the response until either side ends it, or the key no longer counts. */
-  function follow({ keyId }: Principal, { log, cursor }: Stream, response: ServerResponse): void {
-    // It may have gone while its log was looked up.
+  /** Streams the log to the response until either side closes it or the API key is no longer valid. */
+  function subscribe({ keyId }: Principal, { log, cursor }: Stream, response: ServerResponse): void {
+    // The client may have disconnected while its log was being found.
     if (response.destroyed) return;
-    const following = hub.follow(log, cursor, response);
-    const mine = followings.get(keyId) ?? new Set();
-    followings.set(keyId, mine.add(following));
+    const subscription = hub.subscribe(log, cursor, response);
+    const mine = subscriptions.get(keyId) ?? new Set();
+    subscriptions.set(keyId, mine.add(subscription));
     response.on('close', () => {
-      mine.delete(following);
-      if (mine.size === 0 && followings.get(keyId) === mine) followings.delete(keyId);
+      mine.delete(subscription);
+      if (mine.size === 0 && subscriptions.get(keyId) === mine) subscriptions.delete(keyId);
     });
   }
 
   async function endRevoked(): Promise<void> {
-    for (const [keyId, mine] of followings)
-      if (!(await keys.isGood(keyId))) for (const following of mine) following.end();
+    for (const [keyId, mine] of subscriptions)
+      if (!(await keys.isGood(keyId))) for (const subscription of mine) subscription.end();
   }
 
   const revocations = repeat(endRevoked, keysCheckEveryMs, onBackgroundError);
-  const looks = repeatable(() => lookForOthers(database, hub), onBackgroundError);
-  database.onNotification(hub.ring);
-  database.onForeignChange(looks.run);
+  const foreignChanges = repeatable(() => notifyForeignChanges(database, hub), onBackgroundError);
+  database.onNotification(hub.notify);
+  database.onForeignChange(foreignChanges.run);
 
   return {
     page,
     trajectory,
     openConversation,
     openChanges,
-    checkRoom,
-    follow,
+    checkStreamLimits,
+    subscribe,
     close: () => {
       void revocations.stop();
       hub.close();

@@ -38,7 +38,7 @@ export function agentStateChanged(agentState: AgentState, reason = ''): NewObser
   };
 }
 
-/** Every start begins with it. */
+/** The first event of every start. */
 export const loading = agentStateChanged('loading');
 const loadingText = JSON.stringify(loading);
 
@@ -65,7 +65,7 @@ export const interrupted = notice(
   interruptedId,
 );
 
-export const questionExpired = notice('The approval request has expired; the agent may ask again.');
+export const approvalRequestExpired = notice('The approval request has expired; the agent may ask again.');
 
 /** An error, as a sentence for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewObservation {

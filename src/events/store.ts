@@ -1,20 +1,20 @@
-// The log of a conversation: appended to in the transaction of what happened, read in bounded pieces.
+// The log of a conversation. Events are appended in the transaction of what they report, and read in bounded pieces.
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/id.ts';
 import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
-import { boundId, conversationsMax, eventIdsMax, idOfPlace, isPlaceOf, placeOf } from './place.ts';
+import { boundId, conversationsMax, eventIdsMax, eventKeyOf, idOfKey, isKeyOf } from './eventKey.ts';
 
 /**
- * An event as JSON without its id, which it gets in the transaction. `answers` is the index of the action in the same
- * list that it is the result of: the id of that action becomes its `cause`.
+ * An event as JSON without its id, which it gets in the transaction. If it is the result of an action in the same list,
+ * `answers` is the index of that action, whose id becomes the `cause`.
  */
 export type EventText = string | { readonly text: string; readonly answers: number };
 
 interface Piece {
   readonly conversation: number;
-  /** The first id that may be in it. */
+  /** The first id. */
   readonly from: number;
-  /** The first id that may not. */
+  /** The id after the last one. */
   readonly below: number;
   readonly newestFirst: boolean;
   readonly max: number;
@@ -33,7 +33,7 @@ function batchOf(size: number) {
   const insert = prepared((q: Queries, batch: Batch) =>
     q.build.insertInto('events').values(
       indices.map((i) => ({
-        place: placeOf(batch['conversation'] as number, batch[`id${i}`] as number),
+        place: eventKeyOf(batch['conversation'] as number, batch[`id${i}`] as number),
         json: batch[`json${i}`] as string,
       })),
     ),
@@ -42,11 +42,11 @@ function batchOf(size: number) {
 }
 
 const many = batchOf(100);
-/** SQLite would keep a journal to undo the first of two; to PostgreSQL each statement is a round trip. */
+/** Batches of two help PostgreSQL, where each statement is a round trip. On SQLite they would need a statement journal. */
 const batches = { sqlite: [many], postgres: [many, batchOf(2)] };
 
 const insertOne = prepared((q: Queries, event: { conversation: number; id: number; json: string }) =>
-  q.build.insertInto('events').values({ place: placeOf(event.conversation, event.id), json: event.json }),
+  q.build.insertInto('events').values({ place: eventKeyOf(event.conversation, event.id), json: event.json }),
 );
 
 /** `firstId` is the id of the first event of the same list. */
@@ -55,7 +55,7 @@ function numbered(event: EventText, id: number, firstId: number): string {
   return `{"id":${id},"cause":${firstId + event.answers},${event.text.slice(1)}`;
 }
 
-/** Writes events under ids that the caller has reserved by moving `next_event`. */
+/** Inserts events under ids that the caller has reserved by increasing `next_event`. */
 export function* insertEvents(
   q: Queries,
   conversation: number,
@@ -63,7 +63,7 @@ export function* insertEvents(
   events: readonly EventText[],
 ): Steps<void> {
   if (firstId + events.length > eventIdsMax || conversation >= conversationsMax)
-    throw new Error('there is no place for another event');
+    throw new Error('the log is full: it has reached the highest event id');
   let done = 0;
   for (const { size, insert } of batches[q.kind]) {
     for (; events.length - done >= size; done += size) {
@@ -84,14 +84,14 @@ export function* insertEvents(
 
 const deletedAtOnceMax = 10_000;
 
-/** In statements of bounded size: a long log would take longer than one may. */
+/** Deletes in statements of bounded size, because a long log would exceed the statement timeout. */
 export function* deleteEvents(q: Queries, conversation: number, nextEvent: number): Steps<void> {
   for (let below = nextEvent; below > 0; below -= deletedAtOnceMax)
     yield* rows(
       q.build
         .deleteFrom('events')
-        .where('place', '>=', placeOf(conversation, boundId(below - deletedAtOnceMax)))
-        .where('place', '<', placeOf(conversation, below)),
+        .where('place', '>=', eventKeyOf(conversation, boundId(below - deletedAtOnceMax)))
+        .where('place', '<', eventKeyOf(conversation, below)),
     );
 }
 
@@ -103,12 +103,12 @@ const selectLog = prepared((q: Queries, { userId, id }: ConversationName) =>
     .where('id', '=', id),
 );
 
-/** The number of the log and the next id; undefined where the user has no such conversation. */
+/** Returns the number of the log and the next id; undefined if the user has no such conversation. */
 export const findLog = read('events.findLog', function* (q, name: ConversationName) {
   return yield* one(selectLog(q, name));
 });
 
-/** Which of the logs have grown: number and next id of each that still exists. */
+/** Returns the number and the next id of each log that still exists. */
 export const findEnds = read('events.findEnds', function* (q, conversations: readonly number[]) {
   return yield* rows(
     q.build
@@ -118,15 +118,13 @@ export const findEnds = read('events.findEnds', function* (q, conversations: rea
   );
 });
 
-/**
- * Finds by their lengths alone how many fit, so that no large event is read in vain, and none beyond them is looked at.
- */
+/** Determines from the lengths of the events how many fit, so that no event is read in vain. */
 function selectPiece(order: 'asc' | 'desc') {
   return prepared((q: Queries, piece: Piece) => {
-    const from = placeOf(piece.conversation, piece.from);
-    const below = placeOf(piece.conversation, piece.below);
-    // Last, for SQLite goes by the bounds that come first.
-    const own = isPlaceOf(piece.conversation);
+    const from = eventKeyOf(piece.conversation, piece.from);
+    const below = eventKeyOf(piece.conversation, piece.below);
+    // This condition comes last, because SQLite uses the first bounds for its search.
+    const own = isKeyOf(piece.conversation);
     const log = q.build.selectFrom('events').orderBy('place', order);
     const few = log
       .select(['place', sql<number>`octet_length(json)`.as('bytes')])
@@ -144,7 +142,7 @@ function selectPiece(order: 'asc' | 'desc') {
       .selectFrom(counted)
       .select((e) => (order === 'asc' ? e.fn.max('place') : e.fn.min('place')).as('place'))
       .where('before', '<', piece.bytesMax);
-    const found = log.select([idOfPlace.as('id'), 'json']);
+    const found = log.select([idOfKey.as('id'), 'json']);
     const fitting =
       order === 'asc'
         ? found.where('place', '>=', from).where('place', '<=', last)

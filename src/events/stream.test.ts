@@ -35,7 +35,7 @@ for (const kind of databaseKinds) {
       assert.equal(status, 200);
     };
 
-    /** A conversation whose log has the ids from 0 to `last`. */
+    /** Creates a conversation whose log has the ids from 0 to `last`. */
     async function create(last: number): Promise<string> {
       const events = Array.from({ length: last }, (_, i) => ({ action: 'message', message: `m${i}` }));
       const { body } = await service.ask(path, { json: { replay_json: JSON.stringify(events) } });
@@ -50,7 +50,7 @@ for (const kind of databaseKinds) {
       return (await service.ask(`${path}/${id}`)).body.num_connections;
     }
 
-    it('sends what there is and then what comes, the same events as the pages', async () => {
+    it('sends the stored events and then new ones, the same events as the pages', async () => {
       const id = await create(3);
       const stream = await open(id);
       await untilFrames(stream, 4);
@@ -66,7 +66,7 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('sends a long log whole and once', async () => {
+    it('sends a long log completely and once', async () => {
       const id = await create(1_050);
       const stream = await open(id);
       const frames = await untilFrames(stream, 1_051);
@@ -77,7 +77,7 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('answers with the headers of a stream that nobody may keep or hold back, 200', async () => {
+    it('has headers that forbid caching and buffering, 200', async () => {
       const stream = await open(await create(0));
       const { headers } = stream;
       assert.equal(stream.status, 200);
@@ -90,7 +90,7 @@ for (const kind of databaseKinds) {
       stream.cut();
     });
 
-    it('goes on after the cursor, and Last-Event-ID counts more than ?after=', async () => {
+    it('resumes after the cursor, and prefers Last-Event-ID to ?after=', async () => {
       const id = await create(5);
       const cases: readonly [query: string, lastEventId: string | undefined, first: number][] = [
         ['', undefined, 0],
@@ -113,7 +113,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('goes on with the next event where the cursor is at the end or beyond it', async () => {
+    it('sends the next event if the cursor is at the end or beyond it', async () => {
       const id = await create(2);
       const streams = await Promise.all(
         ['2', '3', '999999999999999'].map((after) => open(id, `?after=${after}`)),
@@ -126,7 +126,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('refuses a cursor that is none, 422, naming the place', async () => {
+    it('refuses an invalid cursor, 422, and names the field', async () => {
       const id = await create(0);
       for (const after of ['abc', '-2', '1.5', '9'.repeat(16), '', '1 ', '0x1']) {
         const asked = `${path}/${id}/events/stream`;
@@ -138,7 +138,7 @@ for (const kind of databaseKinds) {
       assert.equal((await service.ask(`${path}/${id}/events/stream?color=red`)).status, 422);
     });
 
-    it('shows its head to HEAD, which ends at once and follows nothing, 200', async () => {
+    it('answers HEAD with its headers and does not subscribe, 200', async () => {
       const id = await create(0);
       for (const asked of [`${path}/${id}/events/stream`, changesPath]) {
         const { status, headers } = await service.ask(asked, { method: 'HEAD' });
@@ -147,15 +147,15 @@ for (const kind of databaseKinds) {
       assert.equal(await connections(id), 0);
     });
 
-    it('counts who follows, and forgets who has gone', async () => {
+    it('counts its subscribers, and removes those that disconnect', async () => {
       const id = await create(0);
       const streams = [await open(id), await open(id)];
       assert.equal(await connections(id), 2);
       for (const stream of streams) stream.cut();
-      await until('nobody follows', async () => (await connections(id)) === 0);
+      await until('there are no subscribers', async () => (await connections(id)) === 0);
     });
 
-    it('gives every follower every event, wherever each began', async () => {
+    it('sends every subscriber every event after its own cursor', async () => {
       const id = await create(0);
       const streams: Stream[] = [];
       for (let i = 0; i < 10; i++) {
@@ -172,7 +172,7 @@ for (const kind of databaseKinds) {
       }
     });
 
-    it('ends when the conversation is deleted, and follows nothing that takes its name', async () => {
+    it('ends when the conversation is deleted, and does not continue with a new one of the same id', async () => {
       const id = await create(1);
       const stream = await open(id);
       await untilFrames(stream, 2);
@@ -187,7 +187,7 @@ for (const kind of databaseKinds) {
       again.cut();
     });
 
-    it('of a reader who does not read ends with its conversation, and shows no other one', async () => {
+    it('ends with its conversation even if the client does not read, and shows no other conversation', async () => {
       const theirs = await makeKey(`bob-${kind}`);
       const id = await create(0);
       const image_urls = [`data:image/png;base64,${'A'.repeat(1_000_000)}`];
@@ -204,7 +204,7 @@ for (const kind of databaseKinds) {
       assert.ok(!stream.text().includes('a secret of bob'));
     });
 
-    it('ends when its key is revoked or expires, and no other key lets it end', async () => {
+    it('ends when its API key is revoked or expires, but not with another one', async () => {
       const id = await create(0);
       const [revoked, expired, good] = [await makeKey(), await makeKey(), await makeKey()];
       const openBoth = ({ key }: { key: string }) =>
@@ -229,26 +229,26 @@ for (const kind of databaseKinds) {
   });
 
   describe(`a connection with a stream on ${kind}`, () => {
-    it('carries no second stream, and nothing of an error of the next request', async (t) => {
+    it('does not carry a second stream, nor the error of the next request', async (t) => {
       const service = await startService({ kind }, t);
       const id = (await service.ask(path, { json: {} })).body.conversation_id;
-      const followers = async () => (await service.ask(`${path}/${id}`)).body.num_connections;
+      const connectionCount = async () => (await service.ask(`${path}/${id}`)).body.num_connections;
       const host = new URL(service.url).host;
       const request = `GET ${path}/${id}/events/stream HTTP/1.1\r\nHost: ${host}\r\nX-Session-API-Key: ${service.key}\r\n\r\n`;
       const connection = await openConnection(service.url);
       t.after(connection.close);
       connection.send(request.repeat(50));
       await until('the first stream', () => connection.received().includes('"loading"'));
-      assert.equal(await followers(), 1);
+      assert.equal(await connectionCount(), 1);
       connection.send('rubbish\r\n\r\n');
       await until('the connection closes', () => connection.closed());
       assert.doesNotMatch(connection.received(), /HTTP\/1.1 4/);
-      await until('nobody follows', async () => (await followers()) === 0);
+      await until('there are no subscribers', async () => (await connectionCount()) === 0);
     });
   });
 
-  describe(`a service on ${kind} that is stopped`, () => {
-    it('ends its streams and does not wait for their readers', async (t) => {
+  describe(`stopping a service on ${kind}`, () => {
+    it('ends its streams without waiting for their clients', async (t) => {
       const place = await createPlace(kind);
       t.after(place.remove);
       const service = await startService({ place });
@@ -261,7 +261,7 @@ for (const kind of databaseKinds) {
       const stopped = watch(service.stop());
       for (const stream of streams) {
         await untilClosed(stream);
-        // Cut off, as those are who must be forced, it would not be.
+        // A connection that had to be cut would not be.
         assert.ok(stream.complete());
       }
       await until('it has stopped', () => stopped.settled());

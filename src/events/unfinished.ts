@@ -2,7 +2,7 @@
 import type { DecodedAction } from './decoded.ts';
 import type { NewObservation } from './vocabulary/vocabulary.ts';
 
-/** The content of an observation if the call was cut off before it had any output. */
+/** The content of an observation if the call was interrupted before it had any output. */
 export const unfinishedContent = 'It did not finish.';
 
 /** Stands for the exit code of a command if it is unknown. */
@@ -35,7 +35,6 @@ function resultOf(event: ToolAction) {
   }
 }
 
-/** Its `cause` is the action. */
 export function unfinishedObservation(event: ToolAction): NewObservation {
   return {
     source: 'agent',

@@ -5,10 +5,10 @@ import { parseGitHosts } from './hosts.ts';
 import { findRemote, isBranchName, sshUrls } from './remote.ts';
 import { mayBeRepository } from './repositoryPaths.ts';
 
-const asked = { provider: null, userHosts: {}, gitHosts: {} } as const;
+const query = { provider: null, userHosts: {}, gitHosts: {} } as const;
 
 function urlOf(repository: string, more: Partial<Parameters<typeof findRemote>[0]> = {}): string {
-  const found = findRemote({ ...asked, repository, ...more });
+  const found = findRemote({ ...query, repository, ...more });
   return 'remote' in found ? found.remote.url : found.fault;
 }
 
@@ -30,7 +30,7 @@ describe('the repository of a conversation', () => {
     );
   });
 
-  it('is refused by its form if no host could have it', () => {
+  it('is refused because of its form if no host accepts it', () => {
     for (const text of [
       'ada/app',
       ' ada/app.git ',
@@ -56,11 +56,11 @@ describe('the repository of a conversation', () => {
     assert.equal(urlOf('ada/app', { userHosts }), 'https://ghe.example.com/ada/app.git');
     const gitHosts = { github: 'http://10.0.0.1:3000' };
     assert.equal(urlOf('ada/app', { gitHosts }), 'http://10.0.0.1:3000/ada/app.git');
-    const both = findRemote({ ...asked, repository: 'ada/app', userHosts, gitHosts });
+    const both = findRemote({ ...query, repository: 'ada/app', userHosts, gitHosts });
     assert.ok('remote' in both);
     assert.deepEqual([both.remote.origin, both.remote.namedByOperator], ['https://ghe.example.com', false]);
     const same = findRemote({
-      ...asked,
+      ...query,
       repository: 'a/b',
       userHosts: { github: '10.0.0.1:3000' },
       gitHosts,
@@ -106,12 +106,12 @@ describe('the repository of a conversation', () => {
     'file:///etc',
   ];
   for (const repository of refused)
-    it(`is not ${JSON.stringify(repository).slice(0, 60)}`, () => {
+    it(`cannot be ${JSON.stringify(repository).slice(0, 60)}`, () => {
       assert.doesNotMatch(urlOf(repository), /^https?:/);
     });
 
   it('can be written as an SSH URL', () => {
-    const found = findRemote({ ...asked, repository: 'ada/app' });
+    const found = findRemote({ ...query, repository: 'ada/app' });
     assert.ok('remote' in found);
     assert.deepEqual(sshUrls(found.remote), [
       'git@github.com:ada/app.git',
@@ -120,7 +120,7 @@ describe('the repository of a conversation', () => {
   });
 });
 
-describe('the name of a branch', () => {
+describe('isBranchName', () => {
   const names = [
     'main',
     'a/b',
@@ -158,11 +158,11 @@ describe('the name of a branch', () => {
     'HEAD',
   ];
   for (const name of names)
-    it(`is validated as git does: ${JSON.stringify(name)}`, () => {
-      assert.equal(isBranchName(name), judgedByGit(name));
+    it(`agrees with git about ${JSON.stringify(name)}`, () => {
+      assert.equal(isBranchName(name), isValidForGit(name));
     });
 
-  function judgedByGit(name: string): boolean {
+  function isValidForGit(name: string): boolean {
     try {
       execFileSync('git', ['check-ref-format', `refs/heads/${name}`], { stdio: 'ignore' });
       return !name.startsWith('-') && name !== 'HEAD' && name !== '@';
@@ -192,7 +192,7 @@ describe('PARLEY_GIT_HOSTS', () => {
     'github=https://u:p@a',
     '__proto__=https://a',
   ])
-    it(`is not ${JSON.stringify(text)}`, () => {
+    it(`cannot be ${JSON.stringify(text)}`, () => {
       assert.equal(parseGitHosts(text), undefined);
     });
 });

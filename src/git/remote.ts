@@ -24,7 +24,7 @@ export interface GitRemote {
   readonly namedByOperator: boolean;
 }
 
-interface Asked {
+interface RepositoryQuery {
   /** `owner/name`, or its https URL. */
   readonly repository: string;
   /** Null for the provider of the URL's host, or GitHub. */
@@ -36,7 +36,7 @@ interface Asked {
 
 type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
 
-interface Place {
+interface GitOrigin {
   readonly origin: string;
   readonly namedByOperator: boolean;
 }
@@ -45,8 +45,8 @@ function isHost(host: string): boolean {
   return URL.parse(`https://${host}`)?.host === host.replace(/:443$/, '');
 }
 
-/** The user's own host comes first. If the operator has configured the same host, that says how to reach it. */
-function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place | undefined {
+/** The user's own host takes precedence. If the operator has configured the same host, the operator's origin is used. */
+function originOf(provider: GitProvider, { userHosts, gitHosts }: RepositoryQuery): GitOrigin | undefined {
   const operators = gitHosts[provider];
   const host = userHosts[provider] || undefined;
   if (host !== undefined && (operators === undefined || URL.parse(operators)?.host !== host))
@@ -56,36 +56,36 @@ function placeOf(provider: GitProvider, { userHosts, gitHosts }: Asked): Place |
   return origin === undefined ? undefined : { origin, namedByOperator: false };
 }
 
-function remoteAt(provider: GitProvider, place: Place, path: string): FoundRemote {
+function remoteAt(provider: GitProvider, origin: GitOrigin, path: string): FoundRemote {
   if (!isPath(path, provider))
     return { fault: `The name of the repository must be of the form ${pathExample(provider)}.` };
-  return { remote: { provider, ...place, path, url: `${place.origin}/${path}.git` } };
+  return { remote: { provider, ...origin, path, url: `${origin.origin}/${path}.git` } };
 }
 
-function byUrl(url: URL, asked: Asked): FoundRemote {
+function byUrl(url: URL, query: RepositoryQuery): FoundRemote {
   if (!isBare(url))
     return { fault: 'The URL of the repository must not contain a user name, password, query or fragment.' };
-  const candidates = asked.provider === null ? providersWithPaths : [asked.provider];
+  const candidates = query.provider === null ? providersWithPaths : [query.provider];
   for (const provider of candidates) {
-    const place = placeOf(provider, asked);
-    if (place?.origin === url.origin) return remoteAt(provider, place, cleanPath(url.pathname));
+    const found = originOf(provider, query);
+    if (found?.origin === url.origin) return remoteAt(provider, found, cleanPath(url.pathname));
   }
   return {
-    fault: `The URL of the repository is not one of the git provider${asked.provider === null ? 's' : ''} in your settings.`,
+    fault: `The URL of the repository is not one of the git provider${query.provider === null ? 's' : ''} in your settings.`,
   };
 }
 
 /** Never throws. A `fault` is a sentence for the user. */
-export function findRemote(asked: Asked): FoundRemote {
-  const text = asked.repository.trim();
+export function findRemote(query: RepositoryQuery): FoundRemote {
+  const text = query.repository.trim();
   const url = repositoryUrl(text);
   if (url === null) return { fault: 'The repository must be a name, or an https URL.' };
-  if (url !== undefined) return byUrl(url, asked);
-  const provider = asked.provider ?? defaultProvider;
-  const place = placeOf(provider, asked);
-  if (place === undefined)
+  if (url !== undefined) return byUrl(url, query);
+  const provider = query.provider ?? defaultProvider;
+  const origin = originOf(provider, query);
+  if (origin === undefined)
     return { fault: `No host is set for ${provider}. Set it together with its token.` };
-  return remoteAt(provider, place, cleanPath(text));
+  return remoteAt(provider, origin, cleanPath(text));
 }
 
 /** The SSH forms of the URL, which git rewrites to `url`. */

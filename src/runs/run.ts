@@ -8,7 +8,7 @@ import { decide } from '../agents/acp/permissions.ts';
 import type { SessionUpdate } from '../agents/acp/update.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
-import { agentStateChanged, notice, questionExpired } from '../events/shapes.ts';
+import { agentStateChanged, approvalRequestExpired, notice } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
@@ -62,7 +62,7 @@ function eventsFromPreviousRun(
   nodeId: string,
 ): NewEvent[] {
   return [
-    ...(question === null ? [] : [questionExpired]),
+    ...(question === null ? [] : [approvalRequestExpired]),
     ...(node === null || node === nodeId
       ? []
       : [notice('The conversation continues on another machine: changes that were not pushed are lost.')]),

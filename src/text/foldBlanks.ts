@@ -1,5 +1,4 @@
-// Folds empty lines and wide gaps in a text that somebody has to approve. What stands behind them would be out of
-// sight.
+// Folds empty lines and wide gaps in a text that needs approval, because they could push a part of it out of sight.
 
 export interface FoldNotes {
   emptyLines(count: number): string;
@@ -23,7 +22,7 @@ function columnsOf(spaces: string): number {
   return [...spaces].reduce((sum, one) => sum + (one === '\t' ? tabColumns : 1), 0);
 }
 
-/** Replaces every wide gap within a line by a note. */
+/** Replaces every wide gap within a line with a note. */
 export function foldSpaces(text: string, notes: FoldNotes): string {
   return text.replace(gap, (spaces) =>
     columnsOf(spaces) > gapColumnsMax ? ` ⟨${notes.spaces(spaces.length)}⟩ ` : spaces,
@@ -35,8 +34,8 @@ export function isBlank(text: string): boolean {
 }
 
 /**
- * Replaces every run of more than two empty lines by what `fold` makes of it. `signOf` returns undefined for a line
- * that is not empty; empty lines with different signs are not one run.
+ * Replaces more than two consecutive empty lines with the result of `fold`. `signOf` returns undefined for a line that
+ * is not empty; empty lines with different signs are not folded together.
  */
 export function foldLines<Line>(
   lines: readonly Line[],
@@ -65,7 +64,7 @@ export function foldBlanks(text: string, notes: FoldNotes): string {
   return foldSpaces(lines.join('\n'), notes);
 }
 
-/** The same for a unified diff, in which a sign stands before each line. */
+/** Does the same for a unified diff, in which each line starts with a sign. */
 export function foldDiffBlanks(diff: string, notes: FoldNotes): string {
   const lines = foldLines(
     diff.split('\n'),

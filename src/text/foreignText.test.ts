@@ -3,20 +3,20 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jsonOf, textOf, wellFormedJson } from './foreignText.ts';
 
-/** Every string in it, keys included. */
+/** Returns every string in the value, including keys. */
 function stringsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) => [name, ...stringsIn(item)]);
 }
 
-describe('text of foreign values', () => {
-  it('is the string itself, nothing for nothing, and JSON for the rest', () => {
+describe('the text of an untrusted value', () => {
+  it('is a string unchanged, empty for null and undefined, and JSON for the rest', () => {
     const values = ['a', 1, true, null, undefined, { a: 1 }, ['b']];
     assert.deepEqual(values.map(textOf), ['a', '1', 'true', '', '', '{"a":1}', '["b"]']);
   });
 
-  it('is there for objects whose conversion throws, and for those that have no JSON', () => {
+  it('exists for objects whose conversion throws, and for those that cannot be serialized', () => {
     assert.equal(textOf({ toString: 1, valueOf: 1 }), '{"toString":1,"valueOf":1}');
     const circle: unknown[] = [];
     circle.push(circle);
@@ -31,7 +31,7 @@ describe('well-formed JSON', () => {
     assert.equal(json, '{"a\ufffd":["\ufffdb","\ud83d\ude00"]}');
   });
 
-  it('leaves a backslash before the letters of an escape alone', () => {
+  it('does not change an escaped backslash before the letters of an escape', () => {
     const value = ['\\ud800', '\\\\ud800', '\\\ud800', '\n\ud800'];
     assert.deepEqual(JSON.parse(wellFormedJson(JSON.stringify(value))), [
       '\\ud800',
@@ -41,7 +41,7 @@ describe('well-formed JSON', () => {
     ]);
   });
 
-  it('changes nothing else of any value', () => {
+  it('changes nothing else', () => {
     const text = fc.string({
       unit: fc.constantFrom('\\', 'u', 'd', '8', '0', '"', '\n', '\ud800', '\udc00'),
     });

@@ -34,7 +34,7 @@ export function textOf(value: unknown): string {
 /** Matches every escape, so that an escaped backslash is not misread; the group matches lone surrogates only. */
 const escapes = /\\(?:(ud[89a-f][\da-f]{2})|.)/g;
 
-/** Replaces lone surrogates in values and keys by U+FFFD, because many parsers reject them. */
+/** Replaces lone surrogates in values and keys with U+FFFD, because many parsers reject them. */
 export function wellFormedJson(json: string): string {
   if (!json.includes('\\ud')) return json;
   return json.replace(escapes, (found, lone?: string) => (lone === undefined ? found : '\ufffd'));

@@ -2,10 +2,10 @@
 import { formatPatch, OMIT_HEADERS, type StructuredPatchHunk, structuredPatch } from 'diff';
 
 const contextLines = 3;
-/** The time grows with the square: this many edits take a fifth of a second. */
+/** The time grows with the square of the edits: this many take a fifth of a second. */
 const editsDefault = 1_000;
 
-/** Lines with their line breaks, so that a missing last one counts. */
+/** The lines keep their line breaks, so that a missing last one counts as a difference. */
 function linesOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
@@ -22,7 +22,7 @@ function signed(sign: string, lines: readonly string[]): string[] {
   );
 }
 
-function exchange(original: string, modified: string): StructuredPatchHunk {
+function singleHunk(original: string, modified: string): StructuredPatchHunk {
   const [old, now] = [linesOf(original), linesOf(modified)];
   const start = commonStart(old, now);
   const end = commonStart(old.slice(start).reverse(), now.slice(start).reverse());
@@ -44,8 +44,8 @@ function exchange(original: string, modified: string): StructuredPatchHunk {
 }
 
 /**
- * Returns no hunks if the texts are equal. If more than `editsMax` lines differ, it is one hunk from the first
- * difference to the last.
+ * Returns no hunks if the texts are equal, and a single one from the first difference to the last if more than
+ * `editsMax` lines differ.
  */
 export function diffLines(
   original: string,
@@ -54,10 +54,10 @@ export function diffLines(
 ): StructuredPatchHunk[] {
   const options = { context: contextLines, maxEditLength: editsMax };
   const found = structuredPatch('', '', original, modified, undefined, undefined, options);
-  return found?.hunks ?? [exchange(original, modified)];
+  return found?.hunks ?? [singleHunk(original, modified)];
 }
 
-/** As a unified diff, without the names of the files. */
+/** Formats the hunks as a unified diff without file names. */
 export function hunksText(hunks: StructuredPatchHunk[]): string {
   if (hunks.length === 0) return '';
   const unnamed = {

@@ -18,19 +18,19 @@ async function hiddenTailOf(
   return tail();
 }
 
-describe('the tail of what a program wrote', () => {
-  it('is all of it where it fits', async () => {
+describe('the tail of the output of a program', () => {
+  it('is the whole output if it fits', async () => {
     assert.equal(await tailOf(12, 'one two\n', 'more'), 'one two\nmore');
   });
 
-  it('begins with a whole line where there is one, or else with a whole word', async () => {
+  it('begins with a whole line if there is one, or else with a whole word', async () => {
     assert.equal(await tailOf(12, 'a secret\n', 'and more\n'), 'and more\n');
     assert.equal(await tailOf(12, 'one secret and more\n'), 'and more\n');
     assert.equal(await tailOf(12, 'äöüäöüäöü more'), 'more');
     assert.equal(await tailOf(12, 'x'.repeat(40)), '');
   });
 
-  it('is the last bytes of output without lines and words, and shows no part of a secret', async () => {
+  it('is the last bytes if there are no lines or words, and shows no part of a secret', async () => {
     const secret = 'hunter2-hunter2';
     const hide = (text: string) => text.replaceAll(secret, '***');
     assert.equal(await hiddenTailOf(12, hide, 'x'.repeat(30_000), 'x'.repeat(40)), 'x'.repeat(12));

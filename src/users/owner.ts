@@ -1,2 +1,2 @@
-// The user that exists from the beginning.
+// The user that exists from the start.
 export const ownerName = 'owner';

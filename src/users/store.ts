@@ -16,7 +16,7 @@ export function* ensureUserSteps(q: Queries, name: string): Steps<User> {
       .onConflict((c) => c.column('name').doNothing()),
   );
   const user = yield* one(q.build.selectFrom('users').selectAll().where('name', '=', name));
-  if (user === undefined) throw new Error('the user that was just made is gone');
+  if (user === undefined) throw new Error('the user that was just created does not exist');
   return user;
 }
 

@@ -12,7 +12,7 @@ import {
   type Steps,
   write,
 } from '../db/transaction.ts';
-import { placeOf } from '../events/place.ts';
+import { eventKeyOf } from '../events/eventKey.ts';
 import { type DeliverySource, insertDeliveries, type NewDelivery } from './deliveryBatches.ts';
 import type { DeliveryState, WebhookEvent } from './schema.ts';
 
@@ -202,7 +202,7 @@ export const findDeliveredEvent = read('deliveries.findEvent', function* (q, pla
       .selectFrom('events')
       .innerJoin('conversations', (join) => join.on('conversations.key', '=', place.conversationKey))
       .select('events.json')
-      .where('events.place', '=', placeOf(place.conversationKey, place.eventId))
+      .where('events.place', '=', eventKeyOf(place.conversationKey, place.eventId))
       .where('conversations.user_id', '=', place.userId)
       .where('conversations.id', '=', place.conversationId),
   );

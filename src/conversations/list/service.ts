@@ -20,7 +20,7 @@ const waiting = 'STATUS$WAITING_FOR_WORKER';
 interface ListingOptions {
   readonly database: Database;
   /** How many subscribers a log has. */
-  readonly followers: (topic: string) => number;
+  readonly subscribers: (topic: string) => number;
 }
 
 export type Listing = ReturnType<typeof createListing>;
@@ -45,7 +45,7 @@ function readPageId(text: string | undefined): ListPosition | null {
   return { at: Number(at), key: Number(key) };
 }
 
-export function createListing({ database, followers }: ListingOptions) {
+export function createListing({ database, subscribers }: ListingOptions) {
   function toInfo(row: ConversationRow): ConversationInfo {
     const status = row.status as ConversationStatus;
     const queued = status === 'STARTING' && row.run_id === null;
@@ -60,7 +60,7 @@ export function createListing({ database, followers }: ListingOptions) {
       selected_branch: row.branch,
       git_provider: row.git_provider,
       trigger: row.trigger,
-      num_connections: followers(conversationTopic(row.key)),
+      num_connections: subscribers(conversationTopic(row.key)),
       url: null,
       session_api_key: null,
       created_at: new Date(row.created_at).toISOString(),

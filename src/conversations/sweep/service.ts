@@ -2,7 +2,7 @@
 // as long as any process is alive.
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
-import { agentStateChanged, eventText, questionExpired } from '../../events/shapes.ts';
+import { agentStateChanged, approvalRequestExpired, eventText } from '../../events/shapes.ts';
 import { type Clock, systemClock, timestamp } from '../../process/clock.ts';
 import { repeat } from '../../process/repeat.ts';
 import { type StopReason, stopReason } from '../states.ts';
@@ -90,7 +90,7 @@ export function createSweep(options: SweepOptions) {
   async function stop(key: number, kind: StoppedKind, reason: StopReason, judged = times): Promise<void> {
     const at = timestamp(clock);
     const events = [eventText(agentStateChanged('stopped', reason.message), at)];
-    const expired = eventText(questionExpired, at);
+    const expired = eventText(approvalRequestExpired, at);
     const input = { key, kind, times: judged, reason, events, expired, at };
     const userId = await database.run(stopOverdue, input);
     if (userId !== undefined) database.notify([conversationTopic(key), userTopic(userId)]);

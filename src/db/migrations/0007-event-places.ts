@@ -1,4 +1,4 @@
-// Events under one number in place of two: see src/events/place.ts. Who looks at the database by hand has a view.
+// Events under one number in place of two: see src/events/eventKey.ts. Who looks at the database by hand has a view.
 import type { Migration } from './migration.ts';
 
 export const eventPlaces: Migration = {

@@ -1,4 +1,4 @@
-// A change as followers and webhooks read it.
+// A change as subscribers and webhooks receive it.
 import Type from 'typebox';
 import { agentStates, conversationStatuses, stopCodes } from '../../conversations/states.ts';
 import { nullableOneOf, oneOf, orNull, time } from '../../validation/schema.ts';
@@ -6,7 +6,7 @@ import { nullableOneOf, oneOf, orNull, time } from '../../validation/schema.ts';
 export const Change = Type.Object(
   {
     conversation_id: Type.String(),
-    status: nullableOneOf(conversationStatuses, { description: 'Null: it was deleted.' }),
+    status: nullableOneOf(conversationStatuses, { description: 'Null if the conversation was deleted.' }),
     agent_state: nullableOneOf(agentStates, {
       description: 'The state of the agent. Null unless the conversation is RUNNING.',
     }),

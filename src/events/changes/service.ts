@@ -1,10 +1,10 @@
-// Forgets changes that nobody can ask for any more.
+// Deletes changes that are too old to be streamed.
 import type { Database } from '../../db/transaction.ts';
 import { repeat } from '../../process/repeat.ts';
 import { listUserIds } from '../../users/store.ts';
 import { purgeChanges } from './store.ts';
 
-/** Followers who were away for longer read the whole list again. */
+/** Subscribers that were away for longer must read the whole list again. */
 export const changesKeptMs = 7 * 24 * 60 * 60 * 1_000;
 const purgeEveryMs = 60 * 60 * 1_000;
 const purgeMax = 1_000;

@@ -1,4 +1,4 @@
-// A change as it is stored and sent.
+// Serializes a change as it is stored and sent.
 import type { Change } from './schema.ts';
 
 export function changeText({ conversation_id, status, agent_state, title, stop_reason, at }: Change): string {

@@ -9,7 +9,13 @@ import { renameConversation } from '../../conversations/lifecycle/store.ts';
 import type { DatabaseKind } from '../../db/transaction.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createChangePurge } from './service.ts';
-import { type ChangePlace, newestPlace, purgeChanges, readChanges, type StoredChange } from './store.ts';
+import {
+  type ChangePosition,
+  newestPosition,
+  purgeChanges,
+  readChanges,
+  type StoredChange,
+} from './store.ts';
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const at = '2026-01-31T12:00:00.000Z';
@@ -22,23 +28,23 @@ async function openChanges(kind: DatabaseKind, t: TestContext, user = 'ada') {
   const database = await openTestDatabase(kind, t);
   const { id: userId } = await database.run(ensureUser, user);
   await database.run(createConversation, newConversation(userId, 'one', { title: 'created' }));
-  const start: ChangePlace = { at: 0, transaction: '0', id: 0 };
+  const start: ChangePosition = { at: 0, transaction: '0', id: 0 };
 
   return {
     database,
     userId,
     start,
-    /** A change for each title. */
+    /** Creates a change for each title. */
     change: async (...titles: string[]) => {
       for (const title of titles) await database.run(renameConversation, { userId, id: 'one', title, at });
     },
-    read: (place: ChangePlace, max = 100) => database.run(readChanges, { userId, place, max }),
-    titles: async (place: ChangePlace, max = 100): Promise<string[]> =>
-      titlesOf(await database.run(readChanges, { userId, place, max })),
-    /** What is to be read, as soon as no other transaction of the server stands before it. */
-    expect: async (place: ChangePlace, expected: readonly string[], max = 100): Promise<void> => {
+    read: (position: ChangePosition, max = 100) => database.run(readChanges, { userId, position, max }),
+    titles: async (position: ChangePosition, max = 100): Promise<string[]> =>
+      titlesOf(await database.run(readChanges, { userId, position, max })),
+    /** Waits until these can be read. On PostgreSQL, older transactions of the server delay that. */
+    expect: async (position: ChangePosition, expected: readonly string[], max = 100): Promise<void> => {
       const found = await until('the changes', async () => {
-        const changes = await database.run(readChanges, { userId, place, max });
+        const changes = await database.run(readChanges, { userId, position, max });
         return changes.length >= expected.length && changes;
       });
       assert.deepEqual(titlesOf(found), expected);
@@ -48,42 +54,42 @@ async function openChanges(kind: DatabaseKind, t: TestContext, user = 'ada') {
 
 const beginning = { at: 0, transaction: '0', id: 0 };
 
-/** On SQLite the number of a change tells its time, too. */
+/** On SQLite, the number of a change follows from its time, too. */
 function aged(kind: DatabaseKind, ms: number): string {
   return kind === 'sqlite' ? `at = at - ${ms}, id = id - ${ms}` : `at = at - ${ms}`;
 }
 
 for (const kind of databaseKinds) {
   describe(`the changes of a user on ${kind}`, () => {
-    it('are read in order from any place, a bounded number at a time', async (t) => {
+    it('are read in order from any position, in bounded batches', async (t) => {
       const { start, change, read, expect } = await openChanges(kind, t);
       await change('a', 'b', 'c');
       await expect(start, ['created', 'a', 'b', 'c']);
       await expect(start, ['created', 'a'], 2);
-      for (const [i, place] of (await read(start)).entries())
-        await expect(place, ['created', 'a', 'b', 'c'].slice(i + 1));
+      for (const [i, position] of (await read(start)).entries())
+        await expect(position, ['created', 'a', 'b', 'c'].slice(i + 1));
     });
 
-    it('are all new after the newest place, and none of those before', async (t) => {
+    it('after the newest position are only those that follow it', async (t) => {
       const { database, userId, start, change, titles, expect } = await openChanges(kind, t);
       await change('before');
       await expect(start, ['created', 'before']);
-      const place = await database.run(newestPlace, userId);
-      assert.deepEqual(await titles(place), []);
+      const position = await database.run(newestPosition, userId);
+      assert.deepEqual(await titles(position), []);
       await change('after');
-      await expect(place, ['after']);
+      await expect(position, ['after']);
     });
 
-    it('are of that user alone', async (t) => {
+    it('belong to that user only', async (t) => {
       const { database, start, change } = await openChanges(kind, t);
       await change('secret');
       const { id: userId } = await database.run(ensureUser, 'eve');
-      assert.deepEqual(await database.run(readChanges, { userId, place: start, max: 100 }), []);
+      assert.deepEqual(await database.run(readChanges, { userId, position: start, max: 100 }), []);
       assert.equal(await database.run(purgeChanges, { userId, ageMs: -dayMs, max: 100 }), 0);
       assert.equal(await countRows(database, 'changes'), 2);
     });
 
-    it('are purged oldest first, and the young ones stay', async (t) => {
+    it('are purged oldest first, and newer ones stay', async (t) => {
       const { database, userId, change, expect } = await openChanges(kind, t);
       await change('a', 'b', 'young');
       await inspect(database, `update changes set ${aged(kind, 8 * dayMs)} where json not like '%young%'`);
@@ -107,12 +113,12 @@ for (const kind of databaseKinds) {
       assert.equal(await countRows(database, 'changes'), 1);
     });
 
-    it('have numbers that never come again, even after all were purged', async (t) => {
+    it('have numbers that are never reused, even after all were purged', async (t) => {
       const { database, userId, start, change, read, expect } = await openChanges(kind, t);
       await change('a', 'b');
       await expect(start, ['created', 'a', 'b']);
-      const last = (await read(start)).at(-1) as ChangePlace;
-      // On SQLite they follow the clock, which is ahead of them once a week has passed.
+      const last = (await read(start)).at(-1) as ChangePosition;
+      // On SQLite, numbers follow the clock, which is ahead of them after a week.
       await until('the clock is ahead', () => Date.now() > last.id);
       assert.equal(await database.run(purgeChanges, { userId, ageMs: -dayMs, max: 100 }), 3);
       await change('c');
@@ -126,24 +132,24 @@ describe('the changes of a user on PostgreSQL', () => {
     `insert into changes (user_id, transaction, at, json)
      values (${userId}, ${transaction}, 0, '{"title":"${title}"}')`;
 
-  it('are not skipped where a transaction that began earlier commits later', async (t) => {
+  it('are not skipped if a transaction that began earlier commits later', async (t) => {
     const { database, userId, start, change, read, titles, expect } = await openChanges('postgres', t);
     await expect(start, ['created']);
-    const last = (await read(start)).at(-1) as ChangePlace;
+    const last = (await read(start)).at(-1) as ChangePosition;
     const meanwhile = await withPostgres(String(database.databaseUrl), async (early) => {
       await early.query('begin');
       await early.query(insert(userId, 'early'));
       await change('late');
-      // The later one has to wait: whoever read it would never ask for the earlier one.
+      // The later change must wait, because a subscriber that had received it would never read the earlier one.
       assert.deepEqual(await titles(last), []);
-      const place = await database.run(newestPlace, userId);
+      const position = await database.run(newestPosition, userId);
       await early.query('commit');
-      return place;
+      return position;
     });
-    for (const place of [last, meanwhile]) await expect(place, ['early', 'late']);
+    for (const position of [last, meanwhile]) await expect(position, ['early', 'late']);
   });
 
-  it('do not wait for a transaction that was undone', async (t) => {
+  it('do not wait for a transaction that was rolled back', async (t) => {
     const { database, userId, start, change, expect } = await openChanges('postgres', t);
     await withPostgres(String(database.databaseUrl), async (early) => {
       await early.query('begin');
@@ -154,7 +160,7 @@ describe('the changes of a user on PostgreSQL', () => {
     await expect(start, ['created', 'late']);
   });
 
-  it('are in the order of their transactions as numbers, not as text', async (t) => {
+  it('are ordered by their transactions as numbers, not as text', async (t) => {
     const { database, userId, start, expect } = await openChanges('postgres', t);
     for (const transaction of ['9', '10', '99', '100'])
       await inspect(database, insert(userId, transaction, `'${transaction}'::xid8`));

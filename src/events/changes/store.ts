@@ -1,4 +1,4 @@
-// What happened to the conversations of a user, in the order of the commits, for those who follow. Kept for a while.
+// The changes of a user's conversations in the order of their commits, for subscribers. They are deleted after a while.
 import { sql } from 'kysely';
 import {
   one,
@@ -11,15 +11,15 @@ import {
   type Steps,
 } from '../../db/transaction.ts';
 
-/** A place in the changes of a user. `at` tells whether what follows it is still kept. */
-export interface ChangePlace {
+/** A position in the changes of a user. `at` shows whether the changes after it are still kept. */
+export interface ChangePosition {
   readonly at: number;
-  /** PostgreSQL's transaction; 0 on SQLite, which commits in order. */
+  /** The transaction id of PostgreSQL; 0 on SQLite, which commits in order. */
   readonly transaction: string;
   readonly id: number;
 }
 
-export interface StoredChange extends ChangePlace {
+export interface StoredChange extends ChangePosition {
   readonly json: string;
 }
 
@@ -28,7 +28,7 @@ interface NewChange {
   readonly json: string;
 }
 
-// Numbers never come again, even after all of them were forgotten.
+// Numbers are never reused, even after all changes were deleted.
 const insertOnSqlite = prepared((q: Queries, { userId, json }: NewChange) => {
   const next = sql<number>`(select max(coalesce(max(id) + 1, 0), ${q.now}) from changes where user_id = ${userId})`;
   return q.build.insertInto('changes').values({ user_id: userId, id: next, at: q.now, json });
@@ -38,14 +38,14 @@ const insertOnPostgres = prepared((q: Queries, { userId, json }: NewChange) =>
   q.build.insertInto('changes').values({ user_id: userId, at: q.now, json }),
 );
 
-/** To be called in the transaction of the change. */
+/** Call this in the transaction of the change. */
 export function* recordChange(q: Queries, userId: number, json: string): Steps<void> {
   const insert = q.kind === 'sqlite' ? insertOnSqlite : insertOnPostgres;
   yield* rows(insert(q, { userId, json }));
 }
 
-/** Where a follower begins who wants only what is new. */
-export const newestPlace = read('changes.newest', function* (q, userId: number): Steps<ChangePlace> {
+/** Returns the position of a subscriber that wants only new changes. */
+export const newestPosition = read('changes.newest', function* (q, userId: number): Steps<ChangePosition> {
   if (q.kind === 'postgres') {
     const transaction = sql<string>`pg_snapshot_xmin(pg_current_snapshot())::text`;
     const row = yield* one(q.build.selectNoFrom([q.now.as('at'), transaction.as('transaction')]));
@@ -62,12 +62,12 @@ export const newestPlace = read('changes.newest', function* (q, userId: number):
 
 interface ChangesAfter {
   readonly userId: number;
-  readonly place: ChangePlace;
+  readonly position: ChangePosition;
   readonly max: number;
 }
 
-/** What follows a place, in order. */
-export const readChanges = read('changes.read', function* (q, { userId, place, max }: ChangesAfter): Steps<
+/** Returns the changes after a position, in order. */
+export const readChanges = read('changes.read', function* (q, { userId, position, max }: ChangesAfter): Steps<
   StoredChange[]
 > {
   const query = q.build.selectFrom('changes').where('user_id', '=', userId).limit(max);
@@ -75,16 +75,16 @@ export const readChanges = read('changes.read', function* (q, { userId, place, m
     return yield* rows(
       query
         .select(['id', 'at', 'json', sql<string>`'0'`.as('transaction')])
-        .where('id', '>', place.id)
+        .where('id', '>', position.id)
         .orderBy('id'),
     );
-  // With its table, for the name alone would be the text that is selected.
+  // The table must be named, because the name alone would refer to the selected text.
   const transaction = sql.ref<string>('changes.transaction');
   return yield* rows(
     query
       .select(['id', 'at', 'json', sql<string>`transaction::text`.as('transaction')])
-      .where(sql<boolean>`(transaction, id) > (${place.transaction}::xid8, ${place.id})`)
-      // One that began earlier may still commit.
+      .where(sql<boolean>`(transaction, id) > (${position.transaction}::xid8, ${position.id})`)
+      // A transaction that began earlier may still commit.
       .where(sql<boolean>`transaction < pg_snapshot_xmin(pg_current_snapshot())`)
       .orderBy(transaction)
       .orderBy('id'),
@@ -97,7 +97,7 @@ interface ChangePurge {
   readonly max: number;
 }
 
-// On SQLite a number is never below its time; on PostgreSQL the oldest come first in the order of the key.
+// On SQLite, a number is never below its time. On PostgreSQL, the oldest changes come first in the order of the key.
 function deleteOld(q: Queries, { userId, ageMs, max }: ChangePurge): Query<{ id: number }> {
   const old = sql<number>`${q.now} - ${ageMs}`;
   const mine = q.build.selectFrom('changes').where('user_id', '=', userId).limit(max);
@@ -123,7 +123,7 @@ function deleteOld(q: Queries, { userId, ageMs, max }: ChangePurge): Query<{ id:
     .where('oldest.at', '<', old);
 }
 
-/** Forgets old changes of a user, oldest first, a bounded number at a time. Returns how many. */
+/** Deletes old changes of a user, oldest first, up to `max`. Returns how many. */
 export const purgeChanges = repeatableWrite(
   'changes.purge',
   function* (q, purge: ChangePurge): Steps<number> {
@@ -137,7 +137,7 @@ interface NewestChange {
   readonly id: number;
 }
 
-/** The newest change of each of these users that a follower could be sent. */
+/** Returns the newest change of each of these users that can be streamed. */
 export const findNewestChanges = read('changes.findNewest', function* (q, userIds: readonly number[]): Steps<
   NewestChange[]
 > {
@@ -158,4 +158,4 @@ export const findNewestChanges = read('changes.findNewest', function* (q, userId
   return yield* rows({ compile: () => query.compile(q.build) });
 });
 
-export const changeTransactions = [newestPlace, readChanges, purgeChanges, findNewestChanges];
+export const changeTransactions = [newestPosition, readChanges, purgeChanges, findNewestChanges];

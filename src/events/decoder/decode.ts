@@ -1,4 +1,4 @@
-// Reads an event of a log, whoever wrote it: adds `type`, and gives known fields the types of the vocabulary. It has no
+// Decodes events of any origin: adds `type`, and converts known fields to the types of the vocabulary. It has no
 // dependencies, because the client and the web UI use it, too. A test compares its table with the vocabulary.
 import { anything, type Fields, fieldsOf, integer, oneOf, orNothing, type Read, text } from './fields.ts';
 import { costOf, exitCodeOf, metricsOf, tasksOf } from './structures.ts';
@@ -67,7 +67,7 @@ export const observationFields: Table = {
   workspace_removed: {},
 };
 
-/** Of tool calls: these always have a `tool_call_id`, which is empty where an imported log has none. */
+/** Events of tool calls always have a `tool_call_id`. It is empty if an imported log has none. */
 const toolActions: ReadonlySet<string> = new Set(['run', 'edit', 'read', 'browse', 'call_tool_mcp']);
 const toolObservations: ReadonlySet<string> = new Set([
   'run',
@@ -78,10 +78,10 @@ const toolObservations: ReadonlySet<string> = new Set([
   'user_rejected',
 ]);
 
-/** The state says everything about these events: without one that is known, the event is unknown. */
-const needed: ReadonlySet<string> = new Set(['agent_state']);
+/** An event is unknown if this field is missing or has an unknown value. */
+const required: ReadonlySet<string> = new Set(['agent_state']);
 
-/** Earlier versions wrote other names. */
+/** Names that earlier versions wrote. */
 const formerNames: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   action: { call_tool: 'call_tool_mcp' },
   observation: { call_tool: 'mcp' },
@@ -93,12 +93,12 @@ function shownText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? '';
   } catch {
-    // Too deep.
+    // The value is nested too deeply.
     return '';
   }
 }
 
-/** Fields of every event that are left out where they do not have this type. */
+/** Fields that any event may have. They are left out if they have another type. */
 const optional: Readonly<Record<string, Read>> = {
   tool_call_id: orNothing(text, 'string'),
   cause: integer,
@@ -106,7 +106,7 @@ const optional: Readonly<Record<string, Read>> = {
   llm_metrics: metricsOf,
 };
 
-/** The fields as they are read; those that are absent, or have another type and no default, are left out. */
+/** Reads the fields of the table. A field that is absent or has another type is left out, unless it has a default. */
 function readFields(fields: Fields, table: Readonly<Record<string, Read>>): Fields {
   const read: Record<string, unknown> = { ...fields };
   for (const [name, readOne] of Object.entries(table)) {
@@ -126,7 +126,7 @@ function nameIn(fields: Fields, kind: 'action' | 'observation'): string | undefi
 
 const ofOneKind: ReadonlySet<string> = new Set(['action', 'args', 'observation', 'content', 'extras']);
 
-/** Without the fields that only actions, or only observations, have: those are added where they belong. */
+/** Reads the fields that actions and observations have in common. */
 function headOf(fields: Fields): Fields {
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !ofOneKind.has(name)));
   return {
@@ -138,12 +138,12 @@ function headOf(fields: Fields): Fields {
   };
 }
 
-/** `undefined` where the name is not in the table, or a field is needed and not there. */
+/** Returns undefined if the name is not in the table or a required field is missing. */
 function knownFields(table: Table, name: string, value: unknown): Fields | undefined {
   const known = Object.hasOwn(table, name) ? table[name] : undefined;
   if (known === undefined) return undefined;
   const read = readFields(fieldsOf(value, {}), known);
-  return Object.keys(known).every((field) => !needed.has(field) || field in read) ? read : undefined;
+  return Object.keys(known).every((field) => !required.has(field) || field in read) ? read : undefined;
 }
 
 function unknown(head: Fields, fields: Fields): Decoded {
@@ -160,7 +160,7 @@ function unknown(head: Fields, fields: Fields): Decoded {
   };
 }
 
-/** Never throws. What is not an event of the vocabulary has the type `unknown`. */
+/** Never throws. Anything that is not an event of the vocabulary gets the type `unknown`. */
 export function decode(value: unknown): Decoded {
   const fields = fieldsOf(value, {}) as Fields;
   const head = headOf(fields);

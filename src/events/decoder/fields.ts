@@ -1,8 +1,8 @@
-// How one field of an event is read, whatever it holds.
+// Reads single fields of events, whatever they contain.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The value with the type that the field has; undefined where it is to be left out. */
+/** Converts a value to the type of its field. Undefined means that the field is left out. */
 export type Read = (value: unknown, siblings: Fields) => unknown;
 
 export const anything: Read = (value) => (value === undefined ? null : value);
@@ -19,12 +19,12 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One of these words, else the default, if there is one. */
+/** Accepts one of these words. Other values become the default, if there is one. */
 export function oneOf(words: readonly string[], fallback?: string): Read {
   return (value) => (typeof value === 'string' && words.includes(value) ? value : fallback);
 }
 
-/** For optional fields: undefined where the value has another type. */
+/** Reads an optional field, which is left out if it has another type. */
 export function orNothing(read: Read, type: 'string' | 'boolean' | 'object'): Read {
   return (value, siblings) => {
     const has = type === 'object' ? isFields(value) : typeof value === type;

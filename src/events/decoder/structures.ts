@@ -1,4 +1,4 @@
-// Reads the fields of events that hold more than one value.
+// Reads fields of events that are objects or lists.
 import { type Fields, fieldsOf, isFields, oneOf, type Read, text } from './fields.ts';
 import { taskStatuses } from './words.ts';
 

@@ -1,5 +1,5 @@
-// The values of fields that have few: the vocabulary and the decoder share them. It has no imports, so that the client
-// can have it, too.
+// The values of enumerated fields, shared by the vocabulary and the decoder. This file has no imports, so that the
+// client can use it, too.
 
 export const eventSources = ['user', 'agent', 'environment'] as const;
 export type EventSource = (typeof eventSources)[number];

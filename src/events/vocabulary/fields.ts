@@ -1,4 +1,4 @@
-// What every event has, and how an action and an observation are put together from their own fields.
+// The fields of every event, and the builders of the schemas of actions and observations.
 import Type, { type TProperties } from 'typebox';
 import { oneOf, time } from '../../validation/schema.ts';
 import { eventSources } from '../decoder/words.ts';
@@ -17,11 +17,13 @@ export const ToolCallId = Type.String({
 export const Cause = Type.Optional(
   Type.Integer({
     minimum: 0,
-    description: 'The id of the action that it answers. Logs of earlier versions have none.',
+    description: 'The id of the action that this is the result of. Logs of earlier versions have none.',
   }),
 );
 
-const Replayed = Type.Optional(Type.Boolean({ description: 'Whether it was imported with `replay_json`.' }));
+const Replayed = Type.Optional(
+  Type.Boolean({ description: 'Whether the event was imported with `replay_json`.' }),
+);
 
 const head = {
   id: Type.Integer({ minimum: 0, description: 'Counts from 0 in each conversation, without gaps.' }),
@@ -32,7 +34,7 @@ const head = {
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
-/** What the conversation has used so far; the names are those that existing clients read. */
+/** The names are those that existing clients read. */
 export const LlmMetrics = Type.Object(
   {
     accumulated_cost: Type.Number({ minimum: 0, description: 'US dollars.' }),

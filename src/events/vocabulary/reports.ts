@@ -1,4 +1,4 @@
-// What else a reader of the log should know: notices, errors, usage and other updates of the agent.
+// Notices, errors, usage and other updates of the agent.
 import Type from 'typebox';
 import { observation, only } from './fields.ts';
 

@@ -1,4 +1,4 @@
-// What the user and the agent say, and what the agent thinks and plans.
+// Messages of the user and the agent, and the thoughts and plans of the agent.
 import Type from 'typebox';
 import { oneOf } from '../../validation/schema.ts';
 import { taskStatuses } from '../decoder/words.ts';
@@ -13,7 +13,7 @@ export const MessageAction = action(
     wait_for_response: Type.Boolean(),
   },
   {},
-  { $id: 'MessageAction', description: 'The user or the agent says something.' },
+  { $id: 'MessageAction', description: 'A message of the user or the agent.' },
 );
 
 export const ThinkAction = action(
@@ -32,5 +32,5 @@ export const TaskTrackingAction = action(
   'task_tracking',
   { command: Type.Literal('plan'), task_list: Type.Array(Task) },
   {},
-  { $id: 'TaskTrackingAction', description: "The agent's whole plan, each time that it changes." },
+  { $id: 'TaskTrackingAction', description: "The agent's whole plan, whenever it changes." },
 );

@@ -1,4 +1,4 @@
-// What the agent is doing, and what the user answers to its approval requests.
+// The states of the agent, and the answers of the user to approval requests.
 import Type from 'typebox';
 import { oneOf } from '../../validation/schema.ts';
 import { agentStates, answeredStates, decisions } from '../decoder/words.ts';
@@ -18,7 +18,7 @@ export const AgentStateChangedObservation = observation(
     reason: Type.String({ description: 'Why it was stopped or paused; otherwise empty.' }),
   },
   {},
-  { $id: 'AgentStateChangedObservation', description: 'The agent does something else than before.' },
+  { $id: 'AgentStateChangedObservation', description: 'The state of the agent changed.' },
 );
 
 export const UserRejectedObservation = observation(

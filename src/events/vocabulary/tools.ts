@@ -1,4 +1,4 @@
-// Tool calls: an action when one begins and an observation when it ends.
+// Tool calls: an action when a call begins, and an observation when it ends.
 import Type from 'typebox';
 import { oneOf } from '../../validation/schema.ts';
 import { confirmationStates, operations, outcomes } from '../decoder/words.ts';
@@ -14,22 +14,31 @@ const url = { url: Type.String() };
 const tool = {
   name: Type.String({ description: '`server/tool` for a tool of an MCP server.' }),
   kind: Type.Optional(
-    Type.String({ description: 'What the agent calls a tool that is not of an MCP server.' }),
+    Type.String({
+      description: "The agent's own name for the kind of a tool that does not belong to an MCP server.",
+    }),
   ),
   arguments: Type.Unknown(),
 };
 
-/** What the action of every tool may carry. */
+/** Fields that the action of any tool may have. */
 const call = {
-  diff: Type.Optional(Type.String({ description: 'What it would change, as a unified diff.' })),
+  diff: Type.Optional(
+    Type.String({ description: 'The change that the call would make, as a unified diff.' }),
+  ),
   thought: Type.String(),
   confirmation_state: Type.Optional(oneOf(confirmationStates)),
   security_risk: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 2, description: '0: it only reads, 1: it edits, 2: anything else.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 2,
+      description: '0: the call only reads, 1: it edits, 2: anything else.',
+    }),
   ),
   request: Type.Optional(
     anyFields({
-      description: 'Everything else that the agent reported of a call that needs approval. Show all of it.',
+      description:
+        'Everything else that the agent reported about a call that needs approval. Show all of it to the user.',
     }),
   ),
 };
@@ -55,7 +64,7 @@ export const BrowseAction = action('browse', { ...url, ...call }, ofAction, {
 });
 export const CallToolAction = action('call_tool_mcp', { ...tool, ...call }, ofAction, {
   $id: 'CallToolAction',
-  description: 'The agent calls a tool of an MCP server, or one that is none of the others.',
+  description: 'The agent calls a tool of an MCP server, or another tool.',
 });
 
 export const RunObservation = observation(

@@ -14,7 +14,7 @@ import { actions, observations } from './vocabulary.ts';
 
 type Json = Record<string, unknown>;
 
-/** The examples of the documentation, one line each or more. */
+/** The examples of the documentation. */
 const documented = [
   ...readFileSync(new URL('../../../docs/events.md', import.meta.url), 'utf8').matchAll(
     /```json\n(.*?)```/gs,
@@ -27,14 +27,14 @@ function fieldsOf(schema: TSchema, part: 'args' | 'extras'): string[] {
 }
 
 describe('the vocabulary of events', () => {
-  it('holds every example of the documentation, and each of its types has one', () => {
+  it('contains every example of the documentation, and has an example of each type', () => {
     for (const event of documented) assert.equal(vocabularyFault(event), undefined, JSON.stringify(event));
     const named = (kind: string) => new Set(documented.map((event) => event[kind]).filter(Boolean));
     assert.deepEqual(named('action'), new Set(Object.keys(actions)));
     assert.deepEqual(named('observation'), new Set(Object.keys(observations)));
   });
 
-  it('is what the decoder knows, field by field', () => {
+  it('has the same fields as the decoder', () => {
     const namesOf = (table: Readonly<Record<string, object>>) =>
       Object.fromEntries(Object.entries(table).map(([name, fields]) => [name, Object.keys(fields).sort()]));
     const declared = (schemas: Readonly<Record<string, TSchema>>, part: 'args' | 'extras') =>
@@ -45,7 +45,7 @@ describe('the vocabulary of events', () => {
     assert.deepEqual(namesOf(observationFields), declared(observations, 'extras'));
   });
 
-  it('has a schema that takes imported events, too', () => {
+  it('has a schema that accepts imported events, too', () => {
     const check = compileCheck(EventsPage);
     const page = (event: object) => ({ events: [event], has_more: false });
     const head = { id: 0, timestamp: '', source: 'agent', message: '' };
@@ -58,14 +58,14 @@ describe('the vocabulary of events', () => {
 });
 
 describe('the decoder of events', () => {
-  it('adds the type, and leaves everything else of a known event as it is', () => {
+  it('adds the type, and changes nothing else of a known event', () => {
     for (const event of documented) {
       const name = event['action'] === undefined ? 'observation' : 'action';
       assert.deepEqual(decodeEvent(event), { ...event, type: `${name}.${event[name]}` });
     }
   });
 
-  it('gives fields of another type their default, and leaves out those that are optional', () => {
+  it('replaces fields of another type with their default, and leaves out optional ones', () => {
     const head = { id: 3, timestamp: '', source: 'environment', message: '' };
     const cases: [object, object][] = [
       [
@@ -103,7 +103,7 @@ describe('the decoder of events', () => {
     assert.ok(edit.type === 'observation.edit' && edit.extras.diff === '');
   });
 
-  it('calls an event unknown that has another name, or a state that nobody knows', () => {
+  it('returns an unknown event for an unknown name or state', () => {
     for (const event of [
       { action: 'from_the_future', args: [] },
       { observation: '__proto__' },
@@ -119,7 +119,7 @@ describe('the decoder of events', () => {
     assert.deepEqual([action, args], ['write', { path: 'a' }]);
   });
 
-  it('never throws, and what it returns is in the vocabulary or unknown', () => {
+  it('never throws, and returns only events of the vocabulary or unknown ones', () => {
     const names = fc.constantFrom(...Object.keys(actions), ...Object.keys(observations), 'call_tool');
     const fields = fc.dictionary(
       fc.oneof(
@@ -149,7 +149,7 @@ describe('the decoder of events', () => {
     fc.assert(
       fc.property(fc.oneof(event, fc.jsonValue(), fc.anything()), (value) => {
         const decoded = decode(value);
-        // What the schema does not name may be there, too.
+        // Fields that the schema does not name are kept, too.
         if (decoded.type !== 'unknown') assert.equal(vocabularyFault(known(decoded)), undefined);
       }),
       { numRuns: 2_000 },
@@ -167,14 +167,14 @@ describe('the decoder of events', () => {
     assert.deepEqual([command, event.content], ['npm test', undefined]);
     // @ts-expect-error and a command has no path
     assert.equal(event.args.path, undefined);
-    // The types of the client and of the service are the same.
+    // The types of the client and the service are the same.
     const ofClient: ParleyEvent = event as DecodedEvent;
     const ofService: DecodedEvent = ofClient as ParleyEvent;
     assert.equal(ofService.type, 'action.run');
   });
 });
 
-/** The event with the fields that its schema names. */
+/** Reduces the event to the fields that its schema names. */
 function known({ type, ...event }: Json): Json {
   const [kind, name = ''] = String(type).split('.');
   const [schemas, part] =
@@ -185,7 +185,7 @@ function known({ type, ...event }: Json): Json {
     Object.fromEntries(names.flatMap((one) => (Object.hasOwn(from, one) ? [[one, from[one]]] : [])));
   const details = pick(event[part] as Json, fieldsOf(schema, part));
   const shown = pick(event, Object.keys(properties));
-  // Numbers and times of imported events may be out of range: that is no matter of types.
+  // Numbers and times of imported events may be out of range, which the decoder does not check.
   const head = { id: Math.max(0, Number(event['id'])), timestamp: '2026-01-31T12:00:00.000Z' };
   return { ...shown, ...head, [part]: withoutStrangers(details) };
 }

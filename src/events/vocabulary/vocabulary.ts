@@ -1,4 +1,4 @@
-// Every event that Parley writes: the types, the OpenAPI document and the tests come from these schemas.
+// The schemas of all events that Parley writes, from which the types, the OpenAPI document and the tests are derived.
 import Type, { type TSchema } from 'typebox';
 import { anyFields } from './fields.ts';
 import {
@@ -79,7 +79,7 @@ export const Observation = Type.Unsafe<AnyObservation>({
 });
 export type Observation = Type.Static<typeof Observation>;
 
-/** What other programs, or other versions of Parley, wrote. */
+/** Events that other programs or other versions of Parley wrote. */
 export const OtherEvent = Type.Object(
   {
     id: Type.Integer({ minimum: 0 }),

@@ -3,7 +3,7 @@
 import { sql } from 'kysely';
 import { appendEvents, type LockedConversation, lockedColumns, noRun } from '../../conversations/row.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
-import { boundId, placeOf } from '../../events/place.ts';
+import { boundId, eventKeyOf } from '../../events/eventKey.ts';
 import type { EventText } from '../../events/store.ts';
 
 interface RemovableQuery {
@@ -80,7 +80,7 @@ function* isReported(q: Queries, { key, next_event }: LockedConversation): Steps
     q.build
       .selectFrom('events')
       .select('json')
-      .where('place', '=', placeOf(key, boundId(next_event - 1))),
+      .where('place', '=', eventKeyOf(key, boundId(next_event - 1))),
   );
   return last !== undefined && JSON.parse(last.json).observation === removedObservation;
 }
