@@ -1,5 +1,6 @@
 // The composition root: opens the database and all services, connects them, listens, and closes everything again.
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { openConfiguredDatabase } from './database.ts';
@@ -61,6 +62,13 @@ async function listen(app: Server, { host, port }: Config): Promise<string> {
   return `http://${host.includes(':') ? `[${host}]` : host}:${bound}`;
 }
 
+/** How other processes of the cluster reach this one, unless the operator says otherwise. */
+function nodeUrl({ nodeUrl: configured, host }: Config, listening: string): string {
+  if (configured !== undefined) return configured;
+  const isAnyAddress = host === '0.0.0.0' || host === '::';
+  return isAnyAddress ? `http://${hostname()}:${URL.parse(listening)?.port}` : listening;
+}
+
 /** Starts the service. Throws RefusalError if it must not run; nothing stays open then. */
 export async function startApp({ config, logger, onFatal, times = {} }: AppOptions): Promise<App> {
   const closers: Closers = [];
@@ -120,6 +128,7 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
       clearInterval(idle);
     });
     url = await listen(app, config);
+    await services.nodes.register(nodeUrl(config, url));
     if (config.host === 'localhost') closeOtherLoopback = await listenOnOtherLoopback(app.server);
     // This comes last, because a new key is also shown.
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;

@@ -408,6 +408,15 @@ const options = {
     shownDefault: 'http://HOST:PORT',
     parse: (text) => (text === undefined ? undefined : origin(text)),
   }),
+  nodeUrl: option({
+    env: 'PARLEY_NODE_URL',
+    flag: 'node-url',
+    group: 'Requests',
+    value: 'URL',
+    help: 'With PostgreSQL: the URL under which the other processes reach this one.',
+    shownDefault: 'http://HOST:PORT, with the host name of the machine if HOST is 0.0.0.0 or ::',
+    parse: (text) => (text === undefined ? undefined : origin(text)),
+  }),
   trustProxy: option({
     env: 'PARLEY_TRUST_PROXY',
     flag: 'trust-proxy',

@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'internal'
   | 'overloaded'
   | 'no_sandbox'
+  | 'node_unreachable'
   | 'database_unavailable'
   | 'outcome_unknown'
   | 'sealing_key_missing'

@@ -46,7 +46,6 @@ function apiRoutes(app: Server, services: Services): void {
   listingRoutes(app, services.listing);
   eventRoutes(app, services.events);
   usageRoutes(app, services.usages);
-  workspaceRoutes(app, services.workspaces);
   keyRoutes(app, services.keys);
   webhookRoutes(app, services.webhooks);
 }
@@ -59,10 +58,14 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     logger,
     authenticate: services.keys.authenticate,
     requestRates: services.rates.requests,
+    verifyNode: services.nodes.verify,
+    forNodesOnly: !answers,
     isStopping,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services);
+  // Other processes read the workspaces of a worker.
+  workspaceRoutes(app, services.workspaces, services.passOn);
   healthRoutes(app, {
     version,
     role: config.role,

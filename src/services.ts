@@ -15,10 +15,12 @@ import { createChangePurge } from './events/changes/service.ts';
 import { createHub } from './events/hub.ts';
 import { createEvents } from './events/service.ts';
 import type { GatewayTimes } from './gateway/times.ts';
+import { createPassOn } from './http/passOn.ts';
 import { createRateLimiter } from './http/rates.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
 import { loadModels } from './models/catalogue.ts';
+import { createNodes } from './nodes/service.ts';
 import { createOutgoingFetch } from './outgoing/fetch.ts';
 import {
   createPrivateAddressRule,
@@ -33,6 +35,7 @@ import { createSettings } from './settings/service.ts';
 import { hasOneUser, type User } from './users/store.ts';
 import { createDeliveries, deliveryResponseBytesMax, deliveryTimeoutMs } from './webhooks/delivery.ts';
 import { createWebhooks } from './webhooks/service.ts';
+import { nodeIdOf } from './workspaces/node.ts';
 import { inspectionReadable } from './workspaces/read/program.ts';
 import { createWorkspaces } from './workspaces/read/service.ts';
 
@@ -165,6 +168,15 @@ export function createServices({ config, logger, database, vault, owner, closers
     openWorkspace: (key, name) => runtime.openWorkspace(key, name, inspectionReadable),
   });
   closers.push(workspaces.close);
+  const nodes = createNodes({
+    database,
+    vault,
+    nodeId: nodeIdOf(config.dataDir),
+    processId: createIds()(),
+    onBackgroundError,
+  });
+  const { passOn, close: closePassOn } = createPassOn(nodes);
+  closers.push(closePassOn, nodes.close);
   return {
     rates,
     keys,
@@ -182,6 +194,8 @@ export function createServices({ config, logger, database, vault, owner, closers
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),
     workspaces,
+    nodes,
+    passOn,
     webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),
   };
 }

@@ -16,6 +16,7 @@ import { secretTransactions } from './encryption/store.ts';
 import { changeTransactions } from './events/changes/store.ts';
 import { eventTransactions } from './events/store.ts';
 import { keyTransactions } from './keys/store.ts';
+import { nodeTransactions } from './nodes/store.ts';
 import { settingsTransactions } from './settings/store.ts';
 import { userTransactions } from './users/store.ts';
 import { deliveryTransactions } from './webhooks/deliveryStore.ts';
@@ -43,6 +44,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...claimTransactions,
   ...runtimeTransactions,
   ...workspaceTransactions,
+  ...nodeTransactions,
   ...webhookTransactions,
   ...deliveryTransactions,
   ...outboxTransactions,

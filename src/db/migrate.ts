@@ -13,6 +13,7 @@ import { runCrashes } from './migrations/0010-run-crashes.ts';
 import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
 import { openTurns } from './migrations/0012-open-turns.ts';
 import { stepEvents } from './migrations/0013-step-events.ts';
+import { nodes } from './migrations/0014-nodes.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   alwaysAllowed,
   openTurns,
   stepEvents,
+  nodes,
 ];
 
 const advisoryLock = 7_265_108;

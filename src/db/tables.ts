@@ -133,6 +133,8 @@ export interface Tables {
     last_status: number | null;
     last_error: string | null;
   };
+  /** The running processes of a cluster. Processes that share a data folder have the same node id. */
+  nodes: { process_id: string; node_id: string; url: string; seen_at: number };
   facts: { name: string; value: string };
   audit: {
     id: Generated<number>;

@@ -1,6 +1,6 @@
 // The encryption keys, checked against this database before anything is served. The check value is also the key of the
 // fingerprints; it is random and stored encrypted, so that a rotation changes neither.
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import type { Database } from '../db/transaction.ts';
 import { AppError, RefusalError } from '../errors.ts';
 import { DecryptionError, encryptionKeyId, keyIdOf } from './encrypt.ts';
@@ -18,6 +18,8 @@ export interface Vault {
   refresh(): Promise<void>;
   /** A keyed digest: equal for equal texts, and useless to someone who has only the database. */
   fingerprint(text: string): string;
+  /** Authenticates a text for one purpose. All processes of the database compute the same. */
+  mac(purpose: string, text: string): string;
 }
 
 export interface VaultOptions {
@@ -109,6 +111,8 @@ export async function openVault({ database, dataDir, secretKeys }: VaultOptions)
       // A prefixed key is enough here and takes a quarter of the time of HMAC. Digests are only compared with each
       // other, so the length extension that HMAC prevents gains nothing.
       fingerprint: (text) => hash('sha256', prefix + text, 'base64url'),
+      mac: (purpose, text) =>
+        createHmac('sha256', fingerprintKey).update(`${purpose}\0${text}`).digest('base64url'),
     };
   }
 }

@@ -34,6 +34,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     principal: Principal;
+    /** Another process has checked this request and passed it on. */
+    isPassedOn: boolean;
     /** The error for a caller over the rate limit, if the handler decides. */
     overRate: AppError | undefined;
     /** For work that must last until the response is sent. */

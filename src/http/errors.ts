@@ -56,6 +56,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
     status: 503,
     when: 'there is no sandbox in which the workspace can be read; ask the operator',
   },
+  node_unreachable: {
+    status: 503,
+    when: 'the machine that has the files of the conversation cannot be reached; see Retry-After',
+  },
   database_unavailable: {
     status: 503,
     when: 'the database is not available and nothing was stored; see Retry-After',

@@ -11,6 +11,8 @@ import Fastify, {
 import type { Logger } from 'pino';
 import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
+import type { Nodes } from '../nodes/service.ts';
+import { nodeTokenHeader } from '../nodes/token.ts';
 import { validatorCompiler } from '../validation/validation.ts';
 import type { Access } from './access.ts';
 import { type Authenticate, carriesCredential, createAuthentication } from './authentication.ts';
@@ -38,9 +40,15 @@ interface ServerOptions {
   readonly logger: Logger;
   readonly authenticate: Authenticate;
   readonly requestRates: RateLimiter;
+  /** Verifies the token of another process, for the method and URL of a request. */
+  readonly verifyNode: VerifyNode;
+  /** Only other processes may use the API. */
+  readonly forNodesOnly: boolean;
   readonly isStopping: () => boolean;
   readonly fastRoute?: FastRoute;
 }
+
+type VerifyNode = Nodes['verify'];
 
 function createRequestIds(): () => string {
   const prefix = randomBytes(5).toString('hex');
@@ -100,9 +108,26 @@ function authorityOf(target = ''): string | undefined {
   return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
+/** Accepts a request that another process of the cluster has checked already. */
+function acceptFromNode(request: FastifyRequest, verify: VerifyNode): boolean {
+  const token = request.headers[nodeTokenHeader];
+  if (typeof token !== 'string') return false;
+  const passed = verify(token, { method: request.method, url: request.raw.url ?? '' });
+  if (passed === undefined) return false;
+  request.principal = passed.principal;
+  request.id = passed.requestId;
+  request.isPassedOn = true;
+  return true;
+}
+
 /** Checks the host and the origin before anything else, and answers what needs no route. */
-function requestHook({ guard, trusted }: ServerParts, unrouted: Unrouted): onRequestHookHandler {
+function requestHook(
+  { guard, trusted }: ServerParts,
+  unrouted: Unrouted,
+  verifyNode: VerifyNode,
+): onRequestHookHandler {
   return (request, reply, done) => {
+    const isFromNode = acceptFromNode(request, verifyNode);
     boundStall(request.raw.socket);
     reply.headers(commonHeaders).header('x-request-id', request.id);
     // A request without a body is validated as an empty object.
@@ -112,6 +137,7 @@ function requestHook({ guard, trusted }: ServerParts, unrouted: Unrouted): onReq
     if (!isMediaType(request.headers['content-type'])) request.headers = { 'content-type': unknownType };
     const host = trusted !== false ? request.host : request.headers.host;
     const { origin } = request.headers;
+    if (isFromNode) return done();
     try {
       guard.check(host, origin);
       const named = authorityOf(request.raw.url);
@@ -147,10 +173,11 @@ export function createServer(options: ServerOptions): CreatedServer {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', createBodyParser());
   app.decorateRequest('principal');
+  app.decorateRequest('isPassedOn', false);
   app.decorateRequest('overRate');
   app.decorateRequest('response');
 
-  app.addHook('onRequest', requestHook(parts, unrouted));
+  app.addHook('onRequest', requestHook(parts, unrouted, options.verifyNode));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (isStopping()) reply.header('connection', 'close');
     if (isLastOfConnection(request, reply)) discardBody(request.raw, done);
@@ -202,6 +229,8 @@ function accessHook(
     acceptBearer: options.config.acceptBearer,
   });
   return (request, _reply, done) => {
+    if (request.isPassedOn) return done();
+    if (options.forNodesOnly) return done(new AppError('not_found', 'This path does not exist.'));
     authentication(request.headers, (error, principal) => {
       if (principal === undefined) return done(refusal(error, request, failures));
       request.principal = principal;

@@ -63,6 +63,7 @@ const rooms: readonly string[] = [
   'agents',
   'workspaces',
   'runs',
+  'nodes',
   'http',
   'routes',
   'client',

@@ -5,6 +5,7 @@ import Type from 'typebox';
 import { ConversationParams } from '../../conversations/id.ts';
 import { type ErrorCode, invalid } from '../../errors.ts';
 import { needs } from '../../http/access.ts';
+import type { PassOn } from '../../http/passOn.ts';
 import type { Server } from '../../http/routeTable.ts';
 import { changesExample, diffExample, fileExample, filesExample } from './examples.ts';
 import {
@@ -20,7 +21,13 @@ import type { WorkspaceRequest, Workspaces } from './service.ts';
 
 const access = needs('conversations:read');
 const tags = ['Workspaces'];
-const errors: readonly ErrorCode[] = ['no_workspace', 'answer_too_large', 'overloaded', 'no_sandbox'];
+const errors: readonly ErrorCode[] = [
+  'no_workspace',
+  'answer_too_large',
+  'overloaded',
+  'no_sandbox',
+  'node_unreachable',
+];
 const gitErrors: readonly ErrorCode[] = [...errors, 'no_repository'];
 
 /** A repeated parameter is a list, for which the schema's message would be unclear. */
@@ -40,10 +47,11 @@ function askingOf({
   return { principal, id: params.id, signal: gone.signal };
 }
 
-function gitRoutes(app: Server, workspaces: Workspaces): void {
+function gitRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   app.get(
     '/api/conversations/:id/git/changes',
     {
+      preHandler: passOn,
       config: { access, document: { errors: gitErrors, responseExamples: { changes: changesExample } } },
       schema: {
         tags,
@@ -62,6 +70,7 @@ function gitRoutes(app: Server, workspaces: Workspaces): void {
     '/api/conversations/:id/git/diff',
     {
       preValidation: once,
+      preHandler: passOn,
       config: {
         access,
         document: { errors: [...gitErrors, 'binary_file'], responseExamples: { diff: diffExample } },
@@ -81,11 +90,12 @@ function gitRoutes(app: Server, workspaces: Workspaces): void {
   );
 }
 
-function fileRoutes(app: Server, workspaces: Workspaces): void {
+function fileRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   app.get(
     '/api/conversations/:id/list-files',
     {
       preValidation: once,
+      preHandler: passOn,
       config: { access, document: { errors, responseExamples: { files: filesExample } } },
       schema: {
         tags,
@@ -105,6 +115,7 @@ function fileRoutes(app: Server, workspaces: Workspaces): void {
     '/api/conversations/:id/select-file',
     {
       preValidation: once,
+      preHandler: passOn,
       config: {
         access,
         document: { errors: [...errors, 'binary_file'], responseExamples: { file: fileExample } },
@@ -123,10 +134,11 @@ function fileRoutes(app: Server, workspaces: Workspaces): void {
   );
 }
 
-function archiveRoute(app: Server, workspaces: Workspaces): void {
+function archiveRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   app.get(
     '/api/conversations/:id/zip-directory',
     {
+      preHandler: passOn,
       config: {
         access,
         document: {
@@ -159,8 +171,8 @@ function archiveRoute(app: Server, workspaces: Workspaces): void {
   );
 }
 
-export function workspaceRoutes(app: Server, workspaces: Workspaces): void {
-  gitRoutes(app, workspaces);
-  fileRoutes(app, workspaces);
-  archiveRoute(app, workspaces);
+export function workspaceRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {
+  gitRoutes(app, workspaces, passOn);
+  fileRoutes(app, workspaces, passOn);
+  archiveRoute(app, workspaces, passOn);
 }

@@ -1,0 +1,114 @@
+// Passes a request on to the process that has the workspace of the conversation, and its response back.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
+import type { Agent, Dispatcher } from 'undici';
+import { conversationName } from '../conversations/id.ts';
+import { type Nodes, unreachable } from '../nodes/service.ts';
+import { nodeTokenHeader } from '../nodes/token.ts';
+
+const connectTimeoutMs = 3_000;
+/** Longer than the process may take to read a workspace. */
+const headersTimeoutMs = 120_000;
+const bodyTimeoutMs = 60_000;
+const connectionsPerNodeMax = 64;
+
+/** The rest is set by this process itself. */
+const requestHeaders = ['content-type', 'content-length', 'range', 'if-none-match'];
+const responseHeaders = [
+  'content-type',
+  'content-length',
+  'content-disposition',
+  'cache-control',
+  'etag',
+  'retry-after',
+];
+
+function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+  const picked = names.map((name) => [name, headers[name]] as const);
+  return Object.fromEntries(
+    picked.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+}
+
+/** Codes of errors after which another process can be asked, because this one has received nothing. */
+const notConnected = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+export type PassOn = ReturnType<typeof createPassOn>['passOn'];
+
+export function createPassOn(nodes: Nodes) {
+  let agent: Agent | undefined;
+
+  async function openAgent(): Promise<Agent> {
+    // Loaded on first use, because the service does not need it to start.
+    const undici = await import('undici');
+    agent ??= new undici.Agent({
+      connections: connectionsPerNodeMax,
+      connect: { timeout: connectTimeoutMs },
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: bodyTimeoutMs,
+    });
+    return agent;
+  }
+
+  async function ask(origin: string, request: FastifyRequest): Promise<Dispatcher.ResponseData> {
+    const { method, principal, id: requestId, raw } = request;
+    const url = raw.url ?? '';
+    const gone = new AbortController();
+    request.response.once('close', () => gone.abort());
+    return (await openAgent()).request({
+      origin,
+      path: url,
+      method: method as Dispatcher.HttpMethod,
+      headers: {
+        ...pick(request.headers, requestHeaders),
+        [nodeTokenHeader]: nodes.sign({ method, url, requestId, principal }),
+      },
+      body: method === 'GET' || method === 'HEAD' ? null : raw,
+      signal: gone.signal,
+    });
+  }
+
+  async function askAny(
+    origins: readonly string[],
+    request: FastifyRequest,
+  ): Promise<Dispatcher.ResponseData> {
+    let last: unknown;
+    for (const origin of origins) {
+      try {
+        return await ask(origin, request);
+      } catch (error) {
+        last = error;
+        if (!notConnected.has((error as NodeJS.ErrnoException).code ?? '')) break;
+      }
+    }
+    throw unreachable(last);
+  }
+
+  async function relay(origins: readonly string[], request: FastifyRequest, reply: FastifyReply) {
+    const { statusCode, headers, body } = await askAny(origins, request);
+    // The other process did not accept the token, for example because its clock is wrong.
+    if (statusCode === 401 || statusCode === 403) {
+      body.destroy();
+      throw unreachable(new Error(`it returned ${statusCode}`));
+    }
+    reply.code(statusCode).headers(pick(headers, responseHeaders));
+    return reply.send(body);
+  }
+
+  /** A hook for routes that need the workspace of a conversation: it answers if the workspace is on another machine. */
+  const passOn: preHandlerAsyncHookHandler = async (request, reply) => {
+    if (request.isPassedOn) return;
+    const { id } = request.params as { id: string };
+    const origins = await nodes.findOthers(conversationName(request.principal, id));
+    if (origins !== undefined) await relay(origins, request, reply);
+  };
+
+  return { passOn, close: async () => agent?.destroy() };
+}

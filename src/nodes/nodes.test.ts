@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts';
+import { inspect } from '../../test/support/inspect.ts';
+import type { Principal } from '../keys/principal.ts';
+import { ensureUser } from '../users/store.ts';
+import { findWorkspaceNode, registerNode, removeNode } from './store.ts';
+import { signNodeToken, verifyNodeToken } from './token.ts';
+
+for (const kind of databaseKinds) {
+  describe(`the processes of a cluster on ${kind}`, () => {
+    it('are found by the node that has a workspace, while they are alive', async (t) => {
+      const database = await openTestDatabase(kind, t);
+      const user = await database.run(ensureUser, 'owner');
+      const name = { userId: user.id, id: 'a' };
+      assert.equal(await database.run(findWorkspaceNode, name), undefined);
+      await inspect(
+        database,
+        `insert into conversations (user_id, id, fingerprint, status, title, trigger, request, next_event, created_at, updated_at)
+         values (${user.id}, 'a', '', 'STOPPED', '', 'gui', '{}', 0, 0, 0)`,
+      );
+      assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: null, urls: [] });
+      await inspect(database, "update conversations set workspace_node = 'n1'");
+      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:1' });
+      await database.run(registerNode, { processId: 'p2', nodeId: 'n2', url: 'http://two:2' });
+      await database.run(registerNode, { processId: 'p1', nodeId: 'n1', url: 'http://one:3' });
+      assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: ['http://one:3'] });
+      await inspect(database, "update nodes set seen_at = seen_at - 25000 where process_id = 'p1'");
+      assert.deepEqual(await database.run(findWorkspaceNode, name), { nodeId: 'n1', urls: [] });
+      await inspect(database, "update nodes set seen_at = 0 where process_id = 'p1'");
+      await database.run(registerNode, { processId: 'p3', nodeId: 'n3', url: 'http://three:3' });
+      await database.run(removeNode, 'p2');
+      const left = await inspect(database, 'select process_id from nodes');
+      assert.deepEqual(
+        left.map((row) => row['process_id']),
+        ['p3'],
+      );
+    });
+  });
+}
+
+describe('the token of a passed request', () => {
+  const vaultOf = (key: string) => ({
+    mac: (purpose: string, text: string) =>
+      createHmac('sha256', key).update(`${purpose}\0${text}`).digest('base64url'),
+  });
+  const principal: Principal = {
+    userId: 7,
+    userName: 'ann',
+    keyId: 'k',
+    keyName: 'laptop',
+    via: 'session',
+    scopes: new Set(['conversations:read']),
+    expiresAt: Number.POSITIVE_INFINITY,
+  };
+  const request = {
+    method: 'GET',
+    url: '/api/conversations/a/list-files?path=b',
+    requestId: 'r-1',
+    principal,
+  };
+  const token = signNodeToken(vaultOf('one'), request, 1_000_000);
+
+  it('returns the sender for the same method, URL and database', () => {
+    assert.deepEqual(verifyNodeToken(vaultOf('one'), token, request, 1_000_000), {
+      requestId: 'r-1',
+      principal,
+    });
+  });
+
+  it('is refused for another database, method or URL, and after five minutes', () => {
+    assert.equal(verifyNodeToken(vaultOf('two'), token, request, 1_000_000), undefined);
+    assert.equal(
+      verifyNodeToken(vaultOf('one'), token, { ...request, method: 'DELETE' }, 1_000_000),
+      undefined,
+    );
+    assert.equal(
+      verifyNodeToken(vaultOf('one'), token, { ...request, url: '/api/keys' }, 1_000_000),
+      undefined,
+    );
+    assert.equal(verifyNodeToken(vaultOf('one'), token, request, 1_000_000 + 300_001), undefined);
+    for (const text of [
+      '',
+      '.',
+      'a.b',
+      `${token.slice(0, -2)}xx`,
+      token.slice(1),
+      `${token}.x`.replace('.', ''),
+    ])
+      assert.equal(verifyNodeToken(vaultOf('one'), text, request, 1_000_000), undefined);
+  });
+});

@@ -1,0 +1,67 @@
+// The running processes of a cluster, and which of them have the workspace of a conversation.
+import { sql } from 'kysely';
+import type { ConversationName } from '../conversations/id.ts';
+import { one, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
+
+/** A process that has not been seen for so long counts as stopped. */
+export const aliveMs = 20_000;
+const forgottenMs = 60 * 60_000;
+
+export interface NodeRow {
+  readonly processId: string;
+  readonly nodeId: string;
+  readonly url: string;
+}
+
+/** Records that a process is alive, and forgets processes that stopped long ago. */
+export const registerNode = repeatableWrite(
+  'nodes.register',
+  function* (q, { processId, nodeId, url }: NodeRow): Steps<void> {
+    yield* rows(
+      q.build
+        .insertInto('nodes')
+        .values({ process_id: processId, node_id: nodeId, url, seen_at: q.now })
+        .onConflict((c) => c.column('process_id').doUpdateSet({ url, seen_at: q.now })),
+    );
+    yield* rows(q.build.deleteFrom('nodes').where('seen_at', '<', sql<number>`${q.now} - ${forgottenMs}`));
+  },
+);
+
+export const removeNode = repeatableWrite('nodes.remove', function* (q, processId: string): Steps<void> {
+  yield* rows(q.build.deleteFrom('nodes').where('process_id', '=', processId));
+});
+
+export interface WorkspaceNode {
+  /** Null if the conversation has never had a workspace. */
+  readonly nodeId: string | null;
+  /** The URLs of the live processes of that node, the one that was seen last first. */
+  readonly urls: readonly string[];
+}
+
+/** Undefined if there is no such conversation. */
+export const findWorkspaceNode = read(
+  'nodes.findWorkspace',
+  function* (q, { userId, id }: ConversationName): Steps<WorkspaceNode | undefined> {
+    const found = yield* one(
+      q.build
+        .selectFrom('conversations')
+        .select('workspace_node')
+        .where('user_id', '=', userId)
+        .where('id', '=', id),
+    );
+    if (found === undefined) return undefined;
+    const { workspace_node: nodeId } = found;
+    if (nodeId === null) return { nodeId, urls: [] };
+    const live = yield* rows(
+      q.build
+        .selectFrom('nodes')
+        .select('url')
+        .where('node_id', '=', nodeId)
+        .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
+        .orderBy('seen_at', 'desc'),
+    );
+    return { nodeId, urls: live.map(({ url }) => url) };
+  },
+);
+
+export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode];
