@@ -24,7 +24,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   not_found: { status: 404, when: 'the path or the resource does not exist' },
   no_workspace: {
     status: 404,
-    when: 'the conversation has no files on this machine: it has not started, they were removed, or they are elsewhere',
+    when: 'the conversation has no files: it has not started, or they were removed',
   },
   no_repository: {
     status: 404,

@@ -201,7 +201,7 @@ describe('the disk watch', () => {
     countForEver(t);
     const { said } = watch(t, () => {}, { countMs: 50 });
     await until('it says so', () => said.length > 0);
-    assert.match(said[0] ?? '', /so many files that they cannot be counted in 0\.05 s/);
+    assert.match(said[0] ?? '', /too many files to be counted within 0\.05 s/);
   });
 
   it("ends the count when it is stopped, which has none of the service's environment", async (t) => {

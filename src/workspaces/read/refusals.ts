@@ -26,7 +26,7 @@ export function refuse(refusal: Refusal): AppError {
 export function noWorkspace(): AppError {
   return new AppError(
     'no_workspace',
-    'This conversation has no files here: it has not started, they were removed, or they are on another machine. Start it, and try again when it is running.',
+    'This conversation has no files: it has not started, or they were removed. Start it, and try again when it is running.',
   );
 }
 
