@@ -13,7 +13,7 @@ function line(name: string, value: unknown): string {
 
 function linesOf(name: string, value: unknown): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [line(name, value)];
-  return Object.entries(value).map(([member, inner]) => line(`${name}.${member}`, inner));
+  return Object.entries(value).map(([field, inner]) => line(`${name}.${field}`, inner));
 }
 
 /** Returns lines that must be shown in full next to the action; empty if the action shows everything. */

@@ -1,4 +1,4 @@
-// Single calls of the client: what they send and answer, and what they throw.
+// Single calls of the client: what they send, return and throw.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { connect, hasCode } from '../../test/support/client.ts';
 import { createParley, decodeEvent, ParleyError } from './parley.ts';
 
-/** One that answers every request in the same way. */
+/** A client whose every request gets the same response. */
 async function startServer(
   t: TestContext,
   answer: () => { status: number; headers?: Record<string, string> },
@@ -34,7 +34,7 @@ describe('a call of the client', () => {
     assert.equal((await parley.settings.get()).language, 'de');
   });
 
-  it('creates, lists, reads, renames, stops, starts, writes to and deletes a conversation', async (t) => {
+  it('creates, lists, reads, renames, stops, starts, messages and deletes a conversation', async (t) => {
     const { parley } = await connect(t);
     const made = await parley.conversations.create({ initial_user_msg: 'Hello', repository: 'acme/shop' });
     const id = made.conversation_id;
@@ -99,7 +99,7 @@ describe('a call of the client', () => {
     assert.deepEqual((await parley.webhooks.list()).webhooks, []);
   });
 
-  it('tells what can be chosen, checks tool servers, and reads what the service is without a key', async (t) => {
+  it('lists options, checks MCP servers, and reads the server info without an API key', async (t) => {
     const { parley, service } = await connect(t);
     assert.ok((await parley.options.models()).length > 3);
     assert.ok((await parley.options.agents()).includes('builtin'));
@@ -112,7 +112,7 @@ describe('a call of the client', () => {
     await open.server.ready();
   });
 
-  it('throws what the service says, with its code, status, places and request id', async (t) => {
+  it('throws the error of the service with its code, status, details and request id', async (t) => {
     const { parley } = await connect(t);
     const error = await parley.settings.update({ max_iterations: 0 }).catch((thrown) => thrown);
     assert.ok(error instanceof ParleyError);
@@ -127,7 +127,7 @@ describe('a call of the client', () => {
     await assert.rejects(parley.conversations.confirm('none', { decision: 'allow' }), hasCode('not_found'));
   });
 
-  it('tells a refused key from a service that is not there', async (t) => {
+  it('distinguishes a refused API key from an unreachable service', async (t) => {
     const { service } = await connect(t);
     await assert.rejects(createParley({ url: service.url, key: 'wrong-key' }).settings.get(), (error) => {
       return error instanceof ParleyError && error.code === 'unauthorized' && error.status === 401;
@@ -138,7 +138,7 @@ describe('a call of the client', () => {
     });
   });
 
-  it('throws where the answer is late, or of another program', async (t) => {
+  it('throws if the response is late or comes from another program', async (t) => {
     const { service } = await connect(t);
     const answered = (response: () => Promise<Response>) =>
       createParley({ url: service.url, key: 'k', fetch: response, times: { timeoutMs: 20 } }).settings.get();
@@ -162,7 +162,7 @@ describe('a call of the client', () => {
     await assert.rejects(late.settings.get(), hasCode('timeout'));
   });
 
-  it('throws where an answer is larger or deeper than any of ours, has no end, or goes round in a circle', async () => {
+  it('throws if a response is too large or too deep or never ends, or a list links to itself', async () => {
     const mib = 1_024 * 1_024;
     const endless = (make: () => Uint8Array) =>
       new ReadableStream({ pull: (controller) => controller.enqueue(make()) });
@@ -195,7 +195,7 @@ describe('a call of the client', () => {
       await assert.rejects(call, hasCode('timeout'));
   });
 
-  it('gives the places of an error as far as they are some', async () => {
+  it('ignores invalid details of an error', async () => {
     const details = [{ path: 'a', message: 'is bad' }, null, 5, { path: 'b' }];
     const body = JSON.stringify({ error: 'Bad.', code: 'invalid', details });
     const fetch = async () => new Response(body, { status: 422 });
@@ -203,12 +203,12 @@ describe('a call of the client', () => {
     await assert.rejects(call, (error: ParleyError) => error.details.length === 1);
   });
 
-  it('follows no redirect, says where it would go, and sends the key nowhere else', async (t) => {
-    let asked = 0;
+  it('follows no redirect, names its target, and sends the API key to no other server', async (t) => {
+    let requests = 0;
     const other = await startServer(
       t,
       () => ({ status: 200 }),
-      () => (asked += 1),
+      () => (requests += 1),
     );
     const first = await startServer(t, () => ({ status: 302, headers: { location: `${other}/there` } }));
     const parley = createParley({ url: first, key: 'k' });
@@ -223,10 +223,10 @@ describe('a call of the client', () => {
           error instanceof ParleyError && error.code === 'unexpected' && error.message.includes('/there')
         );
       });
-    assert.equal(asked, 0);
+    assert.equal(requests, 0);
   });
 
-  it('is refused before anything is sent where it makes no sense, and never as a fault of the network', async () => {
+  it('fails before anything is sent if it is invalid, and not as a network error', async () => {
     for (const url of ['127.0.0.1:3000', 'ftp://a.test', 'http://'])
       assert.throws(() => createParley({ url }), hasCode('invalid'));
     let sent = 0;

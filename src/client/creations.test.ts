@@ -1,4 +1,4 @@
-// Creations are made once, however often they have to be sent.
+// A creation creates one conversation, however often the request is sent.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { connect, connectThrough, hasCode } from '../../test/support/client.ts';
@@ -10,9 +10,9 @@ describe('a creation of the client', () => {
   const titles = async (service: TestService) =>
     (await service.ask('/api/conversations')).body.results.map(({ title }: { title: string }) => title);
 
-  it('makes one conversation where the answers of the first tries are lost', async (t) => {
+  it('creates one conversation if the responses to the first attempts are lost', async (t) => {
     const { service, proxy, parley } = await connectThrough(t);
-    // Long enough for the request to arrive, too short for its answer.
+    // Long enough for the request to arrive, but too short for its response.
     proxy.cutAfter(1);
     const creating = watch(parley.conversations.create({ initial_user_msg: 'Once' }));
     await until('a second try', () => proxy.made() >= 2);
@@ -22,7 +22,7 @@ describe('a creation of the client', () => {
     assert.deepEqual(await titles(service), ['Once']);
   });
 
-  it('makes one conversation of an id of the caller, and of an Idempotency-Key, sent twice', async (t) => {
+  it('creates one conversation if an id or an Idempotency-Key is sent twice', async (t) => {
     const { service, parley } = await connect(t);
     for (let i = 0; i < 2; i++) await parley.conversations.create({ conversation_id: 'mine' });
     for (let i = 0; i < 2; i++) await parley.conversations.create({}, { idempotencyKey: 'order-1' });
@@ -31,7 +31,7 @@ describe('a creation of the client', () => {
     assert.equal((await titles(service)).length, 3);
   });
 
-  it('waits as long as a 429 or 503 asks, and tries again', async (t) => {
+  it('waits as long as a 429 or 503 requires, and retries', async (t) => {
     const { service } = await connect(t);
     const answers = [429, 503].map(
       (status) =>
@@ -50,7 +50,7 @@ describe('a creation of the client', () => {
     assert.deepEqual([answers.length, keys.size], [0, 1]);
   });
 
-  it('is not tried again where it is asked to wait for longer than its bound, however far away that is', async () => {
+  it('is not retried if the required delay exceeds its time limit, however long it is', async () => {
     let sent = 0;
     const parley = createParley({
       url: 'http://a.test',
@@ -67,7 +67,7 @@ describe('a creation of the client', () => {
     assert.equal(sent, 1);
   });
 
-  it('gives a further try no more than what is left of its time, and tells of the fault before it', async () => {
+  it('limits a retry to the time that is left, and reports the error before it', async () => {
     const faults: string[] = [];
     let tries = 0;
     const parley = createParley({
@@ -85,7 +85,7 @@ describe('a creation of the client', () => {
     assert.deepEqual([tries, faults], [2, ['network']]);
   });
 
-  it('throws the last fault past its bound, at once where the service refuses, and ends with its signal', async (t) => {
+  it('throws the last error after its time limit, at once if the service refuses, and ends with its signal', async (t) => {
     const { service, proxy } = await connectThrough(t);
     proxy.refuse(true);
     const make = (createForMs: number) =>

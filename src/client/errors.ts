@@ -1,10 +1,10 @@
-// The one error that calls of the client throw, whatever went wrong.
+// The error that all calls of the client throw.
 import type { Detail, ErrorCode } from './types.ts';
 
 /**
- * What the service said, or one of ours: `network` where it could not be reached or the connection broke, `timeout`
- * where it did not answer in time, `unexpected` where the answer is none that Parley gives. `invalid` with status 0 is
- * ours, too: what was asked for cannot be sent.
+ * A code of the service, or one of the client: `network` if the service could not be reached or the connection broke,
+ * `timeout` if it did not answer in time, `unexpected` if the response does not come from Parley. `invalid` with status
+ * 0 comes from the client, too: the request cannot be sent.
  */
 export type ParleyErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
@@ -16,16 +16,16 @@ interface ParleyErrorOptions {
   readonly cause?: unknown;
 }
 
-/** `message` is a sentence to show to a person. */
+/** `message` is a sentence that can be shown to people. */
 export class ParleyError extends Error {
   readonly code: ParleyErrorCode;
-  /** 0 where no answer came. */
+  /** 0 if there was no response. */
   readonly status: number;
-  /** The places in what was sent, and what is wrong with each. */
+  /** The invalid fields of the request, and what is wrong with each. */
   readonly details: readonly Detail[];
   /** Finds the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** How long the service asks to wait. */
+  /** How long the service asks the client to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ParleyErrorCode, message: string, options: ParleyErrorOptions = {}) {
@@ -38,16 +38,16 @@ export class ParleyError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 
-  /** Whether no answer came: nobody knows whether the service did what it was asked for. */
+  /** Whether there was no response, so that it is unknown whether the service executed the request. */
   get isNetworkFault(): boolean {
     return this.code === 'network' || this.code === 'timeout';
   }
 }
 
-/** Of the service or of a proxy before it: another try may go well. */
-const passingStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+/** Statuses of the service, or of a proxy, after which a retry may succeed. */
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
-/** Whether the same request may go well a little later: after network faults, 408, 429, 502, 503 and 504. */
-export function isPassing(error: ParleyError): boolean {
-  return error.isNetworkFault || passingStatuses.has(error.status);
+/** Whether the same request may succeed later: after network errors, 408, 429, 502, 503 and 504. */
+export function isTemporary(error: ParleyError): boolean {
+  return error.isNetworkFault || temporaryStatuses.has(error.status);
 }

@@ -1,15 +1,15 @@
-// Events as the client returns them: decoded, so that TypeScript narrows on their `type`.
+// Decodes events, so that TypeScript narrows on their `type`.
 import { decode } from '../events/decoder/decode.ts';
 import { ParleyError } from './errors.ts';
 import type { ParleyEvent } from './types.ts';
 
-/** For events that come from elsewhere, such as a webhook or a file. Never throws, whatever the value is. */
+/** Decodes an event from elsewhere, such as a webhook or a file. Never throws. */
 export function decodeEvent(value: unknown): ParleyEvent {
   return decode(value) as unknown as ParleyEvent;
 }
 
-/** Throws a ParleyError where it is not a list. */
+/** Throws a ParleyError if the value is not a list. */
 export function decodeEvents(list: unknown): ParleyEvent[] {
-  if (!Array.isArray(list)) throw new ParleyError('unexpected', 'The answer holds no list of events.');
+  if (!Array.isArray(list)) throw new ParleyError('unexpected', 'The response contains no list of events.');
   return list.map(decodeEvent);
 }

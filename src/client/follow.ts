@@ -1,22 +1,22 @@
-// Follows a stream of the service and comes again by itself, exactly where it was.
-import { isPassing, ParleyError } from './errors.ts';
+// Reads a stream of the service. It reconnects by itself and resumes exactly where it was.
+import { isTemporary, ParleyError } from './errors.ts';
 import { createFrameReader, type Frame } from './frames.ts';
 import { backOffMs, pause, startTimer } from './pause.ts';
 import { toFault } from './request.ts';
 
-/** `live`: connected, and the service has said from where on. `reconnecting`: the connection is lost, and another is tried. */
+/** `live`: connected, and the service has sent its cursor. `reconnecting`: the connection was lost. */
 export type StreamState = 'live' | 'reconnecting';
 
 export interface FollowTimes {
-  /** A connection that brings nothing for so long is given up. The service says something every 15 s. */
+  /** A connection without data for this time is closed. The service sends a heartbeat every 15 s. */
   readonly silenceMs: number;
-  /** Before the first new try, where the service has not said; each further one waits twice as long. */
+  /** The delay before the first reconnection, unless the service sends one. It doubles with each further attempt. */
   readonly reconnectMs: number | undefined;
   readonly reconnectMaxMs: number;
 }
 
 interface FollowOptions {
-  /** Asks for what follows the cursor, or for what is new where there is none. */
+  /** Requests what follows the cursor, or only new entries if there is none. */
   readonly open: (cursor: string | undefined, signal: AbortSignal) => Promise<Response>;
   readonly cursor: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -25,10 +25,10 @@ interface FollowOptions {
 }
 
 const reconnectDefaultMs = 1_000;
-/** Whatever a service says, it is not asked without pause. */
+/** The shortest delay, whatever the service sends. */
 const reconnectMinMs = 500;
 
-/** One connection, until either side ends it or it falls silent. */
+/** Reads one connection until either side closes it or no data arrives in time. */
 async function* readOnce(options: FollowOptions, cursor: string | undefined): AsyncGenerator<Frame> {
   const { open, signal, times } = options;
   const ending = new AbortController();
@@ -36,9 +36,9 @@ async function* readOnce(options: FollowOptions, cursor: string | undefined): As
   if (signal?.aborted) end();
   signal?.addEventListener('abort', end, { once: true });
 
-  /** The clock runs only while we wait for the other side, not while our reader is busy. */
-  async function within<Out>(work: Promise<Out>): Promise<Out> {
-    const silent = () => ending.abort(new ParleyError('timeout', 'The stream has fallen silent.'));
+  /** The timeout counts only while the client waits for the service, not while its reader is busy. */
+  async function withTimeout<Out>(work: Promise<Out>): Promise<Out> {
+    const silent = () => ending.abort(new ParleyError('timeout', 'The stream sent no data for too long.'));
     const timer = startTimer(times.silenceMs, silent);
     try {
       return await work;
@@ -50,14 +50,16 @@ async function* readOnce(options: FollowOptions, cursor: string | undefined): As
   }
 
   try {
-    const response = await within(open(cursor, ending.signal));
+    const response = await withTimeout(open(cursor, ending.signal));
     if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream'))
-      throw new ParleyError('unexpected', 'The answer is no stream of Parley.', { status: response.status });
+      throw new ParleyError('unexpected', 'The response is not an event stream.', {
+        status: response.status,
+      });
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     const framesOf = createFrameReader();
     for (;;) {
-      const { done, value } = await within(reader.read());
+      const { done, value } = await withTimeout(reader.read());
       if (done) return;
       yield* framesOf(decoder.decode(value, { stream: true }));
     }
@@ -67,14 +69,14 @@ async function* readOnce(options: FollowOptions, cursor: string | undefined): As
   }
 }
 
-/** Whether to come again: all but what the service has refused for good. */
-function isLost(error: unknown): boolean {
-  return error instanceof ParleyError && (isPassing(error) || error.status >= 500);
+/** Whether to reconnect: after everything that the service has not refused permanently. */
+function mayReconnect(error: unknown): boolean {
+  return error instanceof ParleyError && (isTemporary(error) || error.status >= 500);
 }
 
 /**
- * Gives each frame once and in order, over as many connections as it takes. Ends when the signal does;
- * throws where the service refuses: there is no such thing, or the key does not count.
+ * Yields each frame once and in order, over any number of connections. Ends when the signal is aborted. Throws if the
+ * service refuses the request, such as for an invalid API key.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<Frame, void, undefined> {
   const { signal, onState, times } = options;
@@ -85,19 +87,19 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Frame, voi
     const since = performance.now();
     try {
       for await (const frame of readOnce(options, cursor)) {
-        // What only says from where on proves nothing.
+        // A frame with only a cursor does not prove that the connection works.
         if (frame.data !== '') failures = 0;
         if (frame.retryMs !== undefined)
           firstMs = times.reconnectMs ?? Math.max(reconnectMinMs, frame.retryMs);
         cursor = frame.id ?? cursor;
-        // Not before: whoever is live and loses the connection must be able to come again.
+        // The cursor is needed to reconnect, so the state is not live before it has arrived.
         if (!isLive) onState?.('live');
         isLive = true;
         yield frame;
       }
     } catch (error) {
       if (signal?.aborted) return;
-      if (!isLost(error)) throw error;
+      if (!mayReconnect(error)) throw error;
       if (error instanceof ParleyError) askedMs = error.retryAfterMs ?? 0;
     }
     if (signal?.aborted) return;

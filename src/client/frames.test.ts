@@ -12,7 +12,7 @@ describe('the frames of a stream', () => {
     { id: undefined, event: 'reset', data: 'one\ntwo', retryMs: undefined },
   ];
 
-  it('are the same however the text is cut, and one that has not ended is none', () => {
+  it('are the same however the text is split, and an unfinished one is not returned', () => {
     for (let size = 1; size <= text.length; size++) {
       const read = createFrameReader();
       const frames = [];
@@ -21,11 +21,11 @@ describe('the frames of a stream', () => {
     }
   });
 
-  it('may end their lines as Windows does', () => {
+  it('may have CRLF line ends', () => {
     assert.deepEqual(createFrameReader()(text.replaceAll('\n', '\r\n')), expected);
   });
 
-  it('are refused where one does not end', () => {
+  it('are refused if one does not end', () => {
     const read = createFrameReader();
     const piece = 'x'.repeat(16 * 1_024 * 1_024);
     assert.throws(

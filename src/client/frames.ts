@@ -1,21 +1,21 @@
-// Server-sent events, taken apart by hand: an EventSource cannot send a key.
+// Parses server-sent events. EventSource cannot be used, because it cannot send an API key.
 import { ParleyError } from './errors.ts';
 
 export interface Frame {
-  /** Undefined where the frame names none. */
+  /** Undefined if the frame has none. */
   readonly id: string | undefined;
   readonly event: string;
-  /** Empty where the frame only moves the place or asks for patience. */
+  /** Empty if the frame only sends a cursor or a delay. */
   readonly data: string;
   readonly retryMs: number | undefined;
 }
 
-/** Of one frame that has not ended. */
+/** The limit of a frame that has not ended. */
 const frameCharsMax = 64 * 1_024 * 1_024;
-/** Ours have one of data; each takes more memory than its characters. */
+/** The frames of Parley have one line of data. Each line takes more memory than its characters. */
 const frameLinesMax = 10_000;
 
-const tooLarge = () => new ParleyError('unexpected', 'An event of the stream is too large.');
+const tooLarge = () => new ParleyError('unexpected', 'The stream contains an event that is too large.');
 
 function readFrame(lines: readonly string[]): Frame {
   const data: string[] = [];
@@ -36,7 +36,7 @@ function readFrame(lines: readonly string[]): Frame {
   return { id, event, data: data.join('\n'), retryMs };
 }
 
-/** Takes text in any pieces and gives the frames that have ended. Comments are left out. */
+/** Returns a function that takes text in any pieces and returns the frames that have ended, without comments. */
 export function createFrameReader(): (text: string) => Frame[] {
   let lines: string[] = [];
   let unfinished: string[] = [];

@@ -27,17 +27,17 @@ export type { ChangesOptions, EventsOptions, FollowOptions, WaitOptions } from '
 export type * from './types.ts';
 
 export interface ParleyOptions {
-  /** Such as http://127.0.0.1:3000. Empty in a page of the service itself. */
+  /** Such as http://127.0.0.1:3000. Empty in a page that the service itself serves. */
   readonly url: string;
-  /** A session key. */
+  /** An API key. */
   readonly key?: string | undefined;
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined;
   readonly times?: { readonly [Name in keyof Times]?: Times[Name] | undefined };
 }
 
 export interface Times extends CreateTimes, FollowTimes {
-  /** Of one request, from when it is sent until its answer is there. */
+  /** The timeout of one request, until its response has arrived. */
   readonly timeoutMs: number;
 }
 
@@ -62,19 +62,22 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly server: ReturnType<typeof serverCalls>;
 }
 
-/** What was said: a member that is undefined says nothing. */
+/** Removes undefined fields, so that they do not override the defaults. */
 function definedOf(times: ParleyOptions['times'] = {}): Partial<Times> {
   return Object.fromEntries(Object.entries(times).filter(([, value]) => value !== undefined));
 }
 
 function checkUrl(url: string): void {
   if (url === '' || (/^https?:\/\//i.test(url) && URL.canParse(url))) return;
-  throw new ParleyError('invalid', 'url must be an http or https URL, or empty in a page of the service.');
+  throw new ParleyError(
+    'invalid',
+    'url must be an http or https URL, or empty in a page that the service itself serves.',
+  );
 }
 
 /**
- * Calls throw a ParleyError, or the reason of their signal. Only creations and streams are tried again by themselves:
- * whatever else is sent is sent once.
+ * Calls throw a ParleyError, or the reason of their signal. Only creations and streams are retried; everything else is
+ * sent once.
  */
 export function createParley(options: ParleyOptions): Parley {
   checkUrl(options.url);
@@ -82,7 +85,7 @@ export function createParley(options: ParleyOptions): Parley {
   const connection = {
     url: options.url.replace(/\/+$/, ''),
     key: options.key,
-    // Asked for at each call, for some replace it; and not as a method, which browsers refuse.
+    // The global `fetch` is read at each call, because some programs replace it. Browsers refuse it as a method.
     fetch: options.fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init)),
     timeoutMs: times.timeoutMs,
   };

@@ -1,22 +1,22 @@
-// Waiting before another try: longer each time, not all at the same moment, and no longer than the caller wants.
+// Delays between attempts: exponential, with jitter, and interrupted by the signal of the caller.
 
-/** The longest that timers can wait: more would be no time at all. */
+/** The longest delay of a timer. A longer one would fire at once. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** Infinity: never. */
+/** Infinity means that the timer never fires. */
 export function startTimer(ms: number, act: () => void): ReturnType<typeof setTimeout> | undefined {
   return ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(act, Math.min(ms, timerMsMax));
 }
 
-/** From `firstMs` on twice as long each time, up to `maxMs`, less up to a half by chance. */
+/** Starts with `firstMs` and doubles up to `maxMs`, less a random part of up to a half. */
 export function backOffMs(failures: number, firstMs: number, maxMs: number): number {
   const fullMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
   return fullMs * (1 - Math.random() / 2);
 }
 
-/** Ends early when a browser is online again. Rejects with the reason of the signal. */
+/** Resolves early when a browser is online again. Rejects with the reason of the signal. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  // Only browsers have it; Node's types do not know that it may be there.
+  // Only browsers have these events, so the types of Node do not know them.
   const page = globalThis as unknown as Partial<EventTarget>;
   return new Promise((resolve, reject) => {
     const done = (settle: () => void) => {

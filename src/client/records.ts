@@ -1,4 +1,4 @@
-// Calls about all that is no conversation: settings, secrets, keys, webhooks, what can be chosen, the service.
+// Calls about settings, secrets, API keys, webhooks, options and the server.
 import type { CallOptions } from './conversations.ts';
 import { type Connection, requestJson } from './request.ts';
 import type {
@@ -24,14 +24,14 @@ import type {
   WebhookList,
 } from './types.ts';
 
-/** Servers are given up to ten seconds each, side by side. */
+/** The service checks servers in parallel and waits up to ten seconds for each. */
 const mcpCheckMs = 120_000;
 
 export function settingsCalls(connection: Connection) {
   return {
     get: ({ signal }: CallOptions = {}): Promise<Settings> =>
       requestJson<Settings>(connection, '/api/settings', { signal }),
-    /** Changes the members that are named; null clears one. Returns the whole record. */
+    /** Changes the given fields; null clears a field. Returns the whole record. */
     update: (change: SettingsChange, { signal }: CallOptions = {}): Promise<Settings> =>
       requestJson<Settings>(connection, '/api/settings', { method: 'PATCH', body: change, signal }),
   };
@@ -40,13 +40,13 @@ export function settingsCalls(connection: Connection) {
 export function secretCalls(connection: Connection) {
   const path = (name: string) => `/api/secrets/${encodeURIComponent(name)}`;
   return {
-    /** Names and descriptions; values are never shown. */
+    /** Returns names and descriptions, never values. */
     list: ({ signal }: CallOptions = {}): Promise<SecretList> =>
       requestJson<SecretList>(connection, '/api/secrets', { signal }),
     create: async (secret: NewSecret, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/api/secrets', { method: 'POST', body: secret, signal });
     },
-    /** Renames, describes or replaces it, all at once; what is not named stays. */
+    /** Changes the name, description or value at once. Absent fields stay unchanged. */
     update: async (name: string, change: SecretUpdate, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, path(name), { method: 'PUT', body: change, signal });
     },
@@ -56,19 +56,19 @@ export function secretCalls(connection: Connection) {
   };
 }
 
-/** Which are stored is in the settings, as `provider_tokens_set`. */
+/** The field `provider_tokens_set` of the settings shows which tokens are stored. */
 export function gitProviderCalls(connection: Connection) {
   return {
-    /** Stores the tokens that are named; an empty token keeps the stored one and changes the host. */
+    /** Stores the given tokens. An empty token keeps the stored one and changes only the host. */
     set: async (tokens: AddGitProviders['provider_tokens'], { signal }: CallOptions = {}): Promise<void> => {
       const body = { provider_tokens: tokens };
       await requestJson(connection, '/api/add-git-providers', { method: 'POST', body, signal });
     },
-    /** Forgets the token of one. Throws `not_found` where none is stored. */
+    /** Deletes the token of one provider. Throws `not_found` if none is stored. */
     delete: async (provider: GitProvider, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, `/api/git-providers/${provider}`, { method: 'DELETE', signal });
     },
-    /** Forgets the tokens of all of them. */
+    /** Deletes the tokens of all providers. */
     clear: async ({ signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/api/unset-provider-tokens', { method: 'POST', signal });
     },
@@ -77,7 +77,7 @@ export function gitProviderCalls(connection: Connection) {
 
 export function mcpCalls(connection: Connection) {
   return {
-    /** Connects to each server of the configuration, or of your settings where there is none. */
+    /** Connects to each server of the configuration. Default: the servers in your settings. */
     check: (config?: McpConfig, { signal }: CallOptions = {}): Promise<CheckedMcp> =>
       requestJson<CheckedMcp>(connection, '/api/mcp/check', {
         method: 'POST',
@@ -88,7 +88,7 @@ export function mcpCalls(connection: Connection) {
   };
 }
 
-/** Names for forms; settings take other values, too. */
+/** Suggestions for forms. Settings accept other values, too. */
 export function optionCalls(connection: Connection) {
   const names =
     (path: string) =>
@@ -107,7 +107,7 @@ export function keyCalls(connection: Connection) {
     me: ({ signal }: CallOptions = {}): Promise<Me> => requestJson<Me>(connection, '/api/me', { signal }),
     list: ({ signal }: CallOptions = {}): Promise<KeyList> =>
       requestJson<KeyList>(connection, '/api/keys', { signal }),
-    /** The answer holds the key, this once. */
+    /** Only this response contains the key. */
     create: (key: NewKey, { signal }: CallOptions = {}): Promise<CreatedKey> =>
       requestJson<CreatedKey>(connection, '/api/keys', { method: 'POST', body: key, signal }),
     revoke: (id: string, { signal }: CallOptions = {}): Promise<KeyRecord> =>
@@ -120,39 +120,39 @@ export function webhookCalls(connection: Connection) {
   return {
     list: ({ signal }: CallOptions = {}): Promise<WebhookList> =>
       requestJson<WebhookList>(connection, '/api/webhooks', { signal }),
-    /** The answer holds the secret that signs the messages, this once. */
+    /** Only this response contains the secret that signs the deliveries. */
     create: (webhook: NewWebhook, { signal }: CallOptions = {}): Promise<CreatedWebhook> =>
       requestJson<CreatedWebhook>(connection, '/api/webhooks', { method: 'POST', body: webhook, signal }),
     delete: async (id: string, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, path(id), { method: 'DELETE', signal });
     },
-    /** A page of the messages that wait or were given up. */
+    /** Returns a page of the pending and failed deliveries. */
     deliveries: (
       id: string,
       filter: DeliveryFilter = {},
       { signal }: CallOptions = {},
     ): Promise<DeliveryList> =>
       requestJson<DeliveryList>(connection, path(id, '/deliveries'), { query: filter, signal }),
-    /** Sends one failed message again, or all of them. Returns how many. */
+    /** Redelivers one failed delivery, or all of them. Returns how many. */
     redeliver: async (id: string, delivery?: string, { signal }: CallOptions = {}): Promise<number> => {
       const rest = delivery === undefined ? '' : `/deliveries/${encodeURIComponent(delivery)}`;
-      const ask = { method: 'POST', signal };
+      const options = { method: 'POST', signal };
       const answer = await requestJson<{ redelivered: number }>(
         connection,
         path(id, `${rest}/redeliver`),
-        ask,
+        options,
       );
       return answer.redelivered;
     },
   };
 }
 
-/** Without a key, too. */
+/** These calls work without an API key, too. */
 export function serverCalls(connection: Connection) {
   return {
     info: ({ signal }: CallOptions = {}): Promise<ServerInfo> =>
       requestJson<ServerInfo>(connection, '/server_info', { signal }),
-    /** Throws where it cannot take requests. */
+    /** Throws if the server cannot accept requests. */
     ready: async ({ signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, '/ready', { signal });
     },

@@ -1,20 +1,21 @@
-// One request to the service, from what is asked for to its answer or a ParleyError.
-import { answerBytesMax, errorBytesMax, readJson } from './answers.ts';
+// Sends one request to the service, and returns its response or throws a ParleyError.
+
 import { ParleyError, type ParleyErrorCode } from './errors.ts';
 import { startTimer } from './pause.ts';
+import { errorBytesMax, readJson, responseBytesMax } from './responses.ts';
 import type { Detail } from './types.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface Connection {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly key: string | undefined;
   readonly fetch: Fetch;
   readonly timeoutMs: number;
 }
 
-export interface Ask {
+export interface RequestOptions {
   readonly method?: string;
   readonly query?: object | undefined;
   /** Sent as JSON. */
@@ -22,7 +23,7 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
-  /** For answers that take as long as they take, while something comes: the time is that between two pieces. */
+  /** For responses of any length: the timeout applies to the time between two pieces. */
   readonly isLong?: boolean;
 }
 
@@ -32,7 +33,7 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Of a place that others name. */
+/** The limit of the target of a redirect in an error message. */
 const shownCharsMax = 200;
 
 interface SentError {
@@ -42,10 +43,10 @@ interface SentError {
   readonly details?: unknown;
 }
 
-/** Whoever asks for more is mistaken. */
+/** Longer delays of a service are shortened to this. */
 const retryAfterMsMax = 3_600_000;
 
-/** Seconds or a date; undefined where it is neither. */
+/** Reads seconds or a date. Returns undefined if it is neither. */
 function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;
@@ -65,10 +66,12 @@ async function toError(response: Response): Promise<ParleyError> {
     const reading = { bytesMax: errorBytesMax, onPiece: () => {} };
     sent = ((await readJson(response, reading)) as SentError | null) ?? {};
   } catch {
-    // Not ours: a proxy, or another program.
+    // The error comes from a proxy or another program.
   }
   const ours = typeof sent.error === 'string' && typeof sent.code === 'string';
-  const message = ours ? String(sent.error) : `The answer is not one of Parley; its status is ${status}.`;
+  const message = ours
+    ? String(sent.error)
+    : `The response does not come from Parley; its status is ${status}.`;
   return new ParleyError(ours ? (sent.code as ParleyErrorCode) : 'unexpected', message, {
     status,
     details: Array.isArray(sent.details) ? sent.details.filter(isDetail) : [],
@@ -77,7 +80,7 @@ async function toError(response: Response): Promise<ParleyError> {
   });
 }
 
-/** What a broken connection, a passed time and the caller's own signal come to. */
+/** Converts a broken connection or a timeout to a ParleyError. If the caller aborted, returns the caller's reason. */
 export function toFault(error: unknown, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof ParleyError) return error;
@@ -86,12 +89,12 @@ export function toFault(error: unknown, signal: AbortSignal | undefined): unknow
   });
 }
 
-/** How much longer than a whole answer two pieces of a long one may be apart: it has to be made first. */
+/** The first piece of a long response takes longer than a short response, because the service must create it first. */
 const longFactor = 4;
 
-/** Calls `work` with a signal that ends with the caller's, and after a time, which a long answer begins anew. */
-async function bounded<Out>(
-  { signal, timeoutMs: usualMs = Number.POSITIVE_INFINITY, isLong = false }: Ask,
+/** Calls `work` with a signal that the caller or the timeout aborts. Each piece of a long response resets the timeout. */
+async function withDeadline<Out>(
+  { signal, timeoutMs: usualMs = Number.POSITIVE_INFINITY, isLong = false }: RequestOptions,
   work: (signal: AbortSignal, onPiece: () => void) => Promise<Out>,
 ): Promise<Out> {
   const timeoutMs = isLong ? usualMs * longFactor : usualMs;
@@ -117,9 +120,13 @@ async function bounded<Out>(
   }
 }
 
-/** What is wrong before anything is sent is of the caller: another try would not go better. */
-function prepare({ url, key }: Connection, path: string, ask: Ask): [url: string, init: RequestInit] {
-  const { method = 'GET', query, body, headers, signal } = ask;
+/** Errors before sending are mistakes of the caller, so a retry would not help. */
+function prepare(
+  { url, key }: Connection,
+  path: string,
+  options: RequestOptions,
+): [url: string, init: RequestInit] {
+  const { method = 'GET', query, body, headers, signal } = options;
   try {
     const sent = new Headers({
       ...(key === undefined ? {} : { 'x-session-api-key': key }),
@@ -129,68 +136,68 @@ function prepare({ url, key }: Connection, path: string, ask: Ask): [url: string
     const init: RequestInit = {
       method,
       headers: sent,
-      // The key goes nowhere else.
+      // The key must not be sent to another server.
       redirect: 'manual',
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     };
     return [`${url}${path}${queryText(query)}`, init];
   } catch {
-    // What was thrown may hold the key.
+    // The message of the original error may contain the key.
     throw new ParleyError(
       'invalid',
-      'This cannot be sent: the key or a header holds what HTTP does not take, or the body is no JSON.',
+      'The request cannot be sent: the API key or a header contains invalid characters, or the body is not JSON.',
     );
   }
 }
 
 function toRedirectError({ status, headers }: Response): ParleyError {
-  const place = headers.get('location')?.slice(0, shownCharsMax);
-  const where = place === undefined ? 'elsewhere' : `to ${place}`;
+  const target = headers.get('location')?.slice(0, shownCharsMax);
+  const where = target === undefined ? '' : ` to ${target}`;
   return new ParleyError(
     'unexpected',
-    `The answer redirects ${where}: the key is sent to no other address.`,
+    `The response redirects${where}. The API key is not sent to another URL.`,
     {
       status,
     },
   );
 }
 
-/** The answer as soon as its head is there. Throws a ParleyError where it is no success. */
-export async function open(connection: Connection, path: string, ask: Ask): Promise<Response> {
-  const response = await connection.fetch(...prepare(connection, path, ask));
+/** Returns the response as soon as its headers have arrived. Throws a ParleyError unless it is successful. */
+export async function open(connection: Connection, path: string, options: RequestOptions): Promise<Response> {
+  const response = await connection.fetch(...prepare(connection, path, options));
   if (response.ok) return response;
-  // Pages are not shown where it goes, and get 0.
+  // Browsers hide the target and report the status 0.
   if (response.type !== 'opaqueredirect' && !(response.status >= 300 && response.status < 400))
     throw await toError(response);
   await response.body?.cancel();
   throw toRedirectError(response);
 }
 
-/** The whole answer, as `read` takes it. Throws a ParleyError, or the reason of the caller's signal. */
+/** Reads the whole response with `read`. Throws a ParleyError, or the reason of the caller's signal. */
 export function request<Out>(
   connection: Connection,
   path: string,
-  ask: Ask,
+  options: RequestOptions,
   read: (response: Response, onPiece: () => void) => Promise<Out>,
 ): Promise<Out> {
-  const timed = { ...ask, timeoutMs: ask.timeoutMs ?? connection.timeoutMs };
-  return bounded(timed, async (signal, onPiece) =>
-    read(await open(connection, path, { ...ask, signal }), onPiece),
+  const timed = { ...options, timeoutMs: options.timeoutMs ?? connection.timeoutMs };
+  return withDeadline(timed, async (signal, onPiece) =>
+    read(await open(connection, path, { ...options, signal }), onPiece),
   );
 }
 
-/** The whole answer, as JSON. */
+/** Reads the whole response as JSON. */
 export function requestJson<Out>(
   connection: Connection,
   path: string,
-  ask: Ask = {},
-  bytesMax = answerBytesMax,
+  options: RequestOptions = {},
+  bytesMax = responseBytesMax,
 ): Promise<Out> {
   return request(
     connection,
     path,
-    ask,
+    options,
     async (response, onPiece) => (await readJson(response, { bytesMax, onPiece })) as Out,
   );
 }

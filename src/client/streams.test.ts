@@ -1,4 +1,4 @@
-// Streams of the client: nothing twice, nothing left out, whatever befalls the connection.
+// Streams of the client deliver everything once, whatever happens to the connection.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { connectThrough, hasCode, quick } from '../../test/support/client.ts';
@@ -7,7 +7,7 @@ import type { TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
 import { createParley, type Parley, type ParleyEvent, type ParleyOptions } from './parley.ts';
 
-/** Reads in the background, and keeps what came. */
+/** Reads in the background and collects what arrives. */
 function collect(parley: Parley, id: string, from = 0) {
   const ending = new AbortController();
   const events: ParleyEvent[] = [];
@@ -42,7 +42,7 @@ describe('the events of the client', () => {
     return { service, proxy, parley };
   }
 
-  /** Each once, in order, from `first` to the last of the log. */
+  /** Checks that each event arrived once and in order, from `first` to the end of the log. */
   async function assertWhole(service: TestService, events: readonly ParleyEvent[], first = 0): Promise<void> {
     const last = await lastId(service, 'c');
     await untilSeen(events, last);
@@ -52,7 +52,7 @@ describe('the events of the client', () => {
     );
   }
 
-  it('come from the start, then live, until the signal ends them', async (t) => {
+  it('come from the start of the log, then live, until the signal is aborted', async (t) => {
     const { service, parley } = await begin(t);
     const reading = collect(parley, 'c');
     await assertWhole(service, reading.events);
@@ -63,7 +63,7 @@ describe('the events of the client', () => {
     assert.deepEqual(reading.states, ['live']);
   });
 
-  it('begin at a number, also one that is not there yet', async (t) => {
+  it('begin at a given id, even one that does not exist yet', async (t) => {
     const { service, parley } = await begin(t);
     const last = await lastId(service, 'c');
     const [second, future] = [collect(parley, 'c', 1), collect(parley, 'c', last + 2)];
@@ -77,10 +77,10 @@ describe('the events of the client', () => {
     }
   });
 
-  it('come each once and in order however often the connection breaks, inside of events too', async (t) => {
+  it('come once and in order even if the connection breaks often, and within events', async (t) => {
     const { service, proxy, parley } = await begin(t);
     await say(service, 'c', 20);
-    // More than the head takes, so that each connection brings something.
+    // More than the headers take, so that each connection delivers something.
     proxy.cutAfter(1_500);
     const reading = collect(parley, 'c');
     await assertWhole(service, reading.events);
@@ -92,7 +92,7 @@ describe('the events of the client', () => {
     await reading.done;
   });
 
-  it('go on after the service could not be reached for a while', async (t) => {
+  it('resume after the service could not be reached for a while', async (t) => {
     const { service, proxy, parley } = await begin(t);
     const reading = collect(parley, 'c');
     await assertWhole(service, reading.events);
@@ -108,7 +108,7 @@ describe('the events of the client', () => {
     await reading.done;
   });
 
-  it('wait longer each time where connections bring nothing, whatever the service says', async () => {
+  it('wait longer before each reconnection that delivers nothing, whatever the service sends', async () => {
     const ending = new AbortController();
     let lost = 0;
     const onState = (state: string) => {
@@ -120,11 +120,11 @@ describe('the events of the client', () => {
     const since = performance.now();
     const parley = createParley({ url: 'http://a.test', fetch });
     for await (const _ of parley.events('c', { signal: ending.signal, onState })) assert.fail();
-    // Half of 500 and of 1,000 at least, as timers round.
+    // At least half of 500 and of 1,000, less what timers round.
     assert.ok(performance.now() - since > 740);
   });
 
-  it('come again where the connection has fallen silent', async (t) => {
+  it('reconnect if no data arrives for too long', async (t) => {
     const { service, proxy, parley } = await begin(t, { times: { ...quick, silenceMs: 200 } });
     const reading = collect(parley, 'c');
     await assertWhole(service, reading.events);
@@ -137,7 +137,7 @@ describe('the events of the client', () => {
     await reading.done;
   });
 
-  it('leave no connection behind where their reader stops', async (t) => {
+  it('leave no connection open if their reader stops', async (t) => {
     const { service, parley } = await begin(t);
     for await (const event of parley.events('c')) if (event.id === 0) break;
     await until('nobody follows', async () => {
@@ -145,7 +145,7 @@ describe('the events of the client', () => {
     });
   });
 
-  it('throw where there is no such conversation, it is deleted, or the key is revoked', async (t) => {
+  it('throw if the conversation does not exist or is deleted, or the API key is revoked', async (t) => {
     const { service, proxy, parley } = await begin(t);
     await assert.rejects(collect(parley, 'none').done, hasCode('not_found'));
     const made = await parley.keys.create({ name: 'short' });
@@ -160,31 +160,31 @@ describe('the events of the client', () => {
 });
 
 describe('a stream of the client', () => {
-  /** A service that says one text on each connection, then hangs up; after the last one it stays silent. */
+  /** A service that sends one text on each connection and closes it. The last connection stays open without data. */
   function scripted(texts: readonly string[], times: ParleyOptions['times'] = {}) {
-    const asked: { after: string | null; signal: AbortSignal }[] = [];
+    const requests: { after: string | null; signal: AbortSignal }[] = [];
     let say: (text: string) => void = () => {};
     const fetch = async (url: string, { signal }: RequestInit) => {
       assert.ok(signal);
-      asked.push({ after: new URL(url).searchParams.get('after'), signal });
+      requests.push({ after: new URL(url).searchParams.get('after'), signal });
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => {
           say = (text) => controller.enqueue(Buffer.from(text));
           signal.addEventListener('abort', () => controller.error(signal.reason));
-          say(texts[asked.length - 1] ?? '');
-          if (asked.length < texts.length) controller.close();
+          say(texts[requests.length - 1] ?? '');
+          if (requests.length < texts.length) controller.close();
         },
       });
       return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
     };
     const parley = createParley({ url: 'http://a.test', fetch, times: { ...quick, ...times } });
-    return { parley, asked, say: (text: string) => say(text) };
+    return { parley, requests, say: (text: string) => say(text) };
   }
 
   const frame = (id: number) => `id: ${id}\ndata: {"id":${id}}\n\n`;
   const idOf = ({ value }: IteratorResult<ParleyEvent, void>) => value?.id;
 
-  it('is live only when the service has said from where on', async () => {
+  it('is live only after the service has sent its cursor', async () => {
     const { parley } = scripted(['', `id: -1\n\n${frame(0)}`]);
     const states: string[] = [];
     const events = parley.events('c', { onState: (state) => states.push(state) });
@@ -193,18 +193,18 @@ describe('a stream of the client', () => {
     await events.return();
   });
 
-  it('goes on after the last event where the service was started anew', async () => {
-    const { parley, asked } = scripted([`id: -1\n\n${frame(0)}${frame(1)}`, `id: 1\n\n${frame(2)}`]);
+  it('resumes after the last event if the service was restarted', async () => {
+    const { parley, requests } = scripted([`id: -1\n\n${frame(0)}${frame(1)}`, `id: 1\n\n${frame(2)}`]);
     const events = parley.events('c');
     for (const id of [0, 1, 2]) assert.equal(idOf(await events.next()), id);
     assert.deepEqual(
-      asked.map(({ after }) => after),
+      requests.map(({ after }) => after),
       ['-1', '1'],
     );
     await events.return();
   });
 
-  it('throws where the log has become shorter than what was read of it', async () => {
+  it('throws if the log has become shorter', async () => {
     const { parley } = scripted([`id: -1\n\n${frame(0)}${frame(1)}`, `id: 0\n\n${frame(1)}`]);
     const events = parley.events('c');
     for (const id of [0, 1]) assert.equal(idOf(await events.next()), id);
@@ -213,7 +213,7 @@ describe('a stream of the client', () => {
     });
   });
 
-  it('throws where it holds what Parley does not send', async () => {
+  it('throws if it contains data that does not come from Parley', async () => {
     for (const data of ['no JSON', 'null', '5']) {
       const text = `id: 0\ndata: ${data}\n\n`;
       await assert.rejects(scripted([text]).parley.events('c').next(), hasCode('unexpected'));
@@ -221,24 +221,24 @@ describe('a stream of the client', () => {
     }
   });
 
-  it('does not call it silence while its reader takes its time, nor ever where no silence is too long', async (t) => {
+  it('does not time out while its reader is busy, and never without a timeout', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     for (const silenceMs of [100, Number.POSITIVE_INFINITY]) {
-      const { parley, asked, say } = scripted([`id: -1\n\n${frame(0)}`], { silenceMs });
+      const { parley, requests, say } = scripted([`id: -1\n\n${frame(0)}`], { silenceMs });
       const events = parley.events('c');
       assert.equal(idOf(await events.next()), 0);
       if (silenceMs === 100) t.mock.timers.tick(200);
       const next = events.next();
       if (silenceMs !== 100) t.mock.timers.tick(2 ** 31);
-      assert.equal(asked[0]?.signal.aborted, false);
+      assert.equal(requests[0]?.signal.aborted, false);
       say(frame(1));
       assert.equal(idOf(await next), 1);
-      assert.equal(asked.length, 1);
+      assert.equal(requests.length, 1);
       await events.return();
     }
   });
 
-  /** A log that is there whole, as a page and as a stream. */
+  /** A complete log, as a page and as a stream. */
   function withLog(log: readonly object[]) {
     const all = log.map((event, id) => ({ id, source: 'agent', message: '', ...event }));
     const stream = (from: number) =>
@@ -259,7 +259,7 @@ describe('a stream of the client', () => {
   const state = (agent_state: string) => ({ observation: 'agent_state_changed', extras: { agent_state } });
   const said = { source: 'user', action: 'message' };
 
-  it('is followed until the agent waits: not where it waited before, but also from where nothing tells it', async () => {
+  it('is read until the agent waits: not where it waited before, but also from where no event shows the state', async () => {
     const parley = withLog([
       state('awaiting_user_input'),
       said,
@@ -268,22 +268,22 @@ describe('a stream of the client', () => {
       { observation: 'notice' },
     ]);
     for (const from of [0, 3, 4, 5, 9]) {
-      const told: number[] = [];
-      const { name } = await parley.untilWaiting('c', { from, onEvent: ({ id }) => told.push(id) });
+      const received: number[] = [];
+      const { name } = await parley.untilWaiting('c', { from, onEvent: ({ id }) => received.push(id) });
       assert.equal(name, 'awaiting_user_input');
-      assert.deepEqual(told, [0, 1, 2, 3, 4].slice(from));
+      assert.deepEqual(received, [0, 1, 2, 3, 4].slice(from));
     }
-    const question = { action: 'run', args: { confirmation_state: 'awaiting_confirmation' } };
-    const asks = state('awaiting_user_confirmation');
+    const request = { action: 'run', args: { confirmation_state: 'awaiting_confirmation' } };
+    const waiting = state('awaiting_user_confirmation');
     const logs = [
-      { log: [asks, question], asked: 1 },
-      // Earlier services wrote the action first.
-      { log: [question, asks], asked: 0 },
+      { log: [waiting, request], requestId: 1 },
+      // Earlier versions wrote the action first.
+      { log: [request, waiting], requestId: 0 },
     ];
-    for (const { log, asked } of logs)
+    for (const { log, requestId } of logs)
       for (const from of [0, 1, 2]) {
-        const asking = await withLog(log).untilWaiting('c', { from });
-        assert.deepEqual([asking.name, asking.question?.id], ['awaiting_user_confirmation', asked]);
+        const found = await withLog(log).untilWaiting('c', { from });
+        assert.deepEqual([found.name, found.question?.id], ['awaiting_user_confirmation', requestId]);
       }
     const paused = await withLog([said, state('running'), state('paused')]).untilWaiting('c');
     assert.equal(paused.name, 'paused');
@@ -291,7 +291,7 @@ describe('a stream of the client', () => {
     await assert.rejects(parley.untilWaiting('c', { signal }), (reason) => reason === 'enough');
   });
 
-  it('tells of a reset, which is no change', async () => {
+  it('reports a reset, which is not a change', async () => {
     const { parley } = scripted([
       'id: 1.0.1\nevent: reset\ndata: {}\n\nid: 2.0.1\ndata: {"title":"New"}\n\n',
     ]);
@@ -326,7 +326,7 @@ describe('the changes of the client', () => {
     await until('it is lost', () => states.includes('reconnecting'));
   }
 
-  it('tell of each change once, also of those while the connection was lost', async (t) => {
+  it('contain each change once, including those while the connection was lost', async (t) => {
     const { service, proxy, parley } = await connectThrough(t);
     const { seen, states } = await collectChanges(parley, t);
     const ask = (path: string, method: string, json?: object) =>

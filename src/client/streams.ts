@@ -1,4 +1,4 @@
-// Streams of the service, each frame as what it is: the events of a log, and changes of all conversations.
+// The streams of the service: the events of a conversation, and the changes of all conversations.
 import { type AgentState, isUnclear, nextState, unknownState, waitsForUser } from './agentState.ts';
 import { type CallOptions, pathOf, readEventsPage } from './conversations.ts';
 import { ParleyError } from './errors.ts';
@@ -8,26 +8,26 @@ import { type Connection, open } from './request.ts';
 import type { Change, ParleyEvent } from './types.ts';
 
 export interface FollowOptions extends CallOptions {
-  /** Told when the stream is there, and when it is lost and tried again. */
+  /** Called when the stream is connected, and when it was lost and reconnects. */
   readonly onState?: (state: StreamState) => void;
 }
 
 export interface EventsOptions extends FollowOptions {
-  /** The id of the first event that is wanted. Absent: 0, the start of the log. */
+  /** The id of the first event. Default: 0, the start of the log. */
   readonly from?: number;
 }
 
 export interface WaitOptions extends EventsOptions {
-  /** Told of each event, as `events` gives them. */
+  /** Called for each event. */
   readonly onEvent?: (event: ParleyEvent) => void;
 }
 
 export interface ChangesOptions extends FollowOptions {
-  /** Told when we were away for so long that changes were forgotten: read the list again. */
+  /** Called when the client was disconnected for so long that changes were lost. Read the list again. */
   readonly onReset?: () => void;
 }
 
-/** The most that a page of events may hold. */
+/** The largest page of events. */
 const tailEventsMax = 100;
 
 function parse<Out extends object>(data: string): Out {
@@ -35,14 +35,14 @@ function parse<Out extends object>(data: string): Out {
     const value: unknown = JSON.parse(data);
     if (typeof value === 'object' && value !== null) return value as Out;
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
-  throw new ParleyError('unexpected', 'The stream holds what Parley does not send.');
+  throw new ParleyError('unexpected', 'The stream contains data that does not come from Parley.');
 }
 
-/** Events cannot go away: whoever has seen more than there is reads another log than before. */
+/** Events are never deleted alone, so a shorter log is another one, such as from an older copy of the database. */
 const shorterLog = () =>
-  new ParleyError('unexpected', 'The log is shorter than what was read of it: read it again from its start.');
+  new ParleyError('unexpected', 'The log is shorter than before. Read it again from its start.');
 
 export function streamCalls(connection: Connection, times: FollowTimes) {
   function frames(path: string, cursor: string | undefined, { signal, onState }: FollowOptions) {
@@ -56,8 +56,8 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
   }
 
   /**
-   * The events of a log, each once and in order: what is there, then what comes. Lost connections are made again, and
-   * it goes on where it was. Ends when the signal does. Throws where the conversation is not there or no longer.
+   * Yields the events of a log, each once and in order: the stored ones, then new ones. It reconnects by itself and
+   * resumes where it was. Ends when the signal is aborted. Throws if the conversation does not exist or is deleted.
    */
   async function* events(
     id: string,
@@ -68,7 +68,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
       if (frame.id !== undefined && Number(frame.id) < seen) throw shorterLog();
       if (frame.data === '') continue;
       const event = decodeEvent(parse(frame.data));
-      // Who asks for what is not there yet is given what comes next, whatever its number.
+      // If `from` is beyond the end of the log, the service sends the next event, whatever its id.
       if (event.id < next) continue;
       [next, seen] = [event.id + 1, event.id];
       yield event;
@@ -76,8 +76,8 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
   }
 
   /**
-   * Each change of status, title or agent state of your conversations from now on, and deletions. Resumes like
-   * `events`.
+   * Yields each change of status, title or agent state of your conversations from now on, and deletions. It reconnects
+   * like `events`.
    */
   async function* changes(options: ChangesOptions = {}): AsyncGenerator<Change, void, undefined> {
     for await (const { event, data } of frames('/api/events/stream', undefined, options))
@@ -85,7 +85,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
       else if (data !== '') yield parse<Change>(data);
   }
 
-  /** The newest event, and what the last of the log tell of the agent. */
+  /** Returns the id of the newest event, and the state of the agent according to the last events. */
   async function readTail(id: string, signal: AbortSignal | undefined) {
     const query = { reverse: true, limit: tailEventsMax };
     const page = await readEventsPage(connection, id, { query, signal });
@@ -93,8 +93,8 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
   }
 
   /**
-   * Follows a conversation until its agent does nothing before its user does something: it has ended its turn, asks for
-   * permission, or has stopped. Throws like `events`, and the reason of the signal.
+   * Waits until the agent waits for its user: it has ended its turn, needs approval, or has stopped. Throws like
+   * `events`, or the reason of the signal.
    */
   async function untilWaiting(id: string, { onEvent, ...options }: WaitOptions = {}): Promise<AgentState> {
     const { from = 0, signal } = options;
@@ -104,7 +104,7 @@ export function streamCalls(connection: Connection, times: FollowTimes) {
     for await (const event of events(id, options)) {
       onEvent?.(event);
       state = nextState(state, event);
-      // Begun in the middle of a log, it may have met no event that tells.
+      // From the middle of a log, there may have been no event that shows the state.
       if (event.id === tail.newest && isUnclear(state)) state = tail.state;
       if (event.id >= tail.newest && waitsForUser(state)) return state;
     }

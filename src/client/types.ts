@@ -1,4 +1,4 @@
-// The types of the client: those of the wire, and what follows from them.
+// The types of the client: those of the API, and types derived from them.
 import type {
   Action,
   AddGitProviders,
@@ -28,18 +28,18 @@ export type DeliveryState = DeliveryRecord['state'];
 export type ErrorCode = ErrorBody['code'];
 export type Detail = ErrorBody['details'][number];
 
-/** Tool servers as they may be sent, short forms included. */
+/** MCP servers as they may be sent, including short forms. */
 export type McpConfig = NonNullable<NullableMcpConfig>;
 
-/** Which conversations, and how many of them a page holds: 1 to 1,000. */
+/** Selects conversations. A page has 1 to 1,000. */
 export type ListFilter = Omit<ListQuery, 'limit'> & { readonly limit?: number };
 
-/** Which events of a log, first and last included, and how many of them a page holds: 1 to 100. */
+/** Selects events of a log, including the first and the last. A page has 1 to 100. */
 export type EventsFilter = {
   readonly [Name in keyof EventsQuery]?: Name extends 'reverse' ? boolean : number;
 };
 
-/** Which messages of a webhook, and how many of them a page holds: 1 to 100. */
+/** Selects deliveries of a webhook. A page has 1 to 100. */
 export type DeliveryFilter = Omit<DeliveryPage, 'limit'> & { readonly limit?: number };
 
 type Typed<Each> = Each extends { readonly action: infer Name extends string }
@@ -50,7 +50,7 @@ type Typed<Each> = Each extends { readonly action: infer Name extends string }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An event that this client does not know: it was imported, or another version of Parley wrote it. */
+/** An event that this client does not know, because it was imported or written by another version of Parley. */
 export interface UnknownEvent {
   readonly type: 'unknown';
   readonly id: number;
@@ -67,7 +67,7 @@ export interface UnknownEvent {
   readonly replayed?: boolean;
 }
 
-/** An event of a log. `type` is `action.run`, `observation.edit` and so on, or `unknown`: narrow on it. */
+/** An event of a log. Narrow on `type`, which is `action.run`, `observation.edit` and so on, or `unknown`. */
 export type ParleyEvent = Typed<Action> | Typed<Observation> | UnknownEvent;
 
 export interface EventsPage {

@@ -1,5 +1,5 @@
-// What goes over the wire, as types: each is that of a schema of the service. For the library they are written out
-// from the same schemas, so this file holds nothing but such lines.
+// The types of the API, from the schemas of the service. `client/writeTypes.ts` writes them out for the library, so this
+// file contains only such lines.
 import type Type from 'typebox';
 import type { Confirmation as ConfirmationSchema } from '../conversations/confirm/schema.ts';
 import type {

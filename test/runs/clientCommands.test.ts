@@ -262,7 +262,7 @@ describe('parley send, confirm and follow', () => {
     assert.equal(asked.code, 5, asked.stderr);
     assert.match(
       asked.stdout,
-      /asks for your permission:\n {2}.*delete everything\n {2}parley confirm c allow --question \d+ /,
+      /needs your approval:\n {2}.*delete everything\n {2}parley confirm c allow --question \d+ /,
     );
     assert.match((await line.run(['show', 'c'])).stdout, /needs approval/);
     assert.equal((await line.run(['follow', 'c'])).code, 5);

@@ -89,10 +89,7 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     const { line } = await begin(t, { settings: { confirmation_mode: true } });
     const asked = await line.runInTerminal(['new', '--follow', '--id', 'c', 'ask delete everything']);
     assert.equal(asked.code, 5, asked.stdout);
-    assert.match(
-      readable(asked.stdout),
-      /The agent asks for your permission:\n.*\n {2}parley confirm c allow/,
-    );
+    assert.match(readable(asked.stdout), /The agent needs your approval:\n.*\n {2}parley confirm c allow/);
     const answered = await line.runInTerminal(['confirm', 'c', 'always', '--follow']);
     assert.equal(answered.code, 0);
     assert.match(readable(answered.stdout), /You: .*\n(?:.*\n)*Agent: the answer was always/);

@@ -3,7 +3,7 @@ import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { followCommand, logsCommand } from '../declarations/conversations.ts';
-import { followConversation, printLog } from '../following.ts';
+import { followConversation, printLog } from '../follow.ts';
 import { createOutput } from '../terminal/output.ts';
 
 export const follow: Handler<typeof followCommand> = async ({ args, options }) => {

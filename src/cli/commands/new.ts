@@ -6,7 +6,7 @@ import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import type { newCommand, runCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
-import { followConversation } from '../following.ts';
+import { followConversation } from '../follow.ts';
 import { readImage, readMcpFile, readMessage } from '../inputs.ts';
 import { causeOf } from '../terminal/faults.ts';
 import { createOutput, type Output } from '../terminal/output.ts';

@@ -6,7 +6,7 @@ import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type { confirmCommand, sendCommand } from '../declarations/conversations.ts';
 import { exits } from '../exits.ts';
-import { followConversation } from '../following.ts';
+import { followConversation } from '../follow.ts';
 import { readImage, readMessage } from '../inputs.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { shellWord } from '../terminal/plainText.ts';

@@ -9,7 +9,7 @@ import { exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import { plainLine, plainText } from '../terminal/plainText.ts';
 import { shortTime } from '../terminal/table.ts';
-import { tellQuestion } from '../terminal/timeline.ts';
+import { approvalPrompt } from '../terminal/timeline.ts';
 import { describeStatus } from './list.ts';
 
 const tailEvents = 50;
@@ -56,7 +56,7 @@ async function describe(parley: Parley, info: ConversationInfo, output: Output):
   const { message, state } = await readTail(parley, info.conversation_id);
   const said = message === '' ? '' : `\n${message}\n`;
   const request =
-    state.question === undefined ? '' : tellQuestion(info.conversation_id, state.question, output.style);
+    state.question === undefined ? '' : approvalPrompt(info.conversation_id, state.question, output.style);
   return `${details(info, output)}${said}${request}`;
 }
 

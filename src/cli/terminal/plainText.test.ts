@@ -64,7 +64,7 @@ describe('shellWord', () => {
     for (const word of ['01990f3c5a7b', 'nightly-1', 'a.b:c_d@e']) assert.equal(shellWord(word), word);
   });
 
-  it('makes one word for a real shell of any text', () => {
+  it('makes any text a single word for a real shell', () => {
     const words = ['<string>', '$(exit)', '`id`', "it's", 'a;b|c&d>e', '*', '~', '!!', 'ü"', '{a,b}', ''];
     const said = execFileSync('sh', ['-c', `printf '%s\\n' ${words.map(shellWord).join(' ')}`], {
       encoding: 'utf8',

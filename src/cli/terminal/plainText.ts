@@ -29,7 +29,7 @@ export function plainLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** Removes colours, which programs print that believe to be on a terminal. */
+/** Removes colours of programs that assumed a terminal. */
 export function withoutColours(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: this is the sequence to look for
   return text.replace(/\u001b\[[\d;]{0,30}m/g, '');

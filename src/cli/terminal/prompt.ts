@@ -1,9 +1,9 @@
-// Questions to the person at the terminal, on standard error.
+// Prompts for the person at the terminal, on standard error.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { RefusalError } from '../../errors.ts';
 
-/** Whether somebody can answer. */
+/** Whether a person can answer. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
@@ -17,7 +17,7 @@ export function ask(question: string, { hidden = false } = {}): Promise<string> 
   const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
   // Only now: from here on the terminal itself does not echo what is typed.
   process.stderr.write(question);
-  // readline redraws the line while somebody types.
+  // readline redraws the line while the user types.
   if (!hidden) lines.setPrompt(question);
   return new Promise((resolve, reject) => {
     lines.once('line', (line) => {

@@ -52,7 +52,7 @@ export function fitText(text: string, widthMax: number): string {
 
 interface Column {
   readonly heading: string;
-  /** How far it may shrink while other columns can shrink, too. Absent: not at all. */
+  /** How far the column may shrink while other columns can shrink, too. Default: not at all. */
   readonly widthMin?: number;
 }
 
@@ -65,11 +65,11 @@ interface Table {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Cell[])[];
   readonly style: Style;
-  /** Of the terminal. */
+  /** The width of the terminal. */
   readonly widthMax: number;
 }
 
-/** Shrinks the last column first: each to its minimum and, where that is not enough, to its heading. */
+/** Shrinks the last column first: each to its minimum and, if that is not enough, to its heading. */
 function columnWidths({ columns, rows, widthMax }: Table): number[] {
   const widths = columns.map(({ heading }, i) =>
     Math.max(heading.length, ...rows.map((row) => textWidth(row[i]?.text ?? ''))),
@@ -89,7 +89,7 @@ function columnWidths({ columns, rows, widthMax }: Table): number[] {
   return widths;
 }
 
-/** A table of which every line fits the terminal, as far as its columns can shrink. */
+/** Formats a table whose lines fit the terminal, as far as its columns can shrink. */
 export function formatTable({ columns, rows, style, widthMax }: Table): string {
   const clean = rows.map((row) => row.map((cell) => ({ ...cell, text: plainLine(cell.text) })));
   const widths = columnWidths({ columns, rows: clean, style, widthMax });
@@ -112,7 +112,7 @@ interface Columns<Record> {
   readonly row: (record: Record) => readonly string[];
 }
 
-/** A table of which nothing is cut, or the records as JSON lines. */
+/** Prints a table without cutting anything, or the records as JSON lines. */
 export function printRecords<Record extends object>(
   output: Output,
   records: readonly Record[],

@@ -1,17 +1,17 @@
-// Events as people see them, whatever they hold.
+// Events of any content as text for people.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nextState, unknownState } from '../../client/agentState.ts';
 import { decodeEvent } from '../../client/parley.ts';
-import { createTimeline, tellQuestion } from './timeline.ts';
+import { approvalPrompt, createTimeline } from './timeline.ts';
 
 const obeyed = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u;
 const options = { style: (_: unknown, text: string) => text, linesMax: 10 };
 const tell = (event: object) => createTimeline(options)(decodeEvent({ id: 0, source: 'agent', ...event }));
 
 describe('the timeline', () => {
-  it('tells of odd events as far as they make sense, and leaves out the rest', () => {
+  it('shows odd events as far as they make sense, and leaves out the rest', () => {
     const cases: [object, string][] = [
       [{ action: 'constructor' }, ''],
       [{ observation: 'toString' }, ''],
@@ -33,9 +33,9 @@ describe('the timeline', () => {
     for (const [event, text] of cases) assert.equal(tell(event), text, JSON.stringify(event));
   });
 
-  it('asks with all that would run, and for an answer to this question alone', () => {
+  it('shows an approval request in full, with the command that answers this request only', () => {
     const ask = (event: object) =>
-      tellQuestion('c', decodeEvent({ id: 7, source: 'agent', ...event }), options.style);
+      approvalPrompt('c', decodeEvent({ id: 7, source: 'agent', ...event }), options.style);
     const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`).join('\n');
     const input = 'x'.repeat(1_000);
     const cases: [object, string][] = [
@@ -70,11 +70,11 @@ describe('the timeline', () => {
     for (const [event, text] of cases)
       assert.equal(
         ask(event),
-        `\nThe agent asks for your permission:\n${text}  parley confirm c allow --question 7      or: always, reject\n`,
+        `\nThe agent needs your approval:\n${text}  parley confirm c allow --question 7      or: always, reject\n`,
       );
   });
 
-  it('never fails, and never holds anything that a terminal obeys', () => {
+  it('never throws, and never contains a control sequence', () => {
     const text = fc.oneof(
       fc.constantFrom('\u001b[2J', '\u009b', 'done', '--- a', 'constructor'),
       fc.string(),
@@ -127,7 +127,7 @@ describe('the timeline', () => {
         const told = createTimeline(options);
         for (const made of events.map(decodeEvent)) {
           assert.doesNotMatch(told(made), obeyed);
-          assert.doesNotMatch(tellQuestion('c', made, options.style), obeyed);
+          assert.doesNotMatch(approvalPrompt('c', made, options.style), obeyed);
           nextState(unknownState, made);
         }
       }),

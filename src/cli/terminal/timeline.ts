@@ -1,4 +1,4 @@
-// Events as people read them in a terminal.
+// Formats events for people in a terminal.
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
 import { englishNotes, foldBlanks, foldDiffBlanks } from '../../text/foldBlanks.ts';
@@ -7,28 +7,28 @@ import { plainLine, plainText, shellWord, shorten, withoutColours } from './plai
 
 interface TimelineOptions {
   readonly style: Style;
-  /** Of one output; the middle of what is longer is left out. */
+  /** The limit of one output. The middle of a longer one is left out. */
   readonly linesMax: number;
-  /** Of the input of a tool. */
+  /** The limit of the input of a tool. */
   readonly inputCharsMax?: number;
-  /** Empty lines and wide gaps are folded, so that nothing can stand out of sight behind them. */
+  /** Folds empty lines and wide gaps, which could push something out of sight. */
   readonly isFolded?: boolean;
 }
 
-const linesUsual = 24;
-const inputCharsUsual = 200;
+const linesDefault = 24;
+const inputCharsDefault = 200;
 const outcomeCharsMax = 500;
 
-/** How much of one output is shown. */
+/** Returns how many lines of one output are shown. */
 export function linesMaxOf(full: boolean): number {
-  return full ? Number.POSITIVE_INFINITY : linesUsual;
+  return full ? Number.POSITIVE_INFINITY : linesDefault;
 }
 
 function indent(text: string): string {
   return text.replace(/^(?=.)/gm, '  ');
 }
 
-/** With what a terminal would obey spelled out, and without the middle of what is long. */
+/** Spells out control characters and leaves out the middle of long text. */
 function block(text: string, { linesMax, style }: TimelineOptions): string {
   const lines = plainText(text).trimEnd().split('\n');
   if (lines.length <= linesMax) return lines.join('\n');
@@ -37,7 +37,7 @@ function block(text: string, { linesMax, style }: TimelineOptions): string {
   return [...lines.slice(0, half), style('dim', `… ${left} lines …`), ...lines.slice(-half)].join('\n');
 }
 
-/** Colours for what was taken away and added. */
+/** Colours removed and added lines. */
 export function colourDiff(diff: string, style: Style): string {
   const colours = { '+': 'green', '-': 'red', '@': 'cyan' } as const;
   return diff
@@ -55,24 +55,24 @@ function inputText(given: unknown, charsMax: number): string {
   return text === '{}' ? '' : ` ${shorten(text, charsMax)}`;
 }
 
-/** What a tool is used for, in a line or more; undefined where the event is not an action of a tool. */
+/** Describes a tool call in one or more lines. Returns undefined if the event is not an action of a tool. */
 function describeUse(event: ParleyEvent, options: TimelineOptions): string | undefined {
-  const { style, inputCharsMax = inputCharsUsual, isFolded = false } = options;
+  const { style, inputCharsMax = inputCharsDefault, isFolded = false } = options;
   switch (event.type) {
     case 'action.run': {
       const command = plainText(event.args.command);
       return `${style('cyan', '$')} ${style('bold', isFolded ? foldBlanks(command, englishNotes) : command)}`;
     }
     case 'action.edit': {
-      const { path, operation, diff: told = '' } = event.args;
-      const diff = isFolded ? foldDiffBlanks(told, englishNotes) : told;
+      const { path, operation, diff: reported = '' } = event.args;
+      const diff = isFolded ? foldDiffBlanks(reported, englishNotes) : reported;
       const head = style('cyan', `± ${operation} ${plainLine(path)}`);
       return diff === '' ? head : `${head}\n${indent(colourDiff(block(diff, options), style))}`;
     }
     case 'action.read':
       return style('dim', `· read ${plainLine(event.args.path)}`);
     case 'action.browse':
-      return style('dim', `· look at ${plainLine(event.args.url)}`);
+      return style('dim', `· open ${plainLine(event.args.url)}`);
     case 'action.call_tool_mcp': {
       const { name, arguments: given } = event.args;
       return style('cyan', `· ${plainLine(name)}`) + style('dim', inputText(given, inputCharsMax));
@@ -106,10 +106,10 @@ function describeMessage(
   return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
 }
 
-/** Only where it did not go well; otherwise its beginning has said it. */
+/** Returns text only if the call did not succeed, because its action was shown already. */
 function describeOutcome(outcome: string, content: string, style: Style): string {
   if (outcome === 'completed') return '';
-  const why = plainLine(content) || `It is ${outcome}.`;
+  const why = plainLine(content) || `Outcome: ${outcome}`;
   return `${indent(style('red', shorten(why, outcomeCharsMax)))}\n`;
 }
 
@@ -143,7 +143,7 @@ function describeObservation(event: ParleyEvent, options: TimelineOptions): stri
   }
 }
 
-/** Empty for events that say nothing to people. */
+/** Returns empty text for events that people do not need. */
 function describeEvent(event: ParleyEvent, options: TimelineOptions): string {
   const { style } = options;
   switch (event.type) {
@@ -162,7 +162,7 @@ function describeEvent(event: ParleyEvent, options: TimelineOptions): string {
   }
 }
 
-/** Edits that have begun; more are forgotten. */
+/** The limit of remembered edits that have begun but not ended. */
 const openEditsMax = 100;
 
 /** Earlier versions wrote the diff of an edit only at the start of its content. */
@@ -170,9 +170,9 @@ function diffOf({ content, extras }: Extract<ParleyEvent, { type: 'observation.e
   return content.startsWith('--- ') ? content : extras.diff;
 }
 
-/** Gives the text for each event of a log in order; empty for those that say nothing to people. */
+/** Returns a function that formats the events of a log, in order. The text is empty for events that people do not need. */
 export function createTimeline(options: TimelineOptions): (event: ParleyEvent) => string {
-  /** Calls whose diff was shown when they began: the others show it when they end. */
+  /** Calls whose diff was shown when they began. The others show it when they end. */
   const shown = new Set<string>();
   return (event) => {
     const text = describeEvent(event, options);
@@ -184,8 +184,8 @@ export function createTimeline(options: TimelineOptions): (event: ParleyEvent) =
   };
 }
 
-/** What the agent asks permission for, whole: what is not shown would run all the same. */
-function describeQuestion(event: ParleyEvent, style: Style): string {
+/** Describes an approval request in full, because parts that are not shown would be executed, too. */
+function describeApprovalRequest(event: ParleyEvent, style: Style): string {
   const whole = {
     style,
     linesMax: Number.POSITIVE_INFINITY,
@@ -197,11 +197,11 @@ function describeQuestion(event: ParleyEvent, style: Style): string {
   return more === '' ? use : `${use}\n${indent(more)}`;
 }
 
-/** What it asks, where that is known, and how to answer this question and no later one. */
-export function tellQuestion(id: string, question: ParleyEvent | undefined, style: Style): string {
-  // Deeper than the line below, which none of its own can then be taken for.
-  const what = question === undefined ? '' : `\n${indent(indent(describeQuestion(question, style)))}`;
-  const asks = style(['bold', 'yellow'], 'The agent asks for your permission:');
+/** Shows an approval request, if it is known, and the command that answers this request and no later one. */
+export function approvalPrompt(id: string, question: ParleyEvent | undefined, style: Style): string {
+  // The request is indented deeper than the command below, so that no line of it looks like that command.
+  const what = question === undefined ? '' : `\n${indent(indent(describeApprovalRequest(question, style)))}`;
+  const heading = style(['bold', 'yellow'], 'The agent needs your approval:');
   const which = question === undefined || question.id < 0 ? '' : ` --question ${question.id}`;
-  return `\n${asks}${what}\n  ${commandName} confirm ${shellWord(id)} allow${which}      or: always, reject\n`;
+  return `\n${heading}${what}\n  ${commandName} confirm ${shellWord(id)} allow${which}      or: always, reject\n`;
 }

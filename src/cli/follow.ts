@@ -6,11 +6,11 @@ import { exitOfSignal, untilInterrupted } from './terminal/interruption.ts';
 import type { Output } from './terminal/output.ts';
 import { plainLine, shellWord } from './terminal/plainText.ts';
 import { showProgress } from './terminal/progress.ts';
-import { createTimeline, linesMaxOf, tellQuestion } from './terminal/timeline.ts';
+import { approvalPrompt, createTimeline, linesMaxOf } from './terminal/timeline.ts';
 
 const pageEvents = 100;
 
-export interface Following {
+export interface FollowOptions {
   readonly parley: Parley;
   readonly output: Output;
   readonly id: string;
@@ -22,14 +22,14 @@ export interface Following {
   readonly full: boolean;
 }
 
-function printer({ output, full }: Following): (event: ParleyEvent) => void {
-  // Programs get the fields of the API: `type` is of the client.
+function printer({ output, full }: FollowOptions): (event: ParleyEvent) => void {
+  // Programs get the fields of the API; `type` belongs to the client.
   if (output.isJson) return ({ type: _, ...event }) => output.json(event);
-  const tell = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
-  return (event) => output.text(tell(event));
+  const format = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
+  return (event) => output.text(format(event));
 }
 
-function reportConnection({ output }: Following): (state: 'live' | 'reconnecting') => void {
+function reportConnection({ output }: FollowOptions): (state: 'live' | 'reconnecting') => void {
   let lost = false;
   return (state) => {
     if (state === 'reconnecting' && !lost) output.note('The connection is lost. Reconnecting …\n');
@@ -38,7 +38,7 @@ function reportConnection({ output }: Following): (state: 'live' | 'reconnecting
   };
 }
 
-/** Whether the turn has failed so far: the log shows an error that the agent has not spoken after. */
+/** Whether the turn has failed so far: the log has an error, and no later message of the agent. */
 function hasFailed(before: boolean, event: ParleyEvent): boolean {
   if (event.replayed === true) return before;
   if (event.type === 'observation.error') return true;
@@ -55,12 +55,12 @@ interface Waiting extends AgentState {
 
 /** Shows events until the agent waits, and returns its state, or the name of the signal that ended it. */
 async function showUntilWaiting(
-  following: Following,
+  options: FollowOptions,
   signal: AbortSignal,
 ): Promise<Waiting | NodeJS.Signals> {
-  const { parley, id, from, stay } = following;
-  const print = printer(following);
-  const progress = showProgress({ ...following, signal });
+  const { parley, id, from, stay } = options;
+  const print = printer(options);
+  const progress = showProgress({ ...options, signal });
   let isLoading = false;
   let failed = false;
   const show = (event: ParleyEvent) => {
@@ -70,13 +70,13 @@ async function showUntilWaiting(
     if (event.type === 'observation.agent_state_changed') isLoading = event.extras.agent_state === 'loading';
     progress.set(isLoading);
   };
-  const options = { from, signal, onState: reportConnection(following) };
+  const streamOptions = { from, signal, onState: reportConnection(options) };
   try {
     if (!stay) {
-      const state = await parley.untilWaiting(id, { ...options, onEvent: show });
+      const state = await parley.untilWaiting(id, { ...streamOptions, onEvent: show });
       return { ...state, failed };
     }
-    for await (const event of parley.events(id, options)) show(event);
+    for await (const event of parley.events(id, streamOptions)) show(event);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -86,7 +86,7 @@ async function showUntilWaiting(
 }
 
 function explain(
-  { output, id }: Following,
+  { output, id }: FollowOptions,
   state: Waiting,
   { stop_reason: reason }: ConversationInfo,
 ): number {
@@ -95,7 +95,7 @@ function explain(
     if (!isJson) text(sentence);
   };
   if (state.name === 'awaiting_user_confirmation') {
-    print(tellQuestion(id, state.question, style));
+    print(approvalPrompt(id, state.question, style));
     return exits.needsApproval;
   }
   if (state.name !== 'stopped' && state.name !== 'paused') {
@@ -111,11 +111,11 @@ function explain(
   return reason === null ? exits.done : exitOfStop(reason.code);
 }
 
-/** Returns the exit code that says how it ended. */
-export async function followConversation(following: Following): Promise<number> {
-  const { parley, output, id } = following;
-  const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(following, signal));
-  if (typeof end !== 'string') return explain(following, end, await parley.conversations.get(id));
+/** Returns an exit code that depends on how the conversation ended. */
+export async function followConversation(options: FollowOptions): Promise<number> {
+  const { parley, output, id } = options;
+  const end = await untilInterrupted(['SIGINT', 'SIGTERM'], (signal) => showUntilWaiting(options, signal));
+  if (typeof end !== 'string') return explain(options, end, await parley.conversations.get(id));
   output.note(
     `\nThe conversation continues. See ${commandName} follow ${shellWord(id)}, or ${commandName} stop ${shellWord(id)}\n`,
   );
@@ -123,10 +123,10 @@ export async function followConversation(following: Following): Promise<number> 
 }
 
 /** Prints the events that there are now. */
-export async function printLog(following: Following): Promise<number> {
-  const { parley, id } = following;
-  const print = printer(following);
-  for (let next = following.from; ; ) {
+export async function printLog(options: FollowOptions): Promise<number> {
+  const { parley, id } = options;
+  const print = printer(options);
+  for (let next = options.from; ; ) {
     const { events, has_more: hasMore } = await parley.conversations.events(id, {
       start_id: next,
       limit: pageEvents,

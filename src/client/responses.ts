@@ -1,26 +1,26 @@
-// Bodies of answers, read piece by piece: whoever answers cannot make us keep more than we are ready for.
+// Reads the bodies of responses piece by piece, so that a server cannot make the client hold more than the limits.
 import { ParleyError } from './errors.ts';
 
 const mib = 1_024 * 1_024;
-/** The largest of ours hold a message with its images. */
-export const answerBytesMax = 64 * mib;
-/** No log that can be parsed is larger. */
+/** The largest responses of Parley contain a message with its images. */
+export const responseBytesMax = 64 * mib;
+/** A larger log could not be parsed. */
 export const trajectoryBytesMax = 512 * mib;
 export const errorBytesMax = mib;
 
-/** Answers below this may be as deep as they are. */
+/** The depth of shorter responses is not checked. */
 const shallowCharsMax = mib;
 const depthMax = 1_000;
 
-export interface Reading {
+export interface ReadOptions {
   readonly bytesMax: number;
-  /** Told of each piece. */
+  /** Called for each piece of the body. */
   readonly onPiece: () => void;
 }
 
 async function* piecesOf(
   response: Response,
-  { bytesMax, onPiece }: Reading,
+  { bytesMax, onPiece }: ReadOptions,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   if (response.body === null) return;
   const reader = response.body.getReader();
@@ -31,7 +31,7 @@ async function* piecesOf(
     bytes += value.byteLength;
     if (bytes > bytesMax) {
       reader.cancel().catch(() => {});
-      throw new ParleyError('unexpected', 'The answer is larger than any of Parley.', {
+      throw new ParleyError('unexpected', 'The response is too large.', {
         status: response.status,
       });
     }
@@ -39,7 +39,7 @@ async function* piecesOf(
   }
 }
 
-/** To parse brackets in brackets takes forty times the memory of their text. */
+/** Parsing nested brackets takes forty times the memory of their text. */
 function isTooDeep(text: string): boolean {
   let [depth, quoted] = [0, false];
   for (let i = 0; i < text.length && depth <= depthMax; i++) {
@@ -52,8 +52,8 @@ function isTooDeep(text: string): boolean {
   return depth > depthMax;
 }
 
-/** Throws a ParleyError where it is no JSON or more than `bytesMax`. */
-export async function readJson(response: Response, reading: Reading): Promise<unknown> {
+/** Throws a ParleyError if the body is not JSON or larger than `bytesMax`. */
+export async function readJson(response: Response, reading: ReadOptions): Promise<unknown> {
   const decoder = new TextDecoder();
   const texts: string[] = [];
   for await (const piece of piecesOf(response, reading)) texts.push(decoder.decode(piece, { stream: true }));
@@ -61,14 +61,13 @@ export async function readJson(response: Response, reading: Reading): Promise<un
   try {
     if (text.length < shallowCharsMax || !isTooDeep(text)) return JSON.parse(text);
   } catch {
-    // Told below.
+    // The error is thrown below.
   }
-  throw new ParleyError('unexpected', 'The answer is not JSON: is this address one of Parley?', {
+  throw new ParleyError('unexpected', 'The response is not JSON, so it does not come from Parley.', {
     status: response.status,
   });
 }
 
-/** As a file that can be kept. */
 export async function readBlob(response: Response, onPiece: () => void): Promise<Blob> {
   const bounds = { bytesMax: Number.POSITIVE_INFINITY, onPiece };
   const type = response.headers.get('content-type') ?? '';
