@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
 
-async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: Runs; id: string }> {
+async function startConversation(t: Parameters<typeof startRuns>[1]): Promise<{ runs: Runs; id: string }> {
   const runs = await startRuns({ settings: { llm_model: null } }, t);
   const lines = [
     'think Hm.',
@@ -19,11 +19,11 @@ async function startScene(t: Parameters<typeof startRuns>[1]): Promise<{ runs: R
   ];
   const id = await runs.create(lines.join('\n'));
   await runs.turns(id, 1);
-  // Set only now, because confirmation mode stops an agent that acts without asking.
+  // Enabled only now: in confirmation mode an agent that acts without approval is stopped.
   const json = { confirmation_mode: true };
   await runs.service.ask('/api/settings', { method: 'PATCH', json });
   await runs.say(id, 'ask execute something');
-  await until('it asks', async () =>
+  await until('the agent asks for approval', async () =>
     (await runs.events(id)).some((event) => event.extras?.['agent_state'] === 'awaiting_user_confirmation'),
   );
   return { runs, id };
@@ -34,13 +34,13 @@ describe('every screen', { skip: noBrowser }, () => {
 
   for (const colorScheme of ['light', 'dark'] as const)
     it(`has no axe violations in the ${colorScheme} theme, and fits a phone`, async (t) => {
-      const { runs, id } = await startScene(t);
+      const { runs, id } = await startConversation(t);
       const { url } = runs.service;
       const page = await browser.open(t, url, { colorScheme, reducedMotion: 'reduce' });
       await page.goto(url);
       await page.getByLabel('API key').waitFor();
       const faults: string[] = [];
-      const look = async (name: string) => {
+      const check = async (name: string) => {
         faults.push(...(await faultsOf(page, name)));
         await page.setViewportSize({ width: 320, height: 640 });
         const width = await page.evaluate<number>('document.documentElement.scrollWidth');
@@ -49,32 +49,32 @@ describe('every screen', { skip: noBrowser }, () => {
         if (colorScheme === 'light') faults.push(...(await faultsOf(page, `${name}, small`)));
         await page.setViewportSize({ width: 1280, height: 860 });
       };
-      await look('sign in');
+      await check('sign in');
       await enter(page, runs.service);
       await page.locator('.rows li').first().waitFor();
       await page.getByRole('button', { name: 'More options' }).click();
-      await look('home');
+      await check('home');
       await page.keyboard.press('Escape');
       await page.getByRole('heading', { level: 1 }).click();
       await page.keyboard.press('?');
       await page.getByRole('dialog').waitFor();
-      await look('shortcuts');
+      await check('shortcuts');
       await page.keyboard.press('Escape');
       await page.goto(`${url}/conversations/${id}`);
       await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
       await page.getByText('Refresh').waitFor();
-      await look('conversation');
+      await check('conversation');
       await page.getByRole('button', { name: 'More' }).click();
-      await look('menu');
+      await check('menu');
       await page.getByRole('button', { name: 'Delete' }).click();
-      await look('delete');
+      await check('delete');
       await runs.service.ask('/api/settings', { json: { agent: 'slow' } });
       await page.goto(`${url}/conversations/${await runs.create('say hello')}`);
-      await page.locator('.steps .now', { hasText: 'Starting the agent' }).waitFor();
-      await look('starting');
+      await page.locator('.steps .current', { hasText: 'Starting the agent' }).waitFor();
+      await check('starting');
       await page.goto(`${url}/settings/model`);
       await page.getByLabel('Model', { exact: true }).waitFor();
-      await look('settings');
+      await check('settings');
       assert.deepEqual(faults, []);
     });
 

@@ -23,9 +23,9 @@ function watch(page: Page, url: string): () => string[] {
   const faults: string[] = [];
   const { origin } = new URL(url);
   page.on('request', (request) => {
-    const asked = new URL(request.url());
-    const inside = asked.protocol === 'data:' || asked.protocol === 'blob:';
-    if (!inside && asked.origin !== origin) faults.push(`it asked ${asked.origin}`);
+    const { protocol, origin: target } = new URL(request.url());
+    const isLocal = protocol === 'data:' || protocol === 'blob:';
+    if (!isLocal && target !== origin) faults.push(`The page sent a request to ${target}.`);
   });
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
@@ -62,7 +62,7 @@ export function useBrowser(options: Parameters<typeof launchBrowser>[0] = {}): T
   };
 }
 
-/** Signs in by a link such as the service prints. */
+/** Signs in with a link like the one that the service prints. */
 export async function enter(
   page: Page,
   { url, key }: { readonly url: string; readonly key: string },

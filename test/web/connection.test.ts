@@ -1,4 +1,4 @@
-// The web UI while the service cannot be reached: it says so, and loses nothing.
+// The web UI while the service cannot be reached: it shows that, and loses no text.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -45,7 +45,7 @@ describe('the connection of the web UI', { skip: noBrowser }, () => {
       assert.equal(await log.getByText(text, { exact: true }).count(), 1, text);
   });
 
-  it('is closed when its page is left, so that the next one gets through, and opened when one comes back', async (t) => {
+  it('is closed when the user leaves the page, so that the next page can connect, and opened again when they return', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create('say hello');
     await runs.turns(id, 1);
@@ -54,7 +54,7 @@ describe('the connection of the web UI', { skip: noBrowser }, () => {
     await enter(page, runs.service, `/conversations/${id}`);
     const log = page.getByRole('log');
     await log.getByText('hello', { exact: true }).waitFor();
-    // Browsers open six connections to a host, and keep a few pages that were left.
+    // Browsers open at most six connections to a host, and keep a few earlier pages alive.
     for (let round = 0; round < 8; round++) {
       await page.goto(`${url}/?round=${round}`);
       await page.getByRole('link', { name: 'say hello' }).waitFor();
@@ -78,14 +78,14 @@ describe('the connection of the web UI', { skip: noBrowser }, () => {
     proxy.refuse(true);
     proxy.cut();
     await page.getByText(lost).waitFor();
-    await page.getByLabel('Message to the agent').fill('Typed while it was away');
+    await page.getByLabel('Message to the agent').fill('Typed while offline');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByText('Parley cannot be reached. Your input has been kept.').waitFor();
-    await service.ask('/api/conversations', { json: { initial_user_msg: 'Made meanwhile' } });
+    await service.ask('/api/conversations', { json: { initial_user_msg: 'Created meanwhile' } });
     proxy.refuse(false);
-    await page.getByText('Made meanwhile').waitFor();
+    await page.getByText('Created meanwhile').waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByRole('log').getByText('Typed while it was away').waitFor();
+    await page.getByRole('log').getByText('Typed while offline').waitFor();
     const { body } = await service.ask('/api/conversations');
     assert.equal(body.results.length, 2);
   });

@@ -66,7 +66,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await details.count(), 0);
   });
 
-  it('asks for approval, tells everybody, and passes each answer on', async (t) => {
+  it('asks for approval, announces that to screen readers, and forwards each answer', async (t) => {
     const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
     const id = await runs.create('ask execute one\nask execute two\nask execute three');
     const page = await browser.open(t, runs.service.url);
@@ -83,7 +83,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.and(page.locator(':focus')).waitFor();
     await log.getByRole('button', { name: 'Reject' }).waitFor();
     assert.match(await page.title(), /^● /);
-    // Keys count once there was time to read.
+    // Shortcuts work only after a moment, so that a second press does not answer the next request.
     const rejected = log.getByText('You rejected this action.');
     await until('it is rejected', async () => {
       await page.keyboard.press('r');
@@ -91,53 +91,56 @@ describe('a conversation', { skip: noBrowser }, () => {
     });
     await log.getByRole('button', { name: 'Always approve this' }).click();
     await log.getByText('You approved this for the whole conversation.').waitFor();
-    const said = await runs.turns(id, 1);
-    assert.match(said.join('\n'), /once.*no.*always/s);
+    const replies = await runs.turns(id, 1);
+    assert.match(replies.join('\n'), /once.*no.*always/s);
     assert.equal(await log.getByRole('button', { name: 'Approve', exact: true }).count(), 0);
   });
 
-  it('shows an approval request from its head, and takes an approval only once all of it was on the screen', async (t) => {
+  it('shows an approval request from its top, and can be approved only after all of it was on the screen', async (t) => {
     const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
     const hidden = { command: `touch evil${'\n'.repeat(121)}echo harmless${' '.repeat(400)}; rm b` };
     const tall = {
       command: ['touch evil', ...Array.from({ length: 120 }, (_, i) => `echo ${i}`)].join('\n'),
     };
     const before = Array.from({ length: 30 }, (_, i) => `say line ${i}`);
-    const asks = [hidden, tall, tall].map((input) => `ask-input ${JSON.stringify(input)}`);
-    const id = await runs.create([...before, ...asks].join('\n'));
+    const requests = [hidden, tall, tall].map((input) => `ask-input ${JSON.stringify(input)}`);
+    const id = await runs.create([...before, ...requests].join('\n'));
     await approvalRequest(runs, id);
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
     const approve = log.getByRole('button', { name: 'Approve', exact: true });
-    const head = log.locator('.asking').getByText('touch evil');
+    const firstLine = log.locator('.needs-approval').getByText('touch evil');
     const hint = log.getByText('Scroll through the whole request before you approve it.');
-    const isInView = `(() => {
-      const { top } = document.querySelector('.asking').getBoundingClientRect();
+    const isTopInView = `(() => {
+      const { top } = document.querySelector('.needs-approval').getBoundingClientRect();
       const view = document.querySelector('.scroller').getBoundingClientRect();
       return top >= view.top && top < view.bottom;
     })()`;
 
     await log.getByText('⟨120 empty lines⟩').waitFor();
     await log.getByText('⟨400 spaces⟩').waitFor();
-    await until('the head of the first request is shown', () => page.evaluate<boolean>(isInView));
+    await until('the top of the first request is shown', () => page.evaluate<boolean>(isTopInView));
     await log.locator('[aria-disabled=false]').and(approve).click();
 
     await approvalRequest(runs, id, 2);
-    await head.waitFor();
-    await until('the head of the second request is shown', () => page.evaluate<boolean>(isInView));
+    await firstLine.waitFor();
+    await until('the top of the second request is shown', () => page.evaluate<boolean>(isTopInView));
     await hint.waitFor();
     assert.equal(await approve.getAttribute('aria-disabled'), 'true');
-    // Its head and its end are not all of it.
+    // Its middle has not been on the screen yet.
     await page.getByRole('button', { name: 'Jump to latest' }).click();
     await approve.click();
-    const isButtonInView = `document.querySelector('.question').getBoundingClientRect().bottom
+    const isButtonInView = `document.querySelector('.approval-request').getBoundingClientRect().bottom
       <= document.querySelector('.scroller').getBoundingClientRect().bottom`;
-    await until('the part that nobody has seen is shown', async () => !(await page.evaluate(isButtonInView)));
+    await until(
+      'the part that was not on the screen is shown',
+      async () => !(await page.evaluate(isButtonInView)),
+    );
     assert.equal(await approve.getAttribute('aria-disabled'), 'true');
     await page.reload();
-    await head.waitFor();
-    await until('the head is shown after a reload', () => page.evaluate<boolean>(isInView));
+    await firstLine.waitFor();
+    await until('the top is shown after a reload', () => page.evaluate<boolean>(isTopInView));
     await log.hover();
     await until('all of it was on the screen', async () => {
       await page.mouse.wheel(0, 300);
@@ -146,11 +149,11 @@ describe('a conversation', { skip: noBrowser }, () => {
     await approve.click();
 
     await approvalRequest(runs, id, 3);
-    await until('the head of the third request is shown', () => page.evaluate<boolean>(isInView));
-    // Each press shows what is left, and approves only then.
+    await until('the top of the third request is shown', () => page.evaluate<boolean>(isTopInView));
+    // Each press shows the next part, and the last one approves.
     const approved = log.getByText('You approved this action.');
     let presses = 0;
-    await until('keys go through it', async () => {
+    await until('the shortcut has approved it', async () => {
       await page.keyboard.press('a');
       presses++;
       return (await approved.count()) > 0 && (await approve.count()) === 0;
@@ -164,7 +167,7 @@ describe('a conversation', { skip: noBrowser }, () => {
     const id = await runs.create('say hello');
     const page = await browser.open(t, runs.service.url);
     await enter(page, runs.service, path(id));
-    await page.locator('.steps .now', { hasText: 'Starting the agent' }).waitFor();
+    await page.locator('.steps .current', { hasText: 'Starting the agent' }).waitFor();
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByText('You stopped the conversation.').first().waitFor();
     await runs.service.ask('/api/settings', { json: { agent: 'fake' } });
@@ -184,7 +187,7 @@ describe('a conversation', { skip: noBrowser }, () => {
       .getByText(/is not installed in the PATH/)
       .waitFor();
     // The timeline already shows the reason.
-    assert.equal(await page.locator('.at-work').count(), 0);
+    assert.equal(await page.locator('.status-line').count(), 0);
   });
 
   it('can be renamed, exported, and deleted after a confirmation', async (t) => {
@@ -259,30 +262,30 @@ describe('a conversation', { skip: noBrowser }, () => {
 
     const numbers = Array.from({ length: 60 }, (_, i) => `n${i}`).join('\\n');
     await runs.say(id, `really-run printf '${numbers}'`);
-    const unfold = log.getByRole('button', { name: 'Show all 60 lines' });
-    await unfold.waitFor();
-    const top = (await unfold.boundingBox())?.y;
-    await unfold.click();
-    const fold = log.getByRole('button', { name: 'Show less' });
-    await fold.waitFor();
+    const expand = log.getByRole('button', { name: 'Show all 60 lines' });
+    await expand.waitFor();
+    const top = (await expand.boundingBox())?.y;
+    await expand.click();
+    const collapse = log.getByRole('button', { name: 'Show less' });
+    await collapse.waitFor();
     await page.getByRole('button', { name: 'Jump to latest' }).waitFor();
-    assert.equal((await fold.boundingBox())?.y, top);
-    const message = page.getByLabel('Message', { exact: true });
-    await message.fill('run echo line 42');
-    await message.press('Control+Enter');
+    assert.equal((await collapse.boundingBox())?.y, top);
+    const messageBox = page.getByLabel('Message', { exact: true });
+    await messageBox.fill('run echo line 42');
+    await messageBox.press('Control+Enter');
     await log.getByText('line 42', { exact: true }).waitFor();
   });
 
   it('renders only the visible part of a long log', async (t) => {
     const service = await startService({}, t);
-    const said = (content: string) => ({
+    const message = (content: string) => ({
       source: 'agent',
       message: '',
       action: 'message',
       args: { content },
     });
-    const replay = Array.from({ length: 9_999 }, (_, i) => said(`Message ${i}`));
-    replay.push(said('See https://example.com/bare\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] written'));
+    const replay = Array.from({ length: 9_999 }, (_, i) => message(`Message ${i}`));
+    replay.push(message('See https://example.com/bare\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] written'));
     const json = {
       conversation_id: 'long',
       replay_json: JSON.stringify(replay),
@@ -318,12 +321,12 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.getByRole('log').getByText('hello', { exact: true }).waitFor();
     assert.equal(await sounds(), 0);
     await runs.say(id, 'say again');
-    await until('it sounds', async () => (await sounds()) === 1);
+    await until('the sound is played', async () => (await sounds()) === 1);
     await runs.say(id, 'crash');
     await page.getByText('Failed').waitFor();
-    await until('it sounds at the end', async () => (await sounds()) === 2);
+    await until('the sound is played at the end', async () => (await sounds()) === 2);
     await runs.say(id, 'say once more');
-    await until('it sounds again', async () => (await sounds()) === 3);
+    await until('the sound is played again', async () => (await sounds()) === 3);
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.getByRole('log').getByText('You stopped the conversation.').last().waitFor();
     assert.equal(await sounds(), 3);
@@ -331,6 +334,6 @@ describe('a conversation', { skip: noBrowser }, () => {
     await page.locator('.rows').getByText('Stopped', { exact: true }).waitFor();
     await runs.say(id, 'say from afar');
     await page.locator('.rows').getByText('Waiting for input').waitFor();
-    await until('it sounds in the list, too', async () => (await sounds()) === 4);
+    await until('the sound is played on the home screen, too', async () => (await sounds()) === 4);
   });
 });

@@ -1,4 +1,4 @@
-// The home screen: starting a conversation, and finding one.
+// The home screen: starting and finding conversations.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { noBrowser } from '../support/chromium.ts';
@@ -15,7 +15,7 @@ const png = Buffer.from(
 describe('the home screen', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  it('starts a conversation with all fields by Ctrl+Enter', async (t) => {
+  it('starts a conversation with all fields when the user presses Ctrl+Enter', async (t) => {
     const { service, events } = await startRuns({ settings: { agent: null } }, t);
     const page = await browser.open(t, service.url);
     await enter(page, service);
@@ -60,13 +60,13 @@ describe('the home screen', { skip: noBrowser }, () => {
     await servers.fill('{"stdio_servers": [{"name": "a b", "command": "x"}]}');
     await page.getByRole('button', { name: 'More options' }).click();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    const fault = page.getByText('stdio_servers[0].name');
-    await fault.waitFor();
+    const error = page.getByText('stdio_servers[0].name');
+    await error.waitFor();
     await servers.and(page.locator(':focus')).waitFor();
     assert.equal(await page.getByRole('alert').count(), 1);
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'Hello');
     await servers.fill('{}');
-    await fault.waitFor({ state: 'detached' });
+    await error.waitFor({ state: 'detached' });
   });
 
   it('accepts images by paste and drop, and no other files', async (t) => {
@@ -192,21 +192,23 @@ describe('the home screen', { skip: noBrowser }, () => {
     await page.getByText('No conversations match your search.').waitFor();
   });
 
-  it('requests a page that fails once, and again when the user clicks', async (t) => {
+  it('requests a failed page again only when the user clicks', async (t) => {
     const service = await startService({}, t);
     for (let i = 0; i < 25; i++)
       await service.ask('/api/conversations', { json: { initial_user_msg: `Number ${i}` } });
     const page = await browser.open(t, service.url);
-    let asked = 0;
+    let requestCount = 0;
     await page.route('**/api/conversations?*page_id=*', (route) => {
-      asked++;
+      requestCount++;
       return route.fulfill({ status: 400, json: { error: 'Not now.', code: 'invalid' } });
     });
     await enter(page, service);
     await page.getByText('Number 5', { exact: true }).scrollIntoViewIfNeeded();
     await page.getByText('Not now.').waitFor();
-    await page.evaluate('new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))');
-    assert.equal(asked, 1);
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+    );
+    assert.equal(requestCount, 1);
     await page.unroute('**/api/conversations?*page_id=*');
     await page.getByRole('button', { name: 'Show more' }).click();
     await page.getByText('Number 0', { exact: true }).waitFor();

@@ -1,4 +1,4 @@
-// `npm run screenshots`: creates the pictures of the docs again, from a service with a scripted model.
+// `npm run screenshots`: creates the screenshots of the docs from a service with a scripted model.
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -16,7 +16,7 @@ const before = `export async function deliver(message, attempt = 1) {
   return deliver(message, attempt + 1);
 }
 `;
-const afterwards = before.replace(
+const after = before.replace(
   '  await wait(1000 * attempt);\n',
   "  if (attempt >= attemptsMax) return 'given up';\n  await wait(backOffMs(attempt));\n",
 );
@@ -25,8 +25,8 @@ const plan = (done: number) => ({
     tool: 'update_plan',
     input: {
       entries: [
-        'Find why retries never end',
-        'Bound them, with a back-off',
+        'Find out why retries never end',
+        'Limit the attempts, with a backoff',
         'Add a test',
         'Run all tests',
       ].map((content, i) => ({
@@ -40,12 +40,12 @@ const script = [
   { call: { tool: 'update_plan', input: plan(0).call.input } },
   { run: "grep -rn 'attempt' src" },
   { call: { tool: 'update_plan', input: plan(1).call.input } },
-  { call: { tool: 'edit_file', input: { path: 'src/outbox.js', old_text: before, new_text: afterwards } } },
+  { call: { tool: 'edit_file', input: { path: 'src/outbox.js', old_text: before, new_text: after } } },
   { call: { tool: 'update_plan', input: plan(2).call.input } },
   { run: 'node --test' },
   { say: 'Done.' },
 ];
-const task = 'Deliveries to a receiver that is gone are tried for ever. Bound the attempts and add a test.';
+const task = 'Deliveries to an unreachable receiver are retried forever. Limit the attempts and add a test.';
 
 async function shoot(page: Page, name: string): Promise<void> {
   await page.evaluate('document.activeElement?.blur()');
@@ -54,7 +54,7 @@ async function shoot(page: Page, name: string): Promise<void> {
 
 const browser = useBrowser();
 
-it('creates the pictures', async (t) => {
+it('creates the screenshots', async (t) => {
   const host = await startGitServer(t, { credential: 'x-access-token:token' });
   commit(host.repository('acme/shop'), 'main', {
     'src/outbox.js': before,
@@ -102,15 +102,15 @@ it('creates the pictures', async (t) => {
   const id = await runs.create(task, { repository: 'acme/shop', selected_branch: 'main' });
   await page.goto(`${runs.service.url}/conversations/${id}`);
   const log = page.getByRole('log');
-  const allow = log.getByRole('button', { name: 'Approve', exact: true });
+  const approve = log.getByRole('button', { name: 'Approve', exact: true });
   await log.getByText('grep -rn').waitFor();
-  await allow.click();
+  await approve.click();
   await log.getByText('node --test').waitFor();
   await runs.service.ask(`/api/conversations/${id}`, {
     method: 'PATCH',
-    json: { title: 'Bound the retries of the outbox' },
+    json: { title: 'Limit the retries of the outbox' },
   });
-  await page.getByRole('heading', { name: 'Bound the retries of the outbox' }).waitFor();
+  await page.getByRole('heading', { name: 'Limit the retries of the outbox' }).waitFor();
   await page.getByRole('button', { name: /src\/outbox\.js/ }).waitFor();
   await shoot(page, 'conversation');
   await page.goto(`${runs.service.url}/`);
@@ -118,7 +118,7 @@ it('creates the pictures', async (t) => {
     .getByLabel('Message to the agent')
     .fill('Add a health check to the worker, and a test that it fails when the queue is stuck.');
   await page.getByLabel('Repository', { exact: true }).fill('acme/shop');
-  await page.getByText('Bound the retries of the outbox').waitFor();
+  await page.getByText('Limit the retries of the outbox').waitFor();
   await shoot(page, 'home');
   await page.goto(`${runs.service.url}/settings/model`);
   await page.getByLabel('Model', { exact: true }).waitFor();

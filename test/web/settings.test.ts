@@ -8,8 +8,8 @@ import { inspect } from '../support/inspect.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { enter, useBrowser } from './browser.ts';
 
-/** Read-only fields, which tell whether others are set. */
-const notSettable = [
+/** Read-only fields, which show whether others are set. */
+const readOnlyFields = [
   'llm_api_key_set',
   'search_api_key_set',
   'provider_tokens_set',
@@ -37,21 +37,21 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.getByText('Saved.', { exact: true }).waitFor();
   }
 
-  it('have an input for every field of the record that users can set', async (t) => {
+  it('have an input for every field that users can set', async (t) => {
     const { page } = await open(t, 'model');
     const found: string[] = [];
     const links = page.getByRole('navigation', { name: 'Sections' }).getByRole('link');
     for (const link of await links.all()) {
       await link.click();
       await page.getByRole('heading', { level: 2, name: await link.innerText(), exact: true }).waitFor();
-      const marks = await page.locator('[data-setting]').all();
-      for (const mark of marks) {
-        found.push(String(await mark.getAttribute('data-setting')));
-        assert.ok((await mark.locator('input, select, textarea, button').count()) > 0);
+      const inputs = await page.locator('[data-setting]').all();
+      for (const input of inputs) {
+        found.push(String(await input.getAttribute('data-setting')));
+        assert.ok((await input.locator('input, select, textarea, button').count()) > 0);
       }
     }
-    const members = Object.keys(FullSettings.properties).filter((name) => !notSettable.includes(name));
-    assert.deepEqual(found.sort(), members.sort());
+    const fields = Object.keys(FullSettings.properties).filter((name) => !readOnlyFields.includes(name));
+    assert.deepEqual(found.sort(), fields.sort());
   });
 
   it('show the save button only after a change, and save only that change', async (t) => {
@@ -81,7 +81,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).max_iterations, null);
   });
 
-  it('say that a section does not exist, and keep the navigation', async (t) => {
+  it('show that a section does not exist, and keep the navigation', async (t) => {
     const { page } = await open(t, 'nonsense');
     await page.getByText('This section of the settings does not exist.').waitFor();
     assert.match(page.url(), /\/settings\/nonsense$/);
@@ -100,27 +100,27 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('show errors at the field, focus it, and keep the text over a reload', async (t) => {
     const { service, page } = await open(t, 'model');
-    const address = page.getByLabel('Base URL');
-    await address.fill('ftp://models.example.com');
+    const baseUrl = page.getByLabel('Base URL');
+    await baseUrl.fill('ftp://models.example.com');
     await page.getByLabel('Max iterations').fill('many');
     await button(page, 'Save').click();
     await page.getByText('must be an http or https URL with a host').waitFor();
     await page.getByText('must be a whole number or null').waitFor();
-    assert.equal(await address.getAttribute('aria-invalid'), 'true');
+    assert.equal(await baseUrl.getAttribute('aria-invalid'), 'true');
     assert.equal(await page.evaluate('document.activeElement.type'), 'url');
-    await address.fill('ftp://models.example.com/v1');
+    await baseUrl.fill('ftp://models.example.com/v1');
     await page.getByText('must be an http or https URL with a host').waitFor({ state: 'detached' });
     await page.getByText('must be a whole number or null').waitFor();
     await page.reload();
-    assert.equal(await address.inputValue(), 'ftp://models.example.com/v1');
-    await address.fill('https://models.example.com/v1');
+    assert.equal(await baseUrl.inputValue(), 'ftp://models.example.com/v1');
+    await baseUrl.fill('https://models.example.com/v1');
     await page.getByLabel('Max iterations').fill('30');
     await save(page);
     const { llm_base_url, max_iterations } = await settingsOf(service);
     assert.deepEqual([llm_base_url, max_iterations], ['https://models.example.com/v1', 30]);
   });
 
-  it('restore the stored values by Discard', async (t) => {
+  it('restore the stored values when the user clicks Discard', async (t) => {
     const { page } = await open(t, 'model', { llm_model: 'openai/gpt-5' });
     await page.getByLabel('Model', { exact: true }).fill('other/model');
     await button(page, 'Discard').click();
@@ -136,12 +136,12 @@ describe('the settings', { skip: noBrowser }, () => {
     await save(page);
     await page.getByText('A value is stored.').waitFor();
     assert.doesNotMatch(await page.content(), /sk-first/);
-    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
-    const before = await sealed();
+    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
+    const before = await ciphertext();
     await button(page, 'Replace: API key').click();
     await page.keyboard.type('sk-second');
     await save(page);
-    assert.notDeepEqual(await sealed(), before);
+    assert.notDeepEqual(await ciphertext(), before);
     await button(page, 'Remove: API key').click();
     await page.getByText('The stored value will be removed when you save.').waitFor();
     await page.keyboard.press('Enter');
@@ -153,7 +153,7 @@ describe('the settings', { skip: noBrowser }, () => {
     assert.equal((await settingsOf(service)).llm_api_key_set, false);
   });
 
-  it('remove a key if the service does not say whether it is stored', async (t) => {
+  it('remove a key even if the service does not report whether it is stored', async (t) => {
     const { service, page } = await open(t, 'general', { sandbox_api_key: 'sk-box' });
     const stored = () => inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
     assert.equal((await stored()).length, 1);
@@ -222,16 +222,16 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('make the browser ask before a reload that loses a typed key', async (t) => {
     const { page } = await open(t, 'model');
-    const asked: string[] = [];
+    const dialogs: string[] = [];
     page.on('dialog', (dialog) => {
-      asked.push(dialog.type());
+      dialogs.push(dialog.type());
       void dialog.accept();
     });
     await page.reload();
-    assert.deepEqual(asked, []);
+    assert.deepEqual(dialogs, []);
     await page.getByLabel('API key').pressSequentially('sk');
     await page.reload();
-    assert.deepEqual(asked, ['beforeunload']);
+    assert.deepEqual(dialogs, ['beforeunload']);
   });
 
   it('keep text that is typed during a save', async (t) => {

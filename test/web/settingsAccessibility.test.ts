@@ -7,10 +7,10 @@ import { startService } from '../support/service.ts';
 import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
 
-const excessOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+const overflowOf = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 
-/** A service with an entry in every list. */
-async function startFull(t: TestContext, language: string | null) {
+/** Starts a service that has an entry in every list. */
+async function startServiceWithEntries(t: TestContext, language: string | null) {
   const service = await startService({}, t);
   const mcp_config = {
     shttp_servers: [{ url: `https://tools.example.com/${'long/'.repeat(12)}mcp`, api_key: 'k' }],
@@ -28,8 +28,8 @@ async function startFull(t: TestContext, language: string | null) {
   return service;
 }
 
-/** The buttons that open forms and lists of a section. */
-const opened: Readonly<Record<string, readonly string[]>> = {
+/** The buttons to click in a section, so that its forms and lists are open. */
+const openButtons: Readonly<Record<string, readonly string[]>> = {
   git: ['Replace: GitLab'],
   tools: ['Edit: files'],
   secrets: ['Add secret'],
@@ -42,32 +42,33 @@ const sections = ['model', 'agent', 'general', 'git', 'tools', 'secrets', 'keys'
 describe('every section of the settings', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
-  // What does not depend on the theme is checked once.
-  const looks = [
+  // Only the contrast depends on the theme.
+  const themes = [
     { colorScheme: 'light', rules: {} },
     { colorScheme: 'dark', rules: { runOnly: ['color-contrast'] } },
   ] as const;
-  for (const { colorScheme, rules } of looks)
+  for (const { colorScheme, rules } of themes)
     it(`has no axe violations in the ${colorScheme} theme, and fits a phone`, async (t) => {
-      const service = await startFull(t, null);
+      const service = await startServiceWithEntries(t, null);
       const page = await browser.open(t, service.url, { colorScheme, reducedMotion: 'reduce' });
       await enter(page, service, '/settings/model');
       const faults: string[] = [];
       for (const section of sections) {
         await page.getByRole('navigation', { name: 'Sections' }).locator(`a[href$="${section}"]`).click();
         await page.locator('.section').first().waitFor();
-        for (const name of opened[section] ?? []) await page.getByRole('button', { name }).first().click();
+        for (const name of openButtons[section] ?? [])
+          await page.getByRole('button', { name }).first().click();
         faults.push(...(await faultsOf(page, section, rules)));
         await page.setViewportSize({ width: 320, height: 640 });
-        const excess = await excessOf(page);
-        if (excess > 0) faults.push(`${section}: ${excess} px too wide`);
+        const overflow = await overflowOf(page);
+        if (overflow > 0) faults.push(`${section}: ${overflow} px too wide`);
         await page.setViewportSize({ width: 1280, height: 860 });
       }
       assert.deepEqual(faults, []);
     });
 
   it('has no axe violations with MCP servers as JSON, with an open form, and with a new key', async (t) => {
-    const service = await startFull(t, null);
+    const service = await startServiceWithEntries(t, null);
     const page = await browser.open(t, service.url, { reducedMotion: 'reduce' });
     await enter(page, service, '/settings/tools');
     await page.getByRole('button', { name: 'Add MCP server' }).click();
@@ -85,12 +86,12 @@ describe('every section of the settings', { skip: noBrowser }, () => {
     faults.push(...(await faultsOf(page, 'a key')));
     await page.getByRole('link', { name: 'Model', exact: true }).click();
     await page.getByRole('dialog').waitFor();
-    faults.push(...(await faultsOf(page, 'the question')));
+    faults.push(...(await faultsOf(page, 'the unsaved changes dialog')));
     assert.deepEqual(faults, []);
   });
 
   it('is complete in German', async (t) => {
-    const service = await startFull(t, 'de');
+    const service = await startServiceWithEntries(t, 'de');
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/settings/model#key=${service.key}`);
     const links = page.getByRole('navigation', { name: 'Bereiche' }).getByRole('link');
@@ -115,7 +116,7 @@ describe('every section of the settings', { skip: noBrowser }, () => {
   });
 
   it('can be changed and saved by keyboard alone', async (t) => {
-    const service = await startFull(t, null);
+    const service = await startServiceWithEntries(t, null);
     const page = await browser.open(t, service.url);
     await enter(page, service, '/settings/secrets');
     await page.getByRole('button', { name: 'Add secret' }).focus();

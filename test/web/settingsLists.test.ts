@@ -1,4 +1,4 @@
-// The sections of the settings with lists: git, secrets, keys and webhooks; and the section about the service.
+// The sections of the settings that have lists (Git, secrets, API keys, webhooks), and the About section.
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -36,15 +36,16 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Save token').click();
     await page.getByText('A token for git.example.com is stored.').waitFor();
     assert.deepEqual((await settings()).provider_tokens_set, { gitlab: 'git.example.com' });
-    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'provider_token'");
-    const before = await sealed();
+    const ciphertext = () =>
+      inspect(service.place, "select sealed from secrets where kind = 'provider_token'");
+    const before = await ciphertext();
 
     await button(page, 'Replace: GitLab').click();
     assert.equal(await page.getByLabel('Access token', { exact: true }).inputValue(), '');
     await page.getByLabel('Host').fill('');
     await button(page, 'Save token').click();
     await page.getByText('A token is stored.').waitFor();
-    assert.deepEqual(await sealed(), before);
+    assert.deepEqual(await ciphertext(), before);
 
     const provider_tokens = { github: { token: 't' }, bitbucket: { token: 't' } };
     await service.ask('/api/add-git-providers', { json: { provider_tokens } });
@@ -73,7 +74,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
   it('adds, describes, renames, replaces and removes a secret, and never shows it', async (t) => {
     const { service, page, settings } = await open(t, 'secrets');
     const stored = async () => (await settings()).secrets_store.custom_secrets;
-    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'custom'");
+    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'custom'");
     await page.getByText('No secrets yet.').waitFor();
     await button(page, 'Add secret').click();
     await page.getByLabel('Name').fill('1 bad');
@@ -85,13 +86,13 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Save secret').click();
     await button(page, 'Edit: NPM_TOKEN').waitFor();
     assert.deepEqual(await stored(), { NPM_TOKEN: { description: null } });
-    const first = await sealed();
+    const first = await ciphertext();
 
     await button(page, 'Edit: NPM_TOKEN').click();
     await page.getByLabel('Description').fill('for publishing');
     await button(page, 'Save secret').click();
     await page.getByText('for publishing').waitFor();
-    assert.deepEqual(await sealed(), first);
+    assert.deepEqual(await ciphertext(), first);
 
     await button(page, 'Edit: NPM_TOKEN').click();
     await page.getByLabel('Name').fill('NPM_KEY');
@@ -100,7 +101,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'Edit: NPM_KEY').waitFor();
     await page.getByLabel('Name').waitFor({ state: 'detached' });
     assert.deepEqual(await stored(), { NPM_KEY: { description: 'for publishing' } });
-    assert.notDeepEqual(await sealed(), first);
+    assert.notDeepEqual(await ciphertext(), first);
 
     await button(page, 'Remove: NPM_KEY').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
@@ -187,7 +188,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByText('This API key is invalid or has expired.').waitFor();
   });
 
-  it('creates a webhook, shows its secret once, redelivers what failed, and removes it', async (t) => {
+  it('creates a webhook, shows its secret once, redelivers failed deliveries, and removes it', async (t) => {
     const { service, page } = await open(t, 'webhooks');
     const receiver = await startReceiver(t);
     receiver.answer(() => 410);
@@ -207,7 +208,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await button(page, 'I have saved it').click();
 
     for (let i = 0; i < 2; i++) await service.ask('/api/conversations', { json: {} });
-    await until('both are given up', async () => (await list())[0]?.failed === 2);
+    await until('both deliveries have failed', async () => (await list())[0]?.failed === 2);
     await page.reload();
     await page.getByText('2 failed').waitFor();
     await button(page, `Deliveries: ${receiver.url}`).click();
@@ -218,9 +219,9 @@ describe('a section of the settings', { skip: noBrowser }, () => {
       .first()
       .click();
     await page.getByText('1 delivery was queued again.').waitFor();
-    await until('it arrives', async () => (await list())[0]?.failed === 1);
+    await until('the delivery arrives', async () => (await list())[0]?.failed === 1);
     await button(page, 'Redeliver all failed').click();
-    await until('the other arrives', async () => (await list())[0]?.failed === 0);
+    await until('the other delivery arrives', async () => (await list())[0]?.failed === 0);
     assert.equal(new Set(receiver.received.map(({ id }) => id)).size, 2);
 
     await button(page, `Remove: ${receiver.url}`).click();

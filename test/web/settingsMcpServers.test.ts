@@ -21,8 +21,8 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await enter(page, service, '/settings/tools');
     await page.getByRole('heading', { name: 'MCP servers' }).waitFor();
     const stored = async () => (await service.ask('/api/settings')).body.mcp_config;
-    const sealed = () => inspect(service.place, "select sealed from secrets where kind = 'mcp'");
-    return { service, page, stored, sealed };
+    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'mcp'");
+    return { service, page, stored, ciphertext };
   }
 
   it('are added by a form, and checked before and after they are saved', async (t) => {
@@ -58,18 +58,18 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await page.getByText('Reachable: 2 tools').waitFor();
   });
 
-  it('keep their API keys when other fields change, and lose them by Remove', async (t) => {
+  it('keep their API keys when other fields change, and lose them when the user removes them', async (t) => {
     const url = 'https://tools.example.com/sse';
-    const { page, stored, sealed } = await open(t, {
+    const { page, stored, ciphertext } = await open(t, {
       sse_servers: [{ url, api_key: 'k-1' }],
       stdio_servers: [{ name: 'files', command: 'npx', env: { TOKEN: 'x', OTHER: 'y' } }],
     });
-    const opened = await sealed();
+    const before = await ciphertext();
     await button(page, 'Edit: files').click();
     assert.equal(await page.getByLabel('Value 1').inputValue(), '');
     await page.getByLabel('Arguments').fill('-y\nfiles-server --root .');
     await button(page, 'Remove: OTHER').click();
-    // Without https there is no clipboard.
+    // Browsers lack this function without https.
     await page.evaluate('delete Crypto.prototype.randomUUID');
     await button(page, 'Add variable').click();
     await page.keyboard.type('ROOT');
@@ -86,7 +86,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
       },
     ]);
     assert.deepEqual(config.sse_servers, [{ url, api_key: mask }]);
-    assert.notDeepEqual(await sealed(), opened);
+    assert.notDeepEqual(await ciphertext(), before);
 
     await button(page, `Edit: ${url}`).click();
     await page.getByLabel('URL').fill('https://other.example.com/sse');

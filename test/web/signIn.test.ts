@@ -45,7 +45,7 @@ describe('signing in', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
   });
 
-  it('shows that the key of a link is not valid', async (t) => {
+  it('shows that the key of a link is invalid', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
     await page.goto(`${service.url}/#key=pk_0000000000000000_wrong`);
@@ -56,11 +56,11 @@ describe('signing in', { skip: noBrowser }, () => {
 
   it('ends when the key is revoked, and keeps the typed text', async (t) => {
     const service = await startService({}, t);
-    const made = await service.ask('/api/keys', { json: { name: 'tab' } });
+    const created = await service.ask('/api/keys', { json: { name: 'tab' } });
     const page = await browser.open(t, service.url);
-    await enter(page, { url: service.url, key: made.body.key });
+    await enter(page, { url: service.url, key: created.body.key });
     await page.getByLabel('Message to the agent').fill('half a thought');
-    await service.ask(`/api/keys/${made.body.id}`, { method: 'DELETE' });
+    await service.ask(`/api/keys/${created.body.id}`, { method: 'DELETE' });
     await page.getByRole('button', { name: 'Start', exact: true }).click();
     await page.getByText('This API key is invalid or has expired.').waitFor();
     await page.getByLabel('API key').fill(service.key);
@@ -72,18 +72,18 @@ describe('signing in', { skip: noBrowser }, () => {
     const service = await startService({}, t);
     const other = await service.ask('/api/keys', { json: { name: 'other', user: 'bob' } });
     const page = await browser.open(t, service.url);
-    const asked = page.getByRole('dialog', { name: 'Sign in with a different API key?' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in with a different API key?' });
     const box = page.getByLabel('Message to the agent');
     await enter(page, service);
     await box.fill('for my eyes');
     await page.evaluate(`location.hash = 'key=${other.body.key}'`);
-    await asked.getByText('You are signed in as owner with the key “owner”.').waitFor();
-    await asked.getByText('This link signs you in as bob with the key “other”.').waitFor();
-    await asked.getByRole('button', { name: 'Stay signed in' }).click();
+    await dialog.getByText('You are signed in as owner with the key “owner”.').waitFor();
+    await dialog.getByText('This link signs you in as bob with the key “other”.').waitFor();
+    await dialog.getByRole('button', { name: 'Stay signed in' }).click();
     assert.equal(await box.inputValue(), 'for my eyes');
     assert.equal(await page.evaluate('sessionStorage["parley.key"]'), service.key);
     await page.evaluate(`location.hash = 'key=${other.body.key}'`);
-    await asked.getByRole('button', { name: 'Use the new key' }).click();
+    await dialog.getByRole('button', { name: 'Use the new key' }).click();
     await page.waitForFunction(`sessionStorage['parley.key'] === '${other.body.key}'`);
     assert.equal(await box.inputValue(), '');
   });
@@ -94,15 +94,15 @@ describe('signing in', { skip: noBrowser }, () => {
     const page = await browser.open(t, service.url);
     await enter(page, service);
     const tab = await page.context().newPage();
-    const asked = tab.getByRole('dialog', { name: 'Sign in with a different API key?' });
-    const kept = () => tab.evaluate('sessionStorage["parley.key"]');
+    const dialog = tab.getByRole('dialog', { name: 'Sign in with a different API key?' });
+    const storedKey = () => tab.evaluate('sessionStorage["parley.key"]');
     await tab.goto(`${service.url}/#key=${other.body.key}`);
-    await asked.getByText('You are signed in as owner with the key “owner”.').waitFor();
-    await asked.getByText('This link signs you in as bob with the key “other”.').waitFor();
-    assert.equal(await kept(), undefined);
-    await asked.getByRole('button', { name: 'Stay signed in' }).click();
+    await dialog.getByText('You are signed in as owner with the key “owner”.').waitFor();
+    await dialog.getByText('This link signs you in as bob with the key “other”.').waitFor();
+    assert.equal(await storedKey(), undefined);
+    await dialog.getByRole('button', { name: 'Stay signed in' }).click();
     await tab.locator('.bar').getByText('owner', { exact: true }).waitFor();
-    assert.equal(await kept(), service.key);
+    assert.equal(await storedKey(), service.key);
     const third = await page.context().newPage();
     await third.goto(`${service.url}/#key=${other.body.key}`);
     await third.getByRole('button', { name: 'Use the new key' }).click();
@@ -117,16 +117,16 @@ describe('signing in', { skip: noBrowser }, () => {
   it('asks before sign-out deletes drafts, and forgets the key', async (t) => {
     const service = await startService({}, t);
     const page = await browser.open(t, service.url);
-    const asked = page.getByRole('dialog', { name: 'Sign out?' });
+    const dialog = page.getByRole('dialog', { name: 'Sign out?' });
     await enter(page, service, '/settings/model');
     await page.getByLabel('Base URL').fill('https://model.example');
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByLabel('Base URL').fill('');
     await page.getByRole('link', { name: 'Conversations', exact: true }).click();
     await page.getByLabel('Message to the agent').fill('a secret plan');
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await asked.getByRole('button', { name: 'Sign out' }).click();
+    await dialog.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
     assert.equal(await page.evaluate('JSON.stringify(sessionStorage)'), '{"parley.signedOut":"1"}');
     await page.reload();

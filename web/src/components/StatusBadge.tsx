@@ -3,9 +3,9 @@ import { useTexts } from '../texts/texts.tsx';
 import { type Activity, type StopInfo, stoppedByError } from './status.ts';
 
 const classNames: Readonly<Record<Activity, string>> = {
-  working: 'working busy',
+  running: 'running busy',
   waiting: 'waiting',
-  asking: 'asking',
+  needsApproval: 'needs-approval',
 };
 
 interface BadgeProps {
@@ -18,6 +18,6 @@ export function StatusBadge({ info, activity }: BadgeProps) {
   if (stoppedByError(info)) return <span className="badge failed">{texts.failed}</span>;
   if (info.status === 'STARTING') return <span className="badge starting busy">{texts.STARTING}</span>;
   if (info.status === 'STOPPED') return <span className="badge stopped">{texts.STOPPED}</span>;
-  if (activity === undefined) return <span className="badge working">{texts.RUNNING}</span>;
+  if (activity === undefined) return <span className="badge running">{texts.RUNNING}</span>;
   return <span className={`badge ${classNames[activity]}`}>{texts[activity]}</span>;
 }

@@ -18,12 +18,12 @@ export function stoppedByError({ status, stop_reason }: StopInfo): boolean {
   return status === 'STOPPED' && stop_reason !== null && !normalStopReasons.has(stop_reason.code);
 }
 
-export type Activity = 'working' | 'waiting' | 'asking';
+export type Activity = 'running' | 'waiting' | 'needsApproval';
 
 const activities: ReadonlyMap<string | null, Activity> = new Map([
-  ['running', 'working'],
+  ['running', 'running'],
   ['awaiting_user_input', 'waiting'],
-  ['awaiting_user_confirmation', 'asking'],
+  ['awaiting_user_confirmation', 'needsApproval'],
 ]);
 
 export function activityOf(agentState: string | null): Activity | undefined {

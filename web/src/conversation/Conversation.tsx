@@ -12,22 +12,22 @@ import { playSound } from '../live/sound.ts';
 import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
-import { useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
-import { DeleteDialog, RenameDialog } from './Dialogs.tsx';
+import { ItemFlags } from './content/itemFlags.ts';
+import { ConversationId, useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
 import { Details } from './details/Details.tsx';
-import { Header } from './Header.tsx';
+import { MessageForm } from './footer/MessageForm.tsx';
+import { StatusLine } from './footer/StatusLine.tsx';
+import { DeleteDialog, RenameDialog } from './header/Dialogs.tsx';
+import { Header } from './header/Header.tsx';
 import { type LogView, useLog } from './log.ts';
-import { MessageForm } from './MessageForm.tsx';
-import { Progress } from './Progress.tsx';
-import { ConversationId } from './QuestionView.tsx';
-import { TimelineView } from './TimelineView.tsx';
-import { Unfolded } from './unfolded.ts';
+import { TimelineView } from './timeline/TimelineView.tsx';
 
 /** In these states the agent waits for the user. */
 const waitingStates: ReadonlySet<unknown> = new Set(['awaiting_user_input', 'awaiting_user_confirmation']);
-const wideEnough = '(width >= 70rem)';
-/** As in conversation.css: the details overlay the timeline. */
-const overlaid = '(width < 56rem)';
+/** From this width on, the details are shown at first. */
+const wideScreen = '(width >= 70rem)';
+/** Below this width, the details cover the timeline. The same as in conversation.css. */
+const narrowScreen = '(width < 56rem)';
 
 /** Returns a stable function that plays a sound if the settings want it. */
 function useNotificationSound(): () => void {
@@ -71,7 +71,7 @@ function useStopSound(info: ConversationInfo | undefined, sound: () => void): vo
 /** Marks the tab title with a dot while the agent waits for the user. */
 function useTabTitle(info: ConversationInfo | undefined, activity: Activity | undefined): void {
   const title = info && visibleLine(info.title);
-  const isWaiting = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'asking');
+  const isWaiting = info?.status === 'RUNNING' && (activity === 'waiting' || activity === 'needsApproval');
   useEffect(() => {
     if (title !== undefined) document.title = `${isWaiting ? '● ' : ''}${title} · Parley`;
     return () => {
@@ -85,7 +85,7 @@ function LogError({ error }: Pick<LogView, 'error'>) {
   const { keyRejected, connection } = useSession();
   useEffect(() => {
     if (isUnauthorized(error)) keyRejected();
-    // The service has answered, so that the connection is not lost.
+    // The service has rejected the stream, so the connection itself is fine.
     connection.expectEnd();
   }, [error, keyRejected, connection]);
   const missing = error instanceof ParleyError && error.code === 'not_found';
@@ -106,23 +106,23 @@ export function Conversation({ id }: { readonly id: string }) {
   const refresh = useRefreshInfo(id);
   const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
-  const [showDetails, setShowDetails] = useState(() => matchMedia(wideEnough).matches);
-  const [unfolded] = useState(() => new Map<string, boolean>());
+  const [showDetails, setShowDetails] = useState(() => matchMedia(wideScreen).matches);
+  const [itemFlags] = useState(() => new Map<string, boolean>());
   useShortcuts(useMemo(() => ({ details: () => setShowDetails((shown) => !shown) }), []));
   useStopSound(info, sound);
   const activity = activityOf(log.state.agentState);
   useTabTitle(info, activity);
-  const [sent, setSent] = useState(0);
-  const asked = log.state.question?.event;
+  const [sentCount, setSentCount] = useState(0);
+  const pendingEvent = log.state.approval?.event;
   // On a narrow screen the details would cover the approval request.
   useEffect(() => {
-    if (asked !== undefined && matchMedia(overlaid).matches) setShowDetails(false);
-  }, [asked]);
+    if (pendingEvent !== undefined && matchMedia(narrowScreen).matches) setShowDetails(false);
+  }, [pendingEvent]);
 
   function onSent() {
     refresh();
-    setSent((before) => before + 1);
-    if (matchMedia(overlaid).matches) setShowDetails(false);
+    setSentCount((count) => count + 1);
+    if (matchMedia(narrowScreen).matches) setShowDetails(false);
   }
 
   if (log.phase === 'refused') return <LogError error={log.error} />;
@@ -154,12 +154,12 @@ export function Conversation({ id }: { readonly id: string }) {
         {log.phase === 'loading' ? (
           <Loading>{texts.loading}</Loading>
         ) : (
-          <Unfolded value={unfolded}>
-            <TimelineView items={log.items} asked={asked} sent={sent} />
-          </Unfolded>
+          <ItemFlags value={itemFlags}>
+            <TimelineView items={log.items} pendingEvent={pendingEvent} sentCount={sentCount} />
+          </ItemFlags>
         )}
         <div className="foot">
-          <Progress info={info} state={log.state} items={log.items} />
+          <StatusLine info={info} state={log.state} items={log.items} />
           <MessageForm id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
         </div>
         {showDetails ? <Details id={id} info={info} state={log.state} /> : null}

@@ -1,9 +1,12 @@
 // Queries and mutations for one conversation.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback } from 'react';
+import { createContext, useCallback } from 'react';
 import { infoKey } from '../live/conversationLists.ts';
 import { useClearNetworkErrors } from '../live/networkErrors.ts';
 import { useParley } from '../session/session.tsx';
+
+/** The id of the open conversation, for components of its timeline. */
+export const ConversationId = createContext('');
 
 /** The steps of a start are not in the log. */
 const startingPollMs = 1_000;
@@ -48,12 +51,12 @@ export function useActions(id: string) {
   const { conversations, workspace } = useParley();
   const refresh = useRefreshInfo(id);
   const startOrStop = useMutation({
-    mutationFn: (wanted: StartOrStop) => conversations[wanted](id),
+    mutationFn: (action: StartOrStop) => conversations[action](id),
     onSettled: refresh,
   });
   const download = useMutation({
-    mutationFn: async (wanted: Download) =>
-      wanted === 'log'
+    mutationFn: async (content: Download) =>
+      content === 'log'
         ? saveFile(await conversations.trajectoryFile(id), `${id}.json`)
         : saveFile(await workspace.zip(id), `${id}.zip`),
   });

@@ -5,11 +5,11 @@ export type Outcome = 'completed' | 'failed' | 'unfinished';
 /** The answer to an approval request. `closed`: it is no longer pending, and nobody answered. */
 export type Answer = 'open' | 'allow' | 'allow_always' | 'reject' | 'closed';
 
-export interface Question {
-  /** The id of the event that asks. */
+export interface ApprovalRequest {
+  /** The id of the event that contains the request. */
   readonly event: number;
   /** The action in one line. */
-  readonly about: string;
+  readonly summary: string;
   /** 0 reads, 1 edits, 2 may do anything. */
   readonly risk: number;
   readonly answer: Answer;
@@ -24,8 +24,8 @@ export interface Call {
   readonly operation: string;
   readonly input: string;
   readonly diff: string;
-  /** Further details of the approval request. */
-  readonly request: string;
+  /** What else the approval request contains. */
+  readonly approvalDetails: string;
   /** Undefined while the call is running. */
   readonly outcome: Outcome | undefined;
   /** When the call began or was approved. */
@@ -33,7 +33,7 @@ export interface Call {
   readonly output: string;
   readonly exitCode: number | undefined;
   readonly createsFile: boolean;
-  readonly question: Question | undefined;
+  readonly approval: ApprovalRequest | undefined;
 }
 
 export interface Task {
@@ -56,7 +56,7 @@ export type Item = Common &
         readonly text: string;
         readonly images: readonly string[];
         /** The agent gets the message after its current turn. */
-        readonly waits: boolean;
+        readonly isQueued: boolean;
       }
     | { readonly kind: 'thought'; readonly text: string }
     | { readonly kind: 'call'; readonly call: Call }
@@ -70,7 +70,7 @@ export type CallItem = Extract<Item, { kind: 'call' }>;
 export interface LogState {
   readonly agentState: string;
   /** The pending approval request. */
-  readonly question: Question | undefined;
+  readonly approval: ApprovalRequest | undefined;
   readonly tasks: readonly Task[];
   readonly context: { readonly used: number; readonly size: number } | undefined;
 }

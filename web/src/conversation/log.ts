@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
 import { startSubscription } from '../live/subscription.ts';
 import type { Item, LogState } from './items.ts';
-import { createTimeline } from './timeline.ts';
+import { createTimeline } from './timeline/timeline.ts';
 
 /** `loading`: the existing events are being fetched. `refused`: the stream has ended, and `error` is the reason. */
 type LogPhase = 'loading' | 'live' | 'refused';

@@ -1,7 +1,7 @@
 // The diff of a file, in colours, and with signs for users who cannot see them.
 import { useState } from 'react';
 import { useTexts } from '../../texts/texts.tsx';
-import type { DiffLine } from '../diff.ts';
+import type { DiffLine } from './diff.ts';
 import { Scrollable } from './Scrollable.tsx';
 
 const signs: Readonly<Record<DiffLine['kind'], string>> = {
@@ -16,14 +16,14 @@ const linesShown = 40;
 interface DiffViewProps {
   readonly lines: readonly DiffLine[];
   readonly label: string;
-  /** Always shows all lines. */
-  readonly whole?: boolean;
+  /** Always shows all lines, without a button to collapse them. */
+  readonly expanded?: boolean;
 }
 
-export function DiffView({ lines, label, whole = false }: DiffViewProps) {
+export function DiffView({ lines, label, expanded = false }: DiffViewProps) {
   const { items } = useTexts();
   const [all, setAll] = useState(false);
-  const shown = all || whole ? lines : lines.slice(0, linesShown);
+  const shown = all || expanded ? lines : lines.slice(0, linesShown);
   return (
     <div className="output">
       <Scrollable className="diff" label={label}>
@@ -36,8 +36,8 @@ export function DiffView({ lines, label, whole = false }: DiffViewProps) {
           </span>
         ))}
       </Scrollable>
-      {lines.length > linesShown && !whole ? (
-        <button type="button" className="fold" onClick={() => setAll(!all)}>
+      {lines.length > linesShown && !expanded ? (
+        <button type="button" className="expand-button" onClick={() => setAll(!all)}>
           {all ? items.showLess : items.showAll(lines.length)}
         </button>
       ) : null}

@@ -11,7 +11,7 @@ export function PlanView({ tasks }: { readonly tasks: readonly Task[] }) {
       {tasks.map(({ title, status }, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: tasks have no id, and a plan is replaced as a whole
         <li key={i} className={status}>
-          <span className="box">{status === 'done' ? <Icon name="check" /> : null}</span>
+          <span className="step-box">{status === 'done' ? <Icon name="check" /> : null}</span>
           <span>
             {visibleText(title)} <span className="hidden">({items.planState[status]})</span>
           </span>

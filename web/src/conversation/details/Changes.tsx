@@ -8,7 +8,7 @@ import { visibleLine } from '../../components/visibleText.ts';
 import { useParley } from '../../session/session.tsx';
 import { useTexts } from '../../texts/texts.tsx';
 import { DiffView } from '../content/DiffView.tsx';
-import { compare } from '../diff.ts';
+import { compare } from '../content/diff.ts';
 
 /** These errors only mean that there are no changes. */
 const noChangesCodes: ReadonlySet<string> = new Set(['no_workspace', 'no_repository']);
@@ -71,7 +71,7 @@ function Files({
       {files.map(({ status, path }) => (
         <li key={path}>
           <button type="button" onClick={() => onOpen(path)}>
-            <span className={`mark ${status}`} title={labels[status]}>
+            <span className={`file-status ${status}`} title={labels[status]}>
               {status}
               <span className="hidden">{labels[status]}</span>
             </span>

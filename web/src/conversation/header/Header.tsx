@@ -1,14 +1,14 @@
 // The header of a conversation: title, status and actions.
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
-import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { Icon, type IconName } from '../components/Icon.tsx';
-import { IconButton } from '../components/IconButton.tsx';
-import { StatusBadge } from '../components/StatusBadge.tsx';
-import type { Activity } from '../components/status.ts';
-import { visibleLine } from '../components/visibleText.ts';
-import { useTexts } from '../texts/texts.tsx';
-import type { useActions } from './conversationQueries.ts';
+import type { ConversationInfo } from '../../../../src/client/parley.ts';
+import { Icon, type IconName } from '../../components/Icon.tsx';
+import { IconButton } from '../../components/IconButton.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import type { Activity } from '../../components/status.ts';
+import { visibleLine } from '../../components/visibleText.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import type { useActions } from '../conversationQueries.ts';
 
 interface Action {
   readonly label: string;
@@ -114,7 +114,7 @@ function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
       onClick={() => actions.startOrStop(stopped ? 'start' : 'stop')}
     >
       <Icon name={stopped ? 'play' : 'stop'} />
-      <span className="button-text">{stopped ? conversation.startAgain : conversation.stop}</span>
+      <span className="button-text">{stopped ? conversation.resume : conversation.stop}</span>
     </button>
   );
 }
@@ -143,7 +143,7 @@ export function Header({ info, activity, details, ...rest }: HeaderProps) {
       <Link href="/" className="button plain only-icon" aria-label={shell.toHome} title={shell.toHome}>
         <Icon name="back" />
       </Link>
-      <div className="what">
+      <div className="title-and-status">
         <h1 title={title}>{title}</h1>
         {info === undefined ? null : <StatusBadge info={info} activity={activity} />}
       </div>

@@ -1,6 +1,6 @@
 // The time since something began, updated every second.
 import { useEffect, useState } from 'react';
-import { durationText } from '../texts/time.ts';
+import { durationText } from '../../texts/time.ts';
 
 const secondMs = 1_000;
 

@@ -1,18 +1,18 @@
 // One item of the timeline.
 import { memo } from 'react';
-import { ErrorBoundary } from '../components/ErrorBoundary.tsx';
-import { Icon } from '../components/Icon.tsx';
-import { visibleText } from '../components/visibleText.ts';
-import { ZoomableImage } from '../components/ZoomableImage.tsx';
-import { useLocale, useTexts } from '../texts/texts.tsx';
-import { clockText, fullText } from '../texts/time.ts';
+import { ErrorBoundary } from '../../components/ErrorBoundary.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { visibleText } from '../../components/visibleText.ts';
+import { ZoomableImage } from '../../components/ZoomableImage.tsx';
+import { useLocale, useTexts } from '../../texts/texts.tsx';
+import { clockText, fullText } from '../../texts/time.ts';
+import { useItemFlag } from '../content/itemFlags.ts';
+import { ExternalLink, Markdown } from '../content/Markdown.tsx';
+import { Output } from '../content/Output.tsx';
+import { PlanView } from '../content/PlanView.tsx';
+import { isInlineImage } from '../content/safeUrl.ts';
+import type { Item } from '../items.ts';
 import { CallView } from './CallView.tsx';
-import { ExternalLink, Markdown } from './content/Markdown.tsx';
-import { Output } from './content/Output.tsx';
-import { PlanView } from './content/PlanView.tsx';
-import { isInlineImage } from './content/safeUrl.ts';
-import type { Item } from './items.ts';
-import { useUnfolded } from './unfolded.ts';
 
 type Message = Extract<Item, { kind: 'message' }>;
 
@@ -54,16 +54,16 @@ function Images({ images }: { readonly images: readonly string[] }) {
 
 function MessageView({ item }: { readonly item: Message }) {
   const { conversation } = useTexts();
-  const own = item.from === 'user';
+  const isFromUser = item.from === 'user';
   return (
-    <article className={own ? 'said by-user' : 'said'}>
+    <article className={isFromUser ? 'message from-user' : 'message'}>
       <header>
-        <strong>{own ? conversation.you : conversation.agent}</strong>
-        {item.waits ? <span className="waits">{conversation.waits}</span> : null}
+        <strong>{isFromUser ? conversation.you : conversation.agent}</strong>
+        {item.isQueued ? <span className="queued">{conversation.queued}</span> : null}
         {item.replayed ? <span className="quiet">{conversation.replayed}</span> : null}
         <Time at={item.at} />
       </header>
-      {own ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
+      {isFromUser ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
       <Images images={item.images} />
     </article>
   );
@@ -71,7 +71,7 @@ function MessageView({ item }: { readonly item: Message }) {
 
 function Thought({ text }: { readonly text: string }) {
   const { items } = useTexts();
-  const [open, setOpen] = useUnfolded('thought');
+  const [open, setOpen] = useItemFlag('thought');
   const first = text.trim().split('\n', 1)[0] ?? '';
   return (
     <details className="thought" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>

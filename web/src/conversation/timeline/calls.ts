@@ -1,8 +1,8 @@
 // Converts the action and the observation of a tool call to what the timeline shows.
-import { approvalText, type ParleyEvent } from '../../../src/client/parley.ts';
-import { visibleLine, visibleText } from '../components/visibleText.ts';
-import type { Call, Question } from './items.ts';
-import { shortPath } from './paths.ts';
+import { approvalText, type ParleyEvent } from '../../../../src/client/parley.ts';
+import { visibleLine, visibleText } from '../../components/visibleText.ts';
+import { shortPath } from '../content/paths.ts';
+import type { ApprovalRequest, Call } from '../items.ts';
 
 type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
 type CallAction = Of<'action.run' | 'action.edit' | 'action.read' | 'action.browse' | 'action.call_tool_mcp'>;
@@ -27,7 +27,7 @@ const tools: Readonly<Record<CallEvent['type'], Call['tool']>> = {
   'observation.read': 'read',
   'observation.browse': 'browse',
   'observation.mcp': 'tool',
-  // It ends a call whose tool is known.
+  // Unused: the event ends a call whose tool is known.
   'observation.user_rejected': 'tool',
 };
 
@@ -39,7 +39,7 @@ export function isResult(event: CallEvent): event is CallResult {
   return 'observation' in event;
 }
 
-/** The command, path, URL or name of what is used. */
+/** The command, path, URL or tool name. */
 function subjectOf(event: CallEvent): string {
   switch (event.type) {
     case 'action.run':
@@ -66,14 +66,14 @@ function subjectOf(event: CallEvent): string {
 }
 
 function inputOf(event: CallEvent): string {
-  const given =
+  const input =
     event.type === 'action.call_tool_mcp'
       ? event.args.arguments
       : event.type === 'observation.mcp'
         ? event.extras.arguments
         : undefined;
-  const some = typeof given === 'object' && given !== null && Object.keys(given).length > 0;
-  return some ? visibleText(JSON.stringify(given, null, 2)) : '';
+  const hasInput = typeof input === 'object' && input !== null && Object.keys(input).length > 0;
+  return hasInput ? visibleText(JSON.stringify(input, null, 2)) : '';
 }
 
 /** Some agents report thoughts as tool calls. */
@@ -85,10 +85,10 @@ export function isThought(event: CallEvent): boolean {
 /** An unknown risk counts as the highest. */
 const unknownRisk = 2;
 
-export function questionOf(event: CallEvent): Question | undefined {
+export function approvalOf(event: CallEvent): ApprovalRequest | undefined {
   if (isResult(event) || event.args.confirmation_state !== 'awaiting_confirmation') return undefined;
   const { security_risk: risk = unknownRisk } = event.args;
-  return { event: event.id, about: subjectOf(event) || visibleText(event.message), risk, answer: 'open' };
+  return { event: event.id, summary: subjectOf(event) || visibleText(event.message), risk, answer: 'open' };
 }
 
 export function beginCall(event: CallEvent): Call {
@@ -100,13 +100,13 @@ export function beginCall(event: CallEvent): Call {
     operation: type === 'action.edit' ? event.args.operation : '',
     input: inputOf(event),
     diff: isResult(event) ? '' : (event.args.diff ?? ''),
-    request: visibleText(approvalText(event)),
+    approvalDetails: visibleText(approvalText(event)),
     outcome: undefined,
     since: timestamp === '' ? undefined : timestamp,
     output: '',
     exitCode: undefined,
     createsFile: false,
-    question: questionOf(event),
+    approval: approvalOf(event),
   };
 }
 

@@ -1,7 +1,7 @@
 // Tracks the tool calls of a timeline: each is one item from its action to its observation, with its approval request.
-import type { ParleyEvent } from '../../../src/client/parley.ts';
-import { beginCall, type CallEvent, endCall, isResult, isThought, questionOf } from './calls.ts';
-import type { Answer, Call, CallItem, Item, Question } from './items.ts';
+import type { ParleyEvent } from '../../../../src/client/parley.ts';
+import type { Answer, ApprovalRequest, Call, CallItem, Item } from '../items.ts';
+import { approvalOf, beginCall, type CallEvent, endCall, isResult, isThought } from './calls.ts';
 
 export function commonFields({ id, timestamp, replayed = false }: ParleyEvent) {
   return { id, at: timestamp === '' ? undefined : timestamp, replayed };
@@ -10,10 +10,11 @@ export function commonFields({ id, timestamp, replayed = false }: ParleyEvent) {
 /** Adds calls to `items`, and updates them by replacing the item. */
 export function createCallTracker(items: Item[]) {
   /** The index of each call by its id, until that id is used again. */
-  const callAt = new Map<string, number>();
+  const indexById = new Map<string, number>();
   /** The indexes of calls that have not ended. */
   const open = new Set<number>();
-  let asking: number | undefined;
+  /** The index of the call whose approval request is open. */
+  let pending: number | undefined;
 
   const itemAt = (index: number) => items[index] as CallItem;
 
@@ -25,21 +26,21 @@ export function createCallTracker(items: Item[]) {
     else open.delete(index);
   }
 
-  function question(): Question | undefined {
-    return asking === undefined ? undefined : itemAt(asking).call.question;
+  function pendingApproval(): ApprovalRequest | undefined {
+    return pending === undefined ? undefined : itemAt(pending).call.approval;
   }
 
   function answer(given: Answer, at?: string): void {
-    const asked = question();
-    if (asked === undefined || asking === undefined) return;
-    const since = at ?? itemAt(asking).call.since;
-    replace(asking, { question: { ...asked, answer: given }, since });
-    asking = undefined;
+    const approval = pendingApproval();
+    if (approval === undefined || pending === undefined) return;
+    const since = at ?? itemAt(pending).call.since;
+    replace(pending, { approval: { ...approval, answer: given }, since });
+    pending = undefined;
   }
 
-  function ask(index: number): void {
-    if (asking !== index) answer('closed');
-    asking = index;
+  function setPending(index: number): void {
+    if (pending !== index) answer('closed');
+    pending = index;
   }
 
   function begin(event: CallEvent): void {
@@ -47,31 +48,31 @@ export function createCallTracker(items: Item[]) {
     const call = beginCall(event);
     items.push({ ...commonFields(event), kind: 'call', call });
     replace(index, isResult(event) ? endCall(call, event) : call);
-    if (event.tool_call_id !== '') callAt.set(event.tool_call_id, index);
-    if (call.question !== undefined) ask(index);
+    if (event.tool_call_id !== '') indexById.set(event.tool_call_id, index);
+    if (call.approval !== undefined) setPending(index);
   }
 
   /** A call may be announced first, and ask for approval later. */
   function update(index: number, event: CallEvent): void {
-    const { question: before } = itemAt(index).call;
+    const { approval: before } = itemAt(index).call;
     const call = beginCall(event);
-    replace(index, { ...call, question: call.question ?? before });
-    if (call.question !== undefined) ask(index);
+    replace(index, { ...call, approval: call.approval ?? before });
+    if (call.approval !== undefined) setPending(index);
   }
 
   function add(event: CallEvent): void {
-    const known = event.tool_call_id === '' ? undefined : callAt.get(event.tool_call_id);
+    const known = event.tool_call_id === '' ? undefined : indexById.get(event.tool_call_id);
     if (known !== undefined && isResult(event)) {
-      if (asking === known) answer('closed');
+      if (pending === known) answer('closed');
       replace(known, endCall(itemAt(known).call, event));
     } else if (known !== undefined && open.has(known)) update(known, event);
     else if (event.type === 'observation.user_rejected') return;
-    else if (known !== undefined || questionOf(event) !== undefined || !isThought(event)) begin(event);
+    else if (known !== undefined || approvalOf(event) !== undefined || !isThought(event)) begin(event);
   }
 
   function abandonOpenCalls(): void {
     for (const index of open) replace(index, { outcome: 'unfinished' });
   }
 
-  return { add, answer, abandonOpenCalls, question };
+  return { add, answer, abandonOpenCalls, pendingApproval };
 }

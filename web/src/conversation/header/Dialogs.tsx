@@ -2,16 +2,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { ErrorCallout } from '../components/Callout.tsx';
-import { ConfirmDialog } from '../components/ConfirmDialog.tsx';
-import { Dialog } from '../components/Dialog.tsx';
-import { TextField } from '../components/fields.tsx';
-import { visibleLine } from '../components/visibleText.ts';
-import { infoKey, listKey } from '../live/conversationLists.ts';
-import { useParley, useSession } from '../session/session.tsx';
-import { fieldErrorAt } from '../texts/errors.ts';
-import { useTexts } from '../texts/texts.tsx';
+import type { ConversationInfo } from '../../../../src/client/parley.ts';
+import { ErrorCallout } from '../../components/Callout.tsx';
+import { ConfirmDialog } from '../../components/ConfirmDialog.tsx';
+import { Dialog } from '../../components/Dialog.tsx';
+import { TextField } from '../../components/fields.tsx';
+import { visibleLine } from '../../components/visibleText.ts';
+import { infoKey, listKey } from '../../live/conversationLists.ts';
+import { useParley, useSession } from '../../session/session.tsx';
+import { fieldErrorAt } from '../../texts/errors.ts';
+import { useTexts } from '../../texts/texts.tsx';
 
 interface DialogProps {
   readonly info: ConversationInfo;

@@ -1,17 +1,19 @@
-// One use of a tool: what was done in a line, what came of it below, and the question where it needs leave.
+// A tool call: its action in one line, its result below, and its approval request if it has one.
 import { memo, type ReactNode } from 'react';
-import { foldBlanks } from '../../../src/text/foldBlanks.ts';
-import { Icon, type IconName } from '../components/Icon.tsx';
-import type { Texts } from '../texts/en.ts';
-import { useTexts } from '../texts/texts.tsx';
-import { CopyButton } from './content/CopyButton.tsx';
-import { DiffView } from './content/DiffView.tsx';
-import { Output } from './content/Output.tsx';
-import { countChanges, foldDiffLines, readDiff } from './diff.ts';
+import { foldBlanks } from '../../../../src/text/foldBlanks.ts';
+import { Icon, type IconName } from '../../components/Icon.tsx';
+import type { Texts } from '../../texts/en.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import { ApprovalRequestView } from '../approval/ApprovalRequestView.tsx';
+import { CopyButton } from '../content/CopyButton.tsx';
+import { DiffView } from '../content/DiffView.tsx';
+import { countChanges, foldDiffLines, readDiff } from '../content/diff.ts';
+import { useItemFlag } from '../content/itemFlags.ts';
+import { Output } from '../content/Output.tsx';
+import type { Call } from '../items.ts';
 import { ElapsedTime } from './ElapsedTime.tsx';
-import type { Call } from './items.ts';
-import { QuestionView } from './QuestionView.tsx';
-import { useUnfolded } from './unfolded.ts';
+
+const needsApproval = ({ approval }: Call) => approval?.answer === 'open';
 
 const icons: Readonly<Record<Call['tool'], IconName>> = {
   run: 'terminal',
@@ -30,22 +32,22 @@ function verbOf({ tool, operation, createsFile }: Call, { items }: Texts): strin
   ];
 }
 
-function Ending({ call }: { readonly call: Call }) {
+function Outcome({ call }: { readonly call: Call }) {
   const { items } = useTexts();
-  const { outcome, exitCode, question } = call;
-  if (question?.answer === 'reject') return <span className="ending bad">{items.rejected}</span>;
+  const { outcome, exitCode, approval } = call;
+  if (approval?.answer === 'reject') return <span className="outcome bad">{items.rejected}</span>;
   if (outcome === undefined)
-    return question?.answer === 'open' ? null : (
-      <span className="ending">
+    return needsApproval(call) ? null : (
+      <span className="outcome">
         <span className="spinner" /> {items.running} <ElapsedTime since={call.since} />
       </span>
     );
-  if (outcome === 'unfinished') return <span className="ending">{items.unfinished}</span>;
+  if (outcome === 'unfinished') return <span className="outcome">{items.unfinished}</span>;
   if (call.tool === 'run' && exitCode !== undefined && exitCode > 0)
-    return <span className="ending bad">{items.exit(exitCode)}</span>;
-  if (outcome === 'failed') return <span className="ending bad">{items.failed}</span>;
+    return <span className="outcome bad">{items.exit(exitCode)}</span>;
+  if (outcome === 'failed') return <span className="outcome bad">{items.failed}</span>;
   return (
-    <span className="ending good">
+    <span className="outcome good">
       <Icon name="check" />
     </span>
   );
@@ -64,21 +66,19 @@ function Command({ call }: { readonly call: Call }) {
   );
 }
 
-const isAsking = ({ question }: Call) => question?.answer === 'open';
-
 function Edit({ call }: { readonly call: Call }) {
   const { items } = useTexts();
-  const told = readDiff(call.diff, call.subject);
-  const lines = isAsking(call) ? foldDiffLines(told, items) : told;
+  const all = readDiff(call.diff, call.subject);
+  const lines = needsApproval(call) ? foldDiffLines(all, items) : all;
   return (
     <>
-      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} whole={isAsking(call)} />}
+      {call.diff === '' ? null : <DiffView lines={lines} label={items.edit} expanded={needsApproval(call)} />}
       {call.output === '' ? null : <Output text={call.output} label={items.output} />}
     </>
   );
 }
 
-function Counts({ diff }: { readonly diff: string }) {
+function LineCounts({ diff }: { readonly diff: string }) {
   if (diff === '') return null;
   const { added, removed } = countChanges(readDiff(diff));
   return (
@@ -88,19 +88,17 @@ function Counts({ diff }: { readonly diff: string }) {
   );
 }
 
-/**
- * What others than commands and edits were given and gave; folded, for it is seldom read unless somebody must decide.
- */
-function Folded({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
+/** The input and output of other tools. Users seldom read them, so they are collapsed unless they need approval. */
+function CollapsibleCall({ call, children }: { readonly call: Call; readonly children: ReactNode }) {
   const { items } = useTexts();
-  const [open, setOpen] = useUnfolded('call');
-  const some = call.input !== '' || call.output.trim() !== '';
-  if (!some || isAsking(call))
+  const [open, setOpen] = useItemFlag('call');
+  const hasContent = call.input !== '' || call.output.trim() !== '';
+  if (!hasContent || needsApproval(call))
     return (
       <>
         <div className="call-head">{children}</div>
         {call.input === '' ? null : (
-          <Output text={foldBlanks(call.input, items)} label={items.input} unfolded />
+          <Output text={foldBlanks(call.input, items)} label={items.input} expanded />
         )}
       </>
     );
@@ -115,7 +113,7 @@ function Folded({ call, children }: { readonly call: Call; readonly children: Re
 
 export const CallView = memo(function CallView({ call }: { readonly call: Call }) {
   const texts = useTexts();
-  const fold = (text: string) => (isAsking(call) ? foldBlanks(text, texts.items) : text);
+  const fold = (text: string) => (needsApproval(call) ? foldBlanks(text, texts.items) : text);
   const head = (
     <>
       <Icon name={icons[call.tool]} />
@@ -125,25 +123,29 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
       ) : (
         <span className="subject mono">{fold(call.subject || call.title)}</span>
       )}
-      <Counts diff={call.diff} />
-      <Ending call={call} />
+      <LineCounts diff={call.diff} />
+      <Outcome call={call} />
     </>
   );
   return (
-    <div className={isAsking(call) ? 'call asking' : 'call'}>
+    <div className={needsApproval(call) ? 'call needs-approval' : 'call'}>
       {call.tool === 'run' || call.tool === 'edit' ? (
         <>
           <div className="call-head">{head}</div>
           {call.tool === 'run' ? <Command call={call} /> : <Edit call={call} />}
         </>
       ) : (
-        <Folded call={call}>{head}</Folded>
+        <CollapsibleCall call={call}>{head}</CollapsibleCall>
       )}
-      {isAsking(call) && call.request !== '' ? (
-        <Output text={foldBlanks(call.request, texts.items)} label={texts.items.request} unfolded />
+      {needsApproval(call) && call.approvalDetails !== '' ? (
+        <Output
+          text={foldBlanks(call.approvalDetails, texts.items)}
+          label={texts.items.approvalDetails}
+          expanded
+        />
       ) : null}
-      {call.question === undefined ? null : (
-        <QuestionView key={call.question.event} question={call.question} />
+      {call.approval === undefined ? null : (
+        <ApprovalRequestView key={call.approval.event} request={call.approval} />
       )}
     </div>
   );

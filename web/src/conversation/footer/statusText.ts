@@ -1,8 +1,8 @@
 // The status of a conversation as a sentence, for screen readers.
-import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { activityOf } from '../components/status.ts';
-import type { Texts } from '../texts/en.ts';
-import type { LogState } from './items.ts';
+import type { ConversationInfo } from '../../../../src/client/parley.ts';
+import { activityOf } from '../../components/status.ts';
+import type { Texts } from '../../texts/en.ts';
+import type { LogState } from '../items.ts';
 
 export const startSteps = [
   'STATUS$WAITING_FOR_WORKER',
@@ -29,7 +29,7 @@ export function statusText(
     const { name } = startStep(info);
     return name === undefined ? status.STARTING : conversation.runtime[name];
   }
-  if (state.question !== undefined) return conversation.asks(state.question.about);
+  if (state.approval !== undefined) return conversation.needsApproval(state.approval.summary);
   const activity = activityOf(state.agentState);
   return activity === undefined ? status.RUNNING : status[activity];
 }

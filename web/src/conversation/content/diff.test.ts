@@ -1,13 +1,12 @@
-// Differences between two versions of a file.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { englishNotes } from '../../../src/text/foldBlanks.ts';
+import { englishNotes } from '../../../../src/text/foldBlanks.ts';
 import { compare, type DiffLine, foldDiffLines, readDiff } from './diff.ts';
 
 const signs = { added: '+', removed: '-', same: ' ', hunk: '', file: 'file ' };
 const shown = (lines: readonly DiffLine[]) => lines.map(({ kind, text }) => signs[kind] + text);
 
-describe('the difference of two texts', () => {
+describe('the diff of two texts', () => {
   it('is empty if they are equal', () => {
     assert.deepEqual(compare('a\nb\n', 'a\nb\n'), []);
     assert.deepEqual(compare('', ''), []);
@@ -96,11 +95,11 @@ describe('a unified diff', () => {
   });
 });
 
-describe('a difference that somebody approves', () => {
+describe('the diff of an approval request', () => {
   it('has its empty lines and wide gaps folded', () => {
     const lines = compare('a\n', `a\n${'\n'.repeat(50)}b${' '.repeat(100)}c\n\n\n`);
     assert.deepEqual(shown(foldDiffLines(lines, englishNotes)), [
-      '@@ -1 +1,54 @@',
+      '@@ -1,1 +1,54 @@',
       ' a',
       '+⟨50 empty lines⟩',
       '+b ⟨100 spaces⟩ c',

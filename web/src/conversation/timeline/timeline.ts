@@ -1,8 +1,8 @@
 // Builds the timeline from the events of a log. Items are immutable: an update replaces the item with the same id.
-import type { ParleyEvent } from '../../../src/client/parley.ts';
+import type { ParleyEvent } from '../../../../src/client/parley.ts';
+import type { Item, LogState } from '../items.ts';
 import { isCallEvent } from './calls.ts';
 import { commonFields, createCallTracker } from './callTracker.ts';
-import type { Item, LogState } from './items.ts';
 
 type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
 
@@ -24,7 +24,7 @@ interface Timeline {
   state(): LogState;
 }
 
-function messageOf(event: Of<'action.message'>, waits: boolean): Item {
+function messageOf(event: Of<'action.message'>, isQueued: boolean): Item {
   const { content, image_urls: images } = event.args;
   return {
     ...commonFields(event),
@@ -32,7 +32,7 @@ function messageOf(event: Of<'action.message'>, waits: boolean): Item {
     from: event.source === 'user' ? 'user' : 'agent',
     text: content || event.message,
     images: images.filter((url) => url !== ''),
-    waits,
+    isQueued,
   };
 }
 
@@ -52,7 +52,7 @@ const statesWithoutCalls: ReadonlySet<string> = new Set([
   'loading',
 ]);
 
-/** In these states a message of the user waits for the end of the turn. */
+/** In these states a message of the user is queued until the end of the turn. */
 const turnStates: ReadonlySet<string> = new Set([
   'running',
   'awaiting_user_confirmation',
@@ -64,9 +64,9 @@ export function createTimeline(): Timeline {
   const items: Item[] = [];
   const calls = createCallTracker(items);
   let planAt: number | undefined;
-  /** The indexes of messages that wait. */
-  let waiting: number[] = [];
-  let state: Omit<LogState, 'question'> = { agentState: '', tasks: [], context: undefined };
+  /** The indexes of queued messages. */
+  let queued: number[] = [];
+  let state: Omit<LogState, 'approval'> = { agentState: '', tasks: [], context: undefined };
 
   function addPlan(event: Of<'action.task_tracking'>): void {
     const tasks = event.args.task_list.map(({ title, status }) => ({ title, status }));
@@ -81,23 +81,23 @@ export function createTimeline(): Timeline {
   }
 
   function addMessage(event: Of<'action.message'>): void {
-    const own = event.source === 'user';
-    const waits = own && turnStates.has(state.agentState);
-    if (own) planAt = undefined;
-    if (waits) waiting.push(items.length);
-    items.push(messageOf(event, waits));
+    const isFromUser = event.source === 'user';
+    const isQueued = isFromUser && turnStates.has(state.agentState);
+    if (isFromUser) planAt = undefined;
+    if (isQueued) queued.push(items.length);
+    items.push(messageOf(event, isQueued));
   }
 
-  function endWaits(): void {
-    for (const index of waiting) items[index] = { ...items[index], waits: false } as Item;
-    waiting = [];
+  function deliverQueued(): void {
+    for (const index of queued) items[index] = { ...items[index], isQueued: false } as Item;
+    queued = [];
   }
 
   function addState(event: Of<'observation.agent_state_changed'>): void {
     const { agent_state: agentState, reason } = event.extras;
     if (statesWithoutApproval.has(agentState)) calls.answer('closed');
     if (statesWithoutCalls.has(agentState)) calls.abandonOpenCalls();
-    if (!turnStates.has(agentState)) endWaits();
+    if (!turnStates.has(agentState)) deliverQueued();
     state = { ...state, agentState };
     if (agentState !== 'stopped' && agentState !== 'paused') return;
     const last = items.at(-1);
@@ -133,6 +133,6 @@ export function createTimeline(): Timeline {
   return {
     add,
     items: () => items.slice(),
-    state: () => ({ ...state, question: calls.question() }),
+    state: () => ({ ...state, approval: calls.pendingApproval() }),
   };
 }

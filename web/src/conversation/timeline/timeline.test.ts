@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeEvent } from '../../../src/client/parley.ts';
-import type { CallItem, Item } from './items.ts';
+import { decodeEvent } from '../../../../src/client/parley.ts';
+import type { CallItem, Item } from '../items.ts';
 import { createTimeline } from './timeline.ts';
 
 interface Draft {
@@ -21,7 +21,7 @@ const state = (agentState: string, reason = ''): Draft => ({
   observation: 'agent_state_changed',
   extras: { agent_state: agentState, reason },
 });
-const asks: Draft = {
+const approvalRequest: Draft = {
   action: 'run',
   message: 'rm x',
   tool_call_id: 'c1',
@@ -34,7 +34,7 @@ function callOf(item: Item | undefined): CallItem['call'] {
 }
 
 describe('a timeline', () => {
-  it('combines an action and its observation into one item at the place of the action', () => {
+  it('combines an action and its observation into one item at the position of the action', () => {
     const { items } = timelineOf(
       { action: 'run', tool_call_id: 'c1', args: { command: 'ls' }, message: 'List' },
       { action: 'message', args: { content: 'Meanwhile' } },
@@ -57,29 +57,34 @@ describe('a timeline', () => {
   });
 
   it('marks messages that are sent during a turn until the turn ends', () => {
-    const said: Draft = { source: 'user', action: 'message', args: { content: 'And this' } };
-    const waits = (...drafts: Draft[]) =>
+    const message: Draft = { source: 'user', action: 'message', args: { content: 'And this' } };
+    const isQueued = (...drafts: Draft[]) =>
       timelineOf(...drafts)
         .items()
-        .flatMap((item) => (item.kind === 'message' ? [item.waits] : []));
-    assert.deepEqual(waits(said, state('running'), said), [false, true]);
+        .flatMap((item) => (item.kind === 'message' ? [item.isQueued] : []));
+    assert.deepEqual(isQueued(message, state('running'), message), [false, true]);
     // An answer to an approval request continues the same turn.
-    const answered = [state('awaiting_user_confirmation'), said, state('user_confirmed'), state('running')];
-    assert.deepEqual(waits(...answered), [true]);
-    assert.deepEqual(waits(...answered, state('awaiting_user_input')), [false]);
-    assert.deepEqual(waits(state('running'), said, state('stopped')), [false]);
+    const answered = [
+      state('awaiting_user_confirmation'),
+      message,
+      state('user_confirmed'),
+      state('running'),
+    ];
+    assert.deepEqual(isQueued(...answered), [true]);
+    assert.deepEqual(isQueued(...answered, state('awaiting_user_input')), [false]);
+    assert.deepEqual(isQueued(state('running'), message, state('stopped')), [false]);
   });
 
   it('knows when a call began or was approved', () => {
-    const allowed: Draft = {
+    const approved: Draft = {
       source: 'user',
       action: 'change_agent_state',
       args: { agent_state: 'user_confirmed' },
       timestamp: '2026-01-01T10:01:00Z',
     };
-    const asked = { ...asks, timestamp: '2026-01-01T10:00:00Z' };
-    assert.equal(callOf(timelineOf(asked).items()[0]).since, asked.timestamp);
-    assert.equal(callOf(timelineOf(asked, allowed).items()[0]).since, allowed.timestamp);
+    const request = { ...approvalRequest, timestamp: '2026-01-01T10:00:00Z' };
+    assert.equal(callOf(timelineOf(request).items()[0]).since, request.timestamp);
+    assert.equal(callOf(timelineOf(request, approved).items()[0]).since, approved.timestamp);
   });
 
   it('creates a new item when a call id is used again', () => {
@@ -121,13 +126,13 @@ describe('a timeline', () => {
 
   it('shows hidden characters in approval requests', () => {
     const { items, state: now } = timelineOf({
-      ...asks,
+      ...approvalRequest,
       message: 'a\u200bb',
-      args: { ...asks.args, command: ': \u202e# x' },
+      args: { ...approvalRequest.args, command: ': \u202e# x' },
     });
     const call = callOf(items()[0]);
     assert.deepEqual([call.subject, call.title], [': ⟨U+202E⟩# x', 'a⟨U+200B⟩b']);
-    assert.equal(now().question?.about, ': ⟨U+202E⟩# x');
+    assert.equal(now().approval?.summary, ': ⟨U+202E⟩# x');
     const tool = { action: 'call_tool', args: { name: 'x\ny', arguments: { a: '\u2066' } } };
     const used = callOf(timelineOf(tool).items()[0]);
     assert.deepEqual([used.subject, used.input], ['x⟨U+000A⟩y', '{\n  "a": "⟨U+2066⟩"\n}']);
@@ -166,38 +171,38 @@ describe('a timeline', () => {
     });
     const call = callOf(items()[0]);
     assert.deepEqual([call.diff, call.output, call.createsFile], [diff, 'It was rejected.', true]);
-    const { items: told } = timelineOf({
+    const { items: withExtras } = timelineOf({
       observation: 'edit',
       content: 'Done.',
       extras: { path: 'a', diff },
     });
-    assert.deepEqual([callOf(told()[0]).diff, callOf(told()[0]).output], [diff, 'Done.']);
+    assert.deepEqual([callOf(withExtras()[0]).diff, callOf(withExtras()[0]).output], [diff, 'Done.']);
   });
 
   it('keeps an approval request open until it is answered', () => {
-    const open = timelineOf(asks, state('awaiting_user_confirmation'));
-    assert.deepEqual(open.state().question, { event: 0, about: 'rm x', risk: 2, answer: 'open' });
+    const open = timelineOf(approvalRequest, state('awaiting_user_confirmation'));
+    assert.deepEqual(open.state().approval, { event: 0, summary: 'rm x', risk: 2, answer: 'open' });
     for (const [args, answer] of [
       [{ agent_state: 'user_confirmed', decision: 'allow' }, 'allow'],
       [{ agent_state: 'user_confirmed', decision: 'allow_always' }, 'allow_always'],
       [{ agent_state: 'user_rejected', decision: 'reject' }, 'reject'],
     ] as const) {
       const timeline = timelineOf(
-        asks,
+        approvalRequest,
         { source: 'user', action: 'change_agent_state', args },
         state('running'),
       );
-      assert.equal(callOf(timeline.items()[0]).question?.answer, answer);
-      assert.equal(timeline.state().question, undefined);
+      assert.equal(callOf(timeline.items()[0]).approval?.answer, answer);
+      assert.equal(timeline.state().approval, undefined);
     }
   });
 
-  it('takes a question that follows the state, and ends a call that was rejected', () => {
-    const open = timelineOf(state('awaiting_user_confirmation'), asks);
-    assert.deepEqual(open.state().question, { event: 1, about: 'rm x', risk: 2, answer: 'open' });
+  it('accepts an approval request that follows the state, and ends a call that was rejected', () => {
+    const open = timelineOf(state('awaiting_user_confirmation'), approvalRequest);
+    assert.deepEqual(open.state().approval, { event: 1, summary: 'rm x', risk: 2, answer: 'open' });
     const { items } = timelineOf(
       state('awaiting_user_confirmation'),
-      asks,
+      approvalRequest,
       { source: 'user', action: 'change_agent_state', args: { agent_state: 'user_rejected' } },
       state('user_rejected'),
       { observation: 'user_rejected', tool_call_id: 'c1', cause: 1, content: 'Rejected.' },
@@ -206,11 +211,11 @@ describe('a timeline', () => {
     );
     assert.equal(items().length, 1);
     const call = callOf(items()[0]);
-    assert.deepEqual([call.outcome, call.question?.answer], ['failed', 'reject']);
+    assert.deepEqual([call.outcome, call.approval?.answer], ['failed', 'reject']);
   });
 
   it('shows a pause as a stop', () => {
-    const { items } = timelineOf(asks, state('paused', 'You stopped the conversation.'));
+    const { items } = timelineOf(approvalRequest, state('paused', 'You stopped the conversation.'));
     assert.equal(callOf(items()[0]).outcome, 'unfinished');
     assert.deepEqual(items()[1], {
       id: 1,
@@ -223,32 +228,32 @@ describe('a timeline', () => {
 
   it('closes an approval request that can no longer be answered', () => {
     const timeline = timelineOf(
-      asks,
+      approvalRequest,
       state('awaiting_user_confirmation'),
       state('stopped', 'You stopped the conversation.'),
     );
-    assert.equal(callOf(timeline.items()[0]).question?.answer, 'closed');
+    assert.equal(callOf(timeline.items()[0]).approval?.answer, 'closed');
     assert.equal(timeline.state().agentState, 'stopped');
   });
 
   it('adds an approval request to a call that was announced before', () => {
     const { items, state: now } = timelineOf(
       { action: 'run', tool_call_id: 'c1', args: { command: 'rm x' } },
-      asks,
+      approvalRequest,
     );
     assert.equal(items().length, 1);
-    assert.equal(now().question?.event, 1);
+    assert.equal(now().approval?.event, 1);
   });
 
   it('replaces the approval request of a call by a newer one', () => {
     const { items, state: now } = timelineOf(
-      asks,
+      approvalRequest,
       { source: 'user', action: 'change_agent_state', args: { agent_state: 'user_confirmed' } },
-      asks,
+      approvalRequest,
     );
     assert.equal(items().length, 1);
-    assert.deepEqual(callOf(items()[0]).question, now().question);
-    assert.deepEqual([now().question?.event, now().question?.answer], [2, 'open']);
+    assert.deepEqual(callOf(items()[0]).approval, now().approval);
+    assert.deepEqual([now().approval?.event, now().approval?.answer], [2, 'open']);
   });
 
   it('marks running calls as unfinished when the agent stops or restarts, and accepts late results', () => {
@@ -261,8 +266,8 @@ describe('a timeline', () => {
     };
     for (const past of ['loading', 'awaiting_user_input', 'stopped', 'paused'])
       assert.equal(callOf(timelineOf(begin, state(past)).items()[0]).outcome, 'unfinished', past);
-    for (const going of ['running', 'awaiting_user_confirmation'])
-      assert.equal(callOf(timelineOf(begin, state(going)).items()[0]).outcome, undefined, going);
+    for (const active of ['running', 'awaiting_user_confirmation'])
+      assert.equal(callOf(timelineOf(begin, state(active)).items()[0]).outcome, undefined, active);
     const late = callOf(timelineOf(begin, state('awaiting_user_input'), end).items()[0]);
     assert.deepEqual([late.outcome, late.output], ['completed', 'x']);
   });
@@ -292,19 +297,19 @@ describe('a timeline', () => {
     );
   });
 
-  it('omits tools that only think, unless they ask for approval', () => {
+  it('omits calls of thinking tools, unless they need approval', () => {
     const args = { name: 'update_plan', kind: 'think', arguments: {} };
     const begin: Draft = { action: 'call_tool', tool_call_id: 'c1', args };
     const end: Draft = { observation: 'call_tool', tool_call_id: 'c1', content: 'Shown.', extras: args };
     assert.equal(timelineOf(begin, end).items().length, 0);
-    const asking: Draft = { ...begin, args: { ...args, confirmation_state: 'awaiting_confirmation' } };
-    assert.equal(timelineOf(asking, end).items().length, 1);
+    const withRequest: Draft = { ...begin, args: { ...args, confirmation_state: 'awaiting_confirmation' } };
+    assert.equal(timelineOf(withRequest, end).items().length, 1);
   });
 
   it('keeps the details of an approval request', () => {
-    const args = { ...asks.args, request: { input: { cwd: '/', script: 'rm\u202ex' } } };
-    const [item] = timelineOf({ ...asks, args }).items();
-    assert.match(callOf(item).request, /^input\.cwd: \/\ninput\.script: rm(?!\u202e)/);
+    const args = { ...approvalRequest.args, request: { input: { cwd: '/', script: 'rm\u202ex' } } };
+    const [item] = timelineOf({ ...approvalRequest, args }).items();
+    assert.match(callOf(item).approvalDetails, /^input\.cwd: \/\ninput\.script: rm(?!\u202e)/);
   });
 
   it('ignores unknown events', () => {
@@ -313,7 +318,7 @@ describe('a timeline', () => {
   });
 
   it('never mutates returned items', () => {
-    const timeline = timelineOf(asks);
+    const timeline = timelineOf(approvalRequest);
     const before = timeline.items();
     timeline.add(decodeEvent({ id: 1, observation: 'run', content: 'x', tool_call_id: 'c1' }));
     assert.equal(callOf(before[0]).output, '');

@@ -1,7 +1,7 @@
 // Parses unified diffs into lines, and compares two versions of a file.
-import { type FoldNotes, foldLines, foldSpaces, isBlank } from '../../../src/text/foldBlanks.ts';
-import { diffLines, hunksText } from '../../../src/text/lineDiff.ts';
-import { visibleText } from '../components/visibleText.ts';
+import { type FoldNotes, foldLines, foldSpaces, isBlank } from '../../../../src/text/foldBlanks.ts';
+import { diffLines, hunksText } from '../../../../src/text/lineDiff.ts';
+import { visibleText } from '../../components/visibleText.ts';
 import { shortPath } from './paths.ts';
 
 export interface DiffLine {
@@ -25,22 +25,22 @@ function fileOf(before: string, after = ''): DiffLine | undefined {
   return { kind: 'file', text: visibleText([...new Set(names.map(shortPath))].join(' → ')) };
 }
 
-/** The counts of each hunk tell which lines belong to a file, even if they look like headers. */
+/** The counts of a hunk determine which lines belong to it, even if they look like headers. */
 function readLines(diff: string): DiffLine[] {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
-  const left = { old: 0, now: 0 };
+  const left = { before: 0, after: 0 };
   const found: DiffLine[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
-    const inPiece = left.old > 0 || left.now > 0;
-    const file = inPiece ? undefined : fileOf(line, lines[at + 1]);
+    const inHunk = left.before > 0 || left.after > 0;
+    const file = inHunk ? undefined : fileOf(line, lines[at + 1]);
     if (file !== undefined) at++;
-    const [head, old = '1', now = '1'] = (inPiece ? undefined : hunkHead.exec(line)) ?? [];
-    if (head !== undefined) Object.assign(left, { old: Number(old), now: Number(now) });
-    else if (inPiece && !line.startsWith('\\')) {
-      if (!line.startsWith('+')) left.old--;
-      if (!line.startsWith('-')) left.now--;
+    const [head, before = '1', after = '1'] = (inHunk ? undefined : hunkHead.exec(line)) ?? [];
+    if (head !== undefined) Object.assign(left, { before: Number(before), after: Number(after) });
+    else if (inHunk && !line.startsWith('\\')) {
+      if (!line.startsWith('+')) left.before--;
+      if (!line.startsWith('-')) left.after--;
     }
     found.push(file ?? toLine(line));
   }
@@ -51,8 +51,8 @@ function readLines(diff: string): DiffLine[] {
 export function readDiff(diff: string, shown?: string): DiffLine[] {
   const lines = readLines(diff);
   const names = lines.filter(({ kind }) => kind === 'file');
-  const isTold = names.length === 1 && names[0]?.text === shown;
-  return isTold ? lines.filter(({ kind }) => kind !== 'file') : lines;
+  const isShown = names.length === 1 && names[0]?.text === shown;
+  return isShown ? lines.filter(({ kind }) => kind !== 'file') : lines;
 }
 
 /** Returns no lines if the texts are equal. */

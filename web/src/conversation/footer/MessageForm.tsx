@@ -1,15 +1,15 @@
 // The form for the next message to the agent. Unsent text is kept as a draft.
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
-import { ErrorCallout } from '../components/Callout.tsx';
-import type { PickedImage } from '../components/images.ts';
-import { MessageBox } from '../components/MessageBox.tsx';
-import { SendRow } from '../components/SendRow.tsx';
-import { useShortcuts } from '../layout/shortcuts.ts';
-import { useClearNetworkErrors } from '../live/networkErrors.ts';
-import { useDraft } from '../session/drafts.ts';
-import { useParley } from '../session/session.tsx';
-import { useTexts } from '../texts/texts.tsx';
+import { ErrorCallout } from '../../components/Callout.tsx';
+import type { PickedImage } from '../../components/images.ts';
+import { MessageBox } from '../../components/MessageBox.tsx';
+import { SendRow } from '../../components/SendRow.tsx';
+import { useShortcuts } from '../../layout/shortcuts.ts';
+import { useClearNetworkErrors } from '../../live/networkErrors.ts';
+import { useDraft } from '../../session/drafts.ts';
+import { useParley } from '../../session/session.tsx';
+import { useTexts } from '../../texts/texts.tsx';
 
 interface Draft {
   readonly text: string;
@@ -53,7 +53,7 @@ export function MessageForm({
 
   return (
     <form
-      className="writer"
+      className="message-form"
       onSubmit={(event) => {
         event.preventDefault();
         submit();

@@ -1,23 +1,23 @@
 // The status line below the timeline: what is in progress, or why the conversation stopped.
-import type { ConversationInfo } from '../../../src/client/parley.ts';
-import { Icon } from '../components/Icon.tsx';
-import { stoppedByError } from '../components/status.ts';
-import { useTexts } from '../texts/texts.tsx';
-import type { Item, LogState } from './items.ts';
+import type { ConversationInfo } from '../../../../src/client/parley.ts';
+import { Icon } from '../../components/Icon.tsx';
+import { stoppedByError } from '../../components/status.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import type { Item, LogState } from '../items.ts';
 import { startStep, startSteps, statusText } from './statusText.ts';
 
 /** The steps of a start, with the current one marked. */
 function StartSteps({ info }: { readonly info: ConversationInfo }) {
   const { conversation } = useTexts();
-  const { index: now, details } = startStep(info);
+  const { index: current, details } = startStep(info);
   return (
     <ol className="steps">
       {startSteps.map((step, i) => (
-        <li key={step} className={i < now ? 'past' : i === now ? 'now' : 'later'}>
-          <span className="box">{i === now ? <span className="spinner" /> : null}</span>
+        <li key={step} className={i < current ? 'done' : i === current ? 'current' : 'todo'}>
+          <span className="step-box">{i === current ? <span className="spinner" /> : null}</span>
           <span>
             {conversation.runtime[step]}
-            {i === now && details !== '' ? <span className="quiet mono"> {details}</span> : null}
+            {i === current && details !== '' ? <span className="quiet mono"> {details}</span> : null}
           </span>
         </li>
       ))}
@@ -25,7 +25,7 @@ function StartSteps({ info }: { readonly info: ConversationInfo }) {
   );
 }
 
-interface ProgressProps {
+interface StatusLineProps {
   readonly info: ConversationInfo | undefined;
   readonly state: LogState;
   readonly items: readonly Item[];
@@ -39,18 +39,18 @@ function isShownInTimeline(reason: string, items: readonly Item[]): boolean {
 
 function Stopped({ info, items }: { readonly info: ConversationInfo; readonly items: readonly Item[] }) {
   const { conversation } = useTexts();
-  const bad = stoppedByError(info);
+  const failed = stoppedByError(info);
   const reason = info.stop_reason?.message ?? conversation.stopped;
   if (isShownInTimeline(reason, items)) return null;
   return (
-    <p className={bad ? 'at-work failed' : 'at-work'}>
-      <Icon name={bad ? 'alert' : 'stop'} />
+    <p className={failed ? 'status-line failed' : 'status-line'}>
+      <Icon name={failed ? 'alert' : 'stop'} />
       <span>{reason}</span>
     </p>
   );
 }
 
-function VisibleStatus(props: ProgressProps) {
+function VisibleStatus(props: StatusLineProps) {
   const { conversation } = useTexts();
   const { info, state } = props;
   if (info === undefined) return null;
@@ -58,14 +58,14 @@ function VisibleStatus(props: ProgressProps) {
   if (info.status === 'STOPPED') return <Stopped info={info} items={props.items} />;
   if (state.agentState !== 'running') return null;
   return (
-    <p className="at-work">
-      <span className="spinner" /> {conversation.working}
+    <p className="status-line">
+      <span className="spinner" /> {conversation.running}
     </p>
   );
 }
 
 /** The hidden status is always rendered: screen readers announce only changes of an existing element. */
-export function Progress(props: ProgressProps) {
+export function StatusLine(props: StatusLineProps) {
   const texts = useTexts();
   return (
     <>

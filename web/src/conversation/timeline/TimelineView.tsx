@@ -1,16 +1,16 @@
 // The timeline: a virtual list that stays at its end unless the user has scrolled up.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
-import { Icon } from '../components/Icon.tsx';
-import { useShortcuts } from '../layout/shortcuts.ts';
-import { useTexts } from '../texts/texts.tsx';
-import { useFollowedEnd } from './followedEnd.ts';
+import { Icon } from '../../components/Icon.tsx';
+import { useShortcuts } from '../../layout/shortcuts.ts';
+import { useTexts } from '../../texts/texts.tsx';
+import { ItemId } from '../content/itemFlags.ts';
+import type { Item } from '../items.ts';
 import { ItemView } from './ItemView.tsx';
-import type { Item } from './items.ts';
-import { ItemId } from './unfolded.ts';
+import { useStickToEnd } from './stickToEnd.ts';
 
 /** Estimates for items that have not been rendered yet. */
-const heights: Readonly<Record<Item['kind'], number>> = {
+const estimatedHeights: Readonly<Record<Item['kind'], number>> = {
   message: 90,
   thought: 40,
   call: 96,
@@ -21,15 +21,15 @@ const heights: Readonly<Record<Item['kind'], number>> = {
 };
 const gapPx = 10;
 /** How much of the visible height Page Up and Page Down scroll. */
-const pagePart = 0.9;
+const pageFraction = 0.9;
 
 /** Scrolls without animation, which measuring new items would interrupt. */
-function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void {
+function scrollByKey(event: KeyboardEvent<HTMLElement>, scrollToEnd: () => void): void {
   const element = event.currentTarget;
   if (event.target !== element || event.ctrlKey || event.metaKey || event.altKey) return;
-  const page = element.clientHeight * pagePart;
+  const page = element.clientHeight * pageFraction;
   if (event.key === 'Home') element.scrollTop = 0;
-  else if (event.key === 'End') toEnd();
+  else if (event.key === 'End') scrollToEnd();
   else if (event.key === 'PageUp') element.scrollTop -= page;
   else if (event.key === 'PageDown') element.scrollTop += page;
   else return;
@@ -38,21 +38,21 @@ function scrollByKey(event: KeyboardEvent<HTMLElement>, toEnd: () => void): void
 
 interface TimelineProps {
   readonly items: readonly Item[];
-  /** The event of the approval request that waits. */
-  readonly asked: number | undefined;
-  /** How much was sent from here: whoever sends something wants to see it. */
-  readonly sent: number;
+  /** The event of the open approval request. */
+  readonly pendingEvent: number | undefined;
+  /** How many messages were sent from this screen. Each one scrolls to the end, where it appears. */
+  readonly sentCount: number;
 }
 
-export function TimelineView({ items, asked, sent }: TimelineProps) {
+export function TimelineView({ items, pendingEvent, sentCount }: TimelineProps) {
   const { conversation } = useTexts();
   const scroller = useRef<HTMLDivElement>(null);
-  const seen = useRef(items.length);
+  const countAtEnd = useRef(items.length);
 
   const list = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: (index) => heights[items[index]?.kind ?? 'notice'],
+    estimateSize: (index) => estimatedHeights[items[index]?.kind ?? 'notice'],
     getItemKey: (index) => items[index]?.id ?? index,
     overscan: 8,
     gap: gapPx,
@@ -60,14 +60,14 @@ export function TimelineView({ items, asked, sent }: TimelineProps) {
     paddingEnd: 16,
   });
 
-  const { atEnd, toEnd } = useFollowedEnd(scroller, asked);
-  useShortcuts(useMemo(() => ({ end: toEnd }), [toEnd]));
+  const { atEnd, scrollToEnd } = useStickToEnd(scroller, pendingEvent);
+  useShortcuts(useMemo(() => ({ end: scrollToEnd }), [scrollToEnd]));
   useEffect(() => {
-    if (sent > 0) toEnd();
-  }, [sent, toEnd]);
+    if (sentCount > 0) scrollToEnd();
+  }, [sentCount, scrollToEnd]);
 
-  if (atEnd) seen.current = items.length;
-  const hasNew = items.length > seen.current;
+  if (atEnd) countAtEnd.current = items.length;
+  const hasNew = items.length > countAtEnd.current;
 
   return (
     <div className="timeline">
@@ -79,7 +79,7 @@ export function TimelineView({ items, asked, sent }: TimelineProps) {
         role="log"
         aria-label={conversation.timeline}
         aria-live="off"
-        onKeyDown={(event) => scrollByKey(event, toEnd)}
+        onKeyDown={(event) => scrollByKey(event, scrollToEnd)}
       >
         <div className="track" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ key, index, start }) => {
@@ -89,7 +89,7 @@ export function TimelineView({ items, asked, sent }: TimelineProps) {
                 key={key}
                 ref={list.measureElement}
                 data-index={index}
-                className="place"
+                className="timeline-item"
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {item === undefined ? null : (
@@ -103,9 +103,13 @@ export function TimelineView({ items, asked, sent }: TimelineProps) {
         </div>
       </div>
       {atEnd ? null : (
-        <button type="button" className={hasNew ? 'button primary to-end' : 'button to-end'} onClick={toEnd}>
+        <button
+          type="button"
+          className={hasNew ? 'button primary jump-to-latest' : 'button jump-to-latest'}
+          onClick={scrollToEnd}
+        >
           <Icon name="arrowDown" />
-          {hasNew ? conversation.newBelow : conversation.toEnd}
+          {hasNew ? conversation.newMessages : conversation.jumpToLatest}
         </button>
       )}
     </div>

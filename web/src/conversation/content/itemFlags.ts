@@ -1,0 +1,21 @@
+// Flags of timeline items, such as whether one is expanded. They outlive the components, because items out of view are
+// unmounted.
+import { createContext, useContext, useState } from 'react';
+
+export const ItemFlags = createContext<Map<string, boolean>>(new Map());
+/** The id of the surrounding item. */
+export const ItemId = createContext(0);
+
+/** Like `useState(false)`, for a flag of the surrounding item. */
+export function useItemFlag(name: string): [boolean, (value: boolean) => void] {
+  const flags = useContext(ItemFlags);
+  const key = `${useContext(ItemId)} ${name}`;
+  const [value, setValue] = useState(flags.get(key) ?? false);
+  return [
+    value,
+    (next) => {
+      flags.set(key, next);
+      setValue(next);
+    },
+  ];
+}
