@@ -82,7 +82,7 @@ describe('every screen', { skip: noBrowser }, () => {
     const runs = await startRuns({ settings: { language: 'de' } }, t);
     const page = await browser.open(t, runs.service.url);
     await page.goto(`${runs.service.url}/#key=${runs.service.key}`);
-    await page.getByRole('heading', { name: 'Woran möchtest du arbeiten?' }).waitFor();
+    await page.getByRole('heading', { name: 'Woran möchten Sie arbeiten?' }).waitFor();
     assert.equal(await page.evaluate('document.documentElement.lang'), 'de');
     await runs.service.ask('/api/settings', { json: { language: 'ja' } });
     await page.reload();

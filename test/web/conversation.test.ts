@@ -110,10 +110,10 @@ describe('a conversation', { skip: noBrowser }, () => {
     await enter(page, runs.service, path(id));
     const log = page.getByRole('log');
     const approve = log.getByRole('button', { name: 'Approve', exact: true });
-    const firstLine = log.locator('.needs-approval').getByText('touch evil');
+    const firstLine = log.locator('.call.needs-approval').getByText('touch evil');
     const hint = log.getByText('Scroll through the whole request before you approve it.');
     const isTopInView = `(() => {
-      const { top } = document.querySelector('.needs-approval').getBoundingClientRect();
+      const { top } = document.querySelector('.call.needs-approval').getBoundingClientRect();
       const view = document.querySelector('.scroller').getBoundingClientRect();
       return top >= view.top && top < view.bottom;
     })()`;

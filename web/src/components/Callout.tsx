@@ -31,7 +31,7 @@ export function ErrorCallout({ error, onRetry, kept = false, onClose }: ErrorPro
   if (error === null || error === undefined) return null;
   return (
     <Callout kind="error">
-      {errorText(error, texts)} {kept ? texts.shell.kept : null}
+      {errorText(error, texts)} {kept ? texts.shell.inputKept : null}
       {onRetry === undefined ? null : (
         <button type="button" className="link-button" onClick={onRetry}>
           {texts.shell.tryAgain}

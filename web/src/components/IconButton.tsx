@@ -12,7 +12,7 @@ export function IconButton({ icon, label, className = 'plain', ...rest }: IconBu
     <button
       type="button"
       {...rest}
-      className={`button only-icon ${className}`.trim()}
+      className={`button icon-only ${className}`.trim()}
       aria-label={label}
       title={label}
     >

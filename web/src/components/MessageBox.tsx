@@ -104,7 +104,7 @@ function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[])
     <>
       <input
         ref={picker}
-        className="hidden"
+        className="visually-hidden"
         type="file"
         accept="image/*"
         multiple
@@ -140,7 +140,7 @@ export function MessageBox(props: MessageBoxProps) {
   }
 
   return (
-    <div className={over ? 'message-box over' : 'message-box'} {...handlers}>
+    <div className={over ? 'message-box drag-over' : 'message-box'} {...handlers}>
       <textarea
         ref={box}
         aria-label={label}

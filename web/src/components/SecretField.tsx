@@ -7,7 +7,7 @@ import { useFocusAfterSwap } from './focus.ts';
 import { PasswordInput } from './PasswordInput.tsx';
 
 interface SecretProps extends FieldProps {
-  /** Whether a secret is stored; undefined if the service does not say. */
+  /** Whether a secret is stored; undefined if the service does not report it. */
   readonly isSet: boolean | undefined;
   /** Undefined leaves the secret as it is; an empty text removes it. */
   readonly value: string | undefined;
@@ -50,9 +50,9 @@ interface SecretActions {
 
 function TypedSecret({ isSet, value, onChange, onKeep, onRemove, ...common }: SecretProps & SecretActions) {
   const { settings } = useTexts();
-  const { blindRemove } = useSettingsTexts();
+  const { removeStoredSecret } = useSettingsTexts();
   return (
-    <Field {...common} hint={common.hint ?? (isSet ? settings.secretSet : settings.secretUnset)}>
+    <Field {...common} hint={common.hint ?? (isSet ? settings.secretSet : settings.secretNotSet)}>
       {(input) => (
         <div className="secret">
           <PasswordInput
@@ -62,7 +62,7 @@ function TypedSecret({ isSet, value, onChange, onKeep, onRemove, ...common }: Se
           />
           {isSet === false ? null : (
             <button type="button" className="button" onClick={isSet ? onKeep : onRemove}>
-              {isSet ? settings.secretKeep : blindRemove}
+              {isSet ? settings.secretKeep : removeStoredSecret}
             </button>
           )}
         </div>
@@ -90,13 +90,13 @@ function StoredSecret({
     <div className="field">
       <span className="label">{label}</span>
       <div className="secret">
-        <span className="quiet">{removed ? settings.secretCleared : settings.secretSet}</span>
+        <span className="muted">{removed ? settings.secretRemoved : settings.secretSet}</span>
         {removed ? (
           button(settings.secretKeep, actions.onKeep)
         ) : (
           <>
             {button(settings.secretReplace, actions.onReplace)}
-            {button(settings.secretClear, actions.onRemove)}
+            {button(settings.secretRemove, actions.onRemove)}
           </>
         )}
       </div>

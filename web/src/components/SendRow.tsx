@@ -17,8 +17,8 @@ interface SendRowProps {
 export function SendRow({ label, disabled }: SendRowProps) {
   const texts = useTexts();
   return (
-    <div className="end">
-      <span className="quiet wide-only">
+    <div className="send-row">
+      <span className="muted wide-only">
         <kbd>{sendKeys(texts)}</kbd> {texts.home.sendHint}
       </span>
       <button type="submit" className="button primary" disabled={disabled}>

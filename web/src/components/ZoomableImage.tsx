@@ -10,7 +10,7 @@ export function ZoomableImage({ src, name }: { readonly src: string; readonly na
     <>
       <button
         type="button"
-        className="openable"
+        className="zoomable"
         title={items.enlarge(name)}
         aria-haspopup="dialog"
         onClick={() => setOpen(true)}
@@ -19,7 +19,7 @@ export function ZoomableImage({ src, name }: { readonly src: string; readonly na
       </button>
       {open ? (
         <Dialog title={name} wide onClose={() => setOpen(false)}>
-          <img className="full" src={src} alt={name} />
+          <img className="full-size" src={src} alt={name} />
         </Dialog>
       ) : null}
     </>

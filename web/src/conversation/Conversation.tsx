@@ -158,7 +158,7 @@ export function Conversation({ id }: { readonly id: string }) {
             <TimelineView items={log.items} pendingEvent={pendingEvent} sentCount={sentCount} />
           </ItemFlags>
         )}
-        <div className="foot">
+        <div className="footer">
           <StatusLine info={info} state={log.state} items={log.items} />
           <MessageForm id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
         </div>

@@ -73,7 +73,7 @@ function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
   const settings = useSettings().data;
   const agents = useAgentChoices();
   return (
-    <div className="more">
+    <div className="more-options">
       <SelectField
         label={home.agent}
         hint={home.agentHint}
@@ -110,7 +110,7 @@ function RepositoryFields({
 }: FieldsProps & { readonly onMore: () => void }) {
   const { home } = useTexts();
   return (
-    <div className="where">
+    <div className="repository-fields">
       <TextField
         label={home.repository}
         placeholder={home.repositoryHint}

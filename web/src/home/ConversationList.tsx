@@ -46,11 +46,11 @@ function Row({ info }: { readonly info: ConversationInfo }) {
       <Link href={`/conversations/${encodeURIComponent(info.conversation_id)}`} className="row">
         <span className="title">{visibleLine(info.title)}</span>
         <StatusBadge info={info} activity={activityOf(info.agent_state)} />
-        <span className="about">
+        <span className="description">
           {where === '' ? null : <span className="mono">{visibleLine(where)}</span>}
           {stoppedByItself(info) ? <span>{info.stop_reason?.message}</span> : null}
         </span>
-        <span className="when">
+        <span className="updated">
           {info.usage.cost_usd > 0 ? `${dollarText(info.usage.cost_usd, language)} · ` : ''}
           <time dateTime={info.last_updated_at}>
             {agoText(info.last_updated_at, language, texts.shell.now)}
@@ -96,10 +96,10 @@ function Rows({ q, status }: ListFilter) {
       {all.length === 0 && !list.hasNextPage && list.error === null ? (
         <div className="empty">
           <Icon name="chat" />
-          <p>{q === '' && status === '' ? home.none : home.noneFound}</p>
+          <p>{q === '' && status === '' ? home.none : home.noMatches}</p>
         </div>
       ) : null}
-      <ul className={list.isPlaceholderData ? 'rows old' : 'rows'}>
+      <ul className={list.isPlaceholderData ? 'rows outdated' : 'rows'}>
         {all.map((info) => (
           <Row key={info.conversation_id} info={info} />
         ))}
@@ -121,7 +121,7 @@ export function ConversationList() {
   const search = useRef<HTMLInputElement>(null);
   useShortcuts(useMemo(() => ({ search: () => search.current?.focus() }), []));
   return (
-    <section className="list" aria-labelledby="list-title">
+    <section className="conversation-list" aria-labelledby="list-title">
       <header>
         <h2 id="list-title">{home.list}</h2>
         <div className="filters">

@@ -34,7 +34,7 @@ function DeletedNotice() {
     if (title !== undefined) history.replaceState(null, '');
   }, [title]);
   return (
-    <p className={title === undefined ? 'hidden' : 'quiet'} role="status">
+    <p className={title === undefined ? 'visually-hidden' : 'muted'} role="status">
       {title === undefined ? '' : home.deleted(title)}
     </p>
   );

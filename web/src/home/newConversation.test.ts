@@ -38,9 +38,9 @@ describe('a new conversation', () => {
     assert.deepEqual(check({}), { mcp: null, fieldErrors: {} });
     const wrong = { ...emptyDraft, repository: 'not a repo!!', mcp: '{' };
     const { fieldErrors } = check(wrong);
-    assert.deepEqual(fieldErrors, { repository: en.home.repositoryFault, mcp: en.home.mcpFault });
+    assert.deepEqual(fieldErrors, { repository: en.home.repositoryInvalid, mcp: en.home.mcpInvalid });
     assert.deepEqual(errorsOfUneditedFields(fieldErrors, wrong, { ...wrong, repository: 'a/b' }), {
-      mcp: en.home.mcpFault,
+      mcp: en.home.mcpInvalid,
     });
   });
 
@@ -49,7 +49,7 @@ describe('a new conversation', () => {
     const { mcp: read } = checkDraft({ ...emptyDraft, mcp }, en.home);
     assert.deepEqual(read?.shttp_servers, [{ url: 'https://a' }]);
     const foreign = checkDraft({ ...emptyDraft, mcp: '{"mcpServers": {"a": {"cwd": "/"}}}' }, en.home);
-    assert.equal(foreign.fieldErrors.mcp, en.home.mcpForeign('mcpServers.a.cwd'));
+    assert.equal(foreign.fieldErrors.mcp, en.home.mcpUnsupported('mcpServers.a.cwd'));
   });
 
   it('stores MCP servers unless they may contain a key', () => {
@@ -72,10 +72,14 @@ describe('a new conversation', () => {
 
   it('shows an error once: at its field, or below the form if it has none', () => {
     const shown = refusalOf('repository');
-    const folded = refusalOf('conversation_instructions');
+    const collapsed = refusalOf('conversation_instructions');
     const elsewhere = refusalOf('repository', 'initial_user_msg');
-    assert.deepEqual([shown, folded, elsewhere].map(errorOutsideFields), [undefined, undefined, elsewhere]);
-    assert.deepEqual([shown, folded, elsewhere].map(hasHiddenFieldError), [false, true, false]);
+    assert.deepEqual([shown, collapsed, elsewhere].map(errorOutsideFields), [
+      undefined,
+      undefined,
+      elsewhere,
+    ]);
+    assert.deepEqual([shown, collapsed, elsewhere].map(hasHiddenFieldError), [false, true, false]);
     const lost = new ParleyError('network', 'Gone.');
     assert.equal(errorOutsideFields(lost), lost);
   });

@@ -73,13 +73,14 @@ interface CheckedDraft {
 /** Parses the MCP servers and finds the errors that need no request. */
 export function checkDraft({ repository, mcp }: Draft, texts: Texts['home']): CheckedDraft {
   const isFine = repository.trim() === '' || mayBeRepository(repository);
-  const fieldErrors: FieldErrors = isFine ? {} : { repository: texts.repositoryFault };
+  const fieldErrors: FieldErrors = isFine ? {} : { repository: texts.repositoryInvalid };
   if (mcp.trim() === '') return { mcp: null, fieldErrors };
   try {
     const parsed: unknown = JSON.parse(mcp);
     return { mcp: fromMcpServersJson(parsed)?.config ?? (parsed as McpConfig), fieldErrors };
   } catch (error) {
-    const fieldError = error instanceof UnsupportedField ? texts.mcpForeign(error.message) : texts.mcpFault;
+    const fieldError =
+      error instanceof UnsupportedField ? texts.mcpUnsupported(error.message) : texts.mcpInvalid;
     return { mcp: null, fieldErrors: { ...fieldErrors, mcp: fieldError } };
   }
 }

@@ -56,7 +56,13 @@ export function ConnectionBanner() {
   const state = useConnectionState(connection);
   const online = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine);
   const lost = state === 'reconnecting';
-  const text = lost ? (online ? shell.lost : shell.offline) : state === 'back' ? shell.back : '';
+  const text = lost
+    ? online
+      ? shell.connectionLost
+      : shell.offline
+    : state === 'back'
+      ? shell.reconnected
+      : '';
   return (
     <div className={`connection ${lost ? 'lost' : state}`} role="status">
       {text === '' ? null : (

@@ -102,11 +102,11 @@ function Navigation() {
   const current = (at: string) => (at === '/' ? path === '/' : path.startsWith(at)) && ('page' as const);
   return (
     <nav aria-label={shell.name}>
-      <Link href="/" className="brand" aria-label={`${shell.name}: ${shell.conversations}`}>
+      <Link href="/" className="logo" aria-label={`${shell.name}: ${shell.conversations}`}>
         <Icon name="logo" />
         <span>{shell.name}</span>
       </Link>
-      <span className="space" />
+      <span className="spacer" />
       <Link
         href="/"
         className="button plain"
@@ -134,8 +134,8 @@ function Bar({ onHelp }: { readonly onHelp: () => void }) {
   const { shell } = useTexts();
   const { theme } = usePreferences();
   return (
-    <header className="bar">
-      <a className="skip" href="#content">
+    <header className="top-bar">
+      <a className="skip-link" href="#content">
         {shell.skip}
       </a>
       <Navigation />

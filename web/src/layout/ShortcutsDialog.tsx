@@ -21,7 +21,7 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
           <dd>{shortcuts.send}</dd>
         </div>
         {names.map((name) => (
-          <div key={name} className={preferred.shortcuts ? undefined : 'off'}>
+          <div key={name} className={preferred.shortcuts ? undefined : 'disabled'}>
             <dt>
               <kbd>{shortcutKeys[name]}</kbd>
             </dt>

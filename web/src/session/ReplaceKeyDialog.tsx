@@ -41,12 +41,12 @@ export function ReplaceKeyDialog() {
     sentence(visibleLine(user), visibleLine(name));
   return (
     <Dialog
-      title={signIn.otherTitle}
+      title={signIn.otherKeyTitle}
       onClose={() => answerOffer(false)}
       footer={
         <>
           <button type="button" className="button" onClick={() => answerOffer(false)}>
-            {signIn.keepOwn}
+            {signIn.keepOwnKey}
           </button>
           {other === 'invalid' ? null : (
             <button
@@ -55,7 +55,7 @@ export function ReplaceKeyDialog() {
               disabled={other === undefined}
               onClick={() => answerOffer(true)}
             >
-              {signIn.takeOther}
+              {signIn.useOtherKey}
             </button>
           )}
         </>
@@ -63,11 +63,11 @@ export function ReplaceKeyDialog() {
     >
       <p>{isKnown(own) ? describe(own, signIn.signedInAs) : signIn.signedIn}</p>
       {other === 'invalid' ? (
-        <Callout kind="error">{signIn.otherInvalid}</Callout>
+        <Callout kind="error">{signIn.otherKeyInvalid}</Callout>
       ) : (
         <>
-          <p>{isKnown(other) ? describe(other, signIn.otherIs) : signIn.otherUnknown}</p>
-          <p>{signIn.otherText}</p>
+          <p>{isKnown(other) ? describe(other, signIn.otherKeyOf) : signIn.otherKeyUnknown}</p>
+          <p>{signIn.otherKeyText}</p>
         </>
       )}
     </Dialog>

@@ -56,7 +56,7 @@ export function SignInForm() {
     <main className="sign-in">
       <form onSubmit={submit} noValidate>
         <h1>{texts.title}</h1>
-        <p className="quiet">{texts.lead}</p>
+        <p className="muted">{texts.lead}</p>
         <div className="field">
           <label htmlFor={id}>{texts.key}</label>
           <input

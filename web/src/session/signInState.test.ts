@@ -13,12 +13,12 @@ describe('the sign-in state', () => {
   it('asks the signed-in user before the key of a link replaces theirs', () => {
     const own = signedInWith('pk_own');
     for (const key of ['pk_own', 'pk_…']) assert.equal(linkOpened(own, key), own);
-    const asked = linkOpened(own, 'pk_other');
-    assert.equal(asked.key, 'pk_own');
-    assert.deepEqual(offerAnswered(asked, false), own);
-    assert.deepEqual(offerAnswered(asked, true), signedInWith('pk_other'));
-    assert.deepEqual(signedOut(asked, { key: 'pk_own', reason: 'refused' }), signedInWith('pk_other'));
-    assert.deepEqual(signedOut(asked, { key: 'pk_own', reason: 'none' }), signedInWith(undefined));
+    const offered = linkOpened(own, 'pk_other');
+    assert.equal(offered.key, 'pk_own');
+    assert.deepEqual(offerAnswered(offered, false), own);
+    assert.deepEqual(offerAnswered(offered, true), signedInWith('pk_other'));
+    assert.deepEqual(signedOut(offered, { key: 'pk_own', reason: 'refused' }), signedInWith('pk_other'));
+    assert.deepEqual(signedOut(offered, { key: 'pk_own', reason: 'none' }), signedInWith(undefined));
   });
 
   it('asks in a new tab, too, if another tab uses another key', () => {
@@ -27,10 +27,10 @@ describe('the sign-in state', () => {
     assert.deepEqual(checking, { ...none, keyToCheck: 'pk_link' });
     assert.deepEqual(otherTabsAnswered(checking, new Set()), signedInWith('pk_link'));
     assert.deepEqual(otherTabsAnswered(checking, new Set(['pk_link', 'pk_own'])), signedInWith('pk_link'));
-    const asked = otherTabsAnswered(checking, new Set(['pk_own']));
-    assert.deepEqual(asked, { ...none, offeredKey: 'pk_link', otherTabKey: 'pk_own' });
-    assert.deepEqual(offerAnswered(asked, true), signedInWith('pk_link'));
-    assert.deepEqual(offerAnswered(asked, false), signedInWith('pk_own'));
+    const offered = otherTabsAnswered(checking, new Set(['pk_own']));
+    assert.deepEqual(offered, { ...none, offeredKey: 'pk_link', otherTabKey: 'pk_own' });
+    assert.deepEqual(offerAnswered(offered, true), signedInWith('pk_link'));
+    assert.deepEqual(offerAnswered(offered, false), signedInWith('pk_own'));
     const several = otherTabsAnswered(checking, new Set(['pk_a', 'pk_b']));
     assert.deepEqual(several, { ...none, offeredKey: 'pk_link' });
     assert.deepEqual(offerAnswered(several, false), signedInWith(undefined));

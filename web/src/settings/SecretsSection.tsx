@@ -29,7 +29,7 @@ function send(parley: Parley, { entry, fields, secrets }: EntryInput<SecretField
 }
 
 function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
-  const { secrets: texts, change, of } = useSettingsTexts();
+  const { secrets: texts, change, labelFor } = useSettingsTexts();
   const isNew = form.entry === '';
   const fieldErrors = {
     name: form.fieldError('name'),
@@ -38,7 +38,7 @@ function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
   };
   return (
     <EntryForm
-      title={isNew ? texts.add : of(change, form.entry ?? '')}
+      title={isNew ? texts.add : labelFor(change, form.entry ?? '')}
       form={form}
       atFields={form.hasFieldError(Object.keys(fieldErrors))}
       submit={texts.save}
@@ -53,7 +53,7 @@ function SecretForm({ form }: { readonly form: EntryFormState<SecretFields> }) {
       />
       <SecretInput
         label={texts.value}
-        hint={isNew ? texts.valueHint : texts.valueKept}
+        hint={isNew ? texts.valueHint : texts.valueUnchanged}
         multiline
         value={form.secrets['value'] ?? ''}
         onChange={(value) => form.setSecret('value', value || undefined)}
@@ -95,10 +95,15 @@ export function SecretsSection({ settings }: SectionProps) {
                 <>
                   <EntryButton
                     label={texts.change}
-                    of={name}
+                    entryName={name}
                     onClick={() => form.open(name, { name, description: description ?? '' })}
                   />
-                  <EntryButton label={texts.remove} of={name} danger onClick={() => setRemoving(name)} />
+                  <EntryButton
+                    label={texts.remove}
+                    entryName={name}
+                    danger
+                    onClick={() => setRemoving(name)}
+                  />
                 </>
               )
             }
@@ -124,7 +129,7 @@ export function SecretsSection({ settings }: SectionProps) {
           onConfirm={() => parley.secrets.delete(removing).finally(refresh)}
           onClose={() => setRemoving(undefined)}
         >
-          <p className="quiet">{texts.secrets.removeText}</p>
+          <p className="muted">{texts.secrets.removeText}</p>
         </ConfirmDialog>
       )}
     </Card>

@@ -45,7 +45,7 @@ export function SettingsScreen({ section }: { readonly section: string }) {
             ))}
           </ul>
         </nav>
-        <div className="chosen">
+        <div className="selected-section">
           <SectionContent section={section} />
         </div>
       </div>

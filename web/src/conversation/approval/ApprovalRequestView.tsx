@@ -118,14 +118,14 @@ export function ApprovalRequestView({ request }: { readonly request: ApprovalReq
     <fieldset ref={attach} className="approval-request" aria-label={items.approvalRequest}>
       <p>
         <Icon name="shield" /> <strong>{items.approvalRequest}</strong>{' '}
-        <span className="quiet">{items.risk[request.risk] ?? ''}</span>
+        <span className="muted">{items.risk[request.risk] ?? ''}</span>
       </p>
       <div className="buttons" ref={buttons}>
         {button('allow', items.allow, 'primary')}
         {button('allow_always', items.always[request.risk] ?? '', '', items.alwaysHint[request.risk])}
         {button('reject', items.reject, 'danger')}
       </div>
-      {isFullyViewed ? null : <p className="quiet">{items.scrollFirst}</p>}
+      {isFullyViewed ? null : <p className="muted">{items.scrollFirst}</p>}
       {isTooLate ? <p role="status">{items.answered}</p> : <ErrorCallout error={confirmation.error} />}
     </fieldset>
   );

@@ -13,7 +13,7 @@ export function PlanView({ tasks }: { readonly tasks: readonly Task[] }) {
         <li key={i} className={status}>
           <span className="step-box">{status === 'done' ? <Icon name="check" /> : null}</span>
           <span>
-            {visibleText(title)} <span className="hidden">({items.planState[status]})</span>
+            {visibleText(title)} <span className="visually-hidden">({items.planState[status]})</span>
           </span>
         </li>
       ))}

@@ -42,9 +42,9 @@ function FileDialog({
   return (
     <Dialog title={visibleLine(path)} wide onClose={onClose}>
       {diff.isPending ? <Loading>{shell.loading}</Loading> : null}
-      {binary ? <p className="quiet">{details.binary}</p> : <ErrorCallout error={diff.error} />}
+      {binary ? <p className="muted">{details.binary}</p> : <ErrorCallout error={diff.error} />}
       {diff.data === undefined ? null : lines.length === 0 ? (
-        <p className="quiet">{details.same}</p>
+        <p className="muted">{details.same}</p>
       ) : (
         <DiffView lines={lines} label={details.diffOf(visibleLine(path))} />
       )}
@@ -65,15 +65,15 @@ function Files({
     M: details.modified,
     D: details.deleted,
   };
-  if (files.length === 0) return <p className="quiet">{details.noChanges}</p>;
+  if (files.length === 0) return <p className="muted">{details.noChanges}</p>;
   return (
-    <ul className="files">
+    <ul className="changed-files">
       {files.map(({ status, path }) => (
         <li key={path}>
           <button type="button" onClick={() => onOpen(path)}>
             <span className={`file-status ${status}`} title={labels[status]}>
               {status}
-              <span className="hidden">{labels[status]}</span>
+              <span className="visually-hidden">{labels[status]}</span>
             </span>
             <span className="mono">{visibleLine(path)}</span>
           </button>
@@ -115,7 +115,7 @@ export function Changes({ id, agentState }: { readonly id: string; readonly agen
           {details.refresh}
         </button>
       </header>
-      {none ? <p className="quiet">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
+      {none ? <p className="muted">{details.noWorkspace}</p> : <ErrorCallout error={changes.error} />}
       {changes.data === undefined || changes.error !== null ? null : (
         <Files files={changes.data} onOpen={setOpen} />
       )}

@@ -17,7 +17,7 @@ function StartSteps({ info }: { readonly info: ConversationInfo }) {
           <span className="step-box">{i === current ? <span className="spinner" /> : null}</span>
           <span>
             {conversation.runtime[step]}
-            {i === current && details !== '' ? <span className="quiet mono"> {details}</span> : null}
+            {i === current && details !== '' ? <span className="muted mono"> {details}</span> : null}
           </span>
         </li>
       ))}
@@ -69,7 +69,7 @@ export function StatusLine(props: StatusLineProps) {
   const texts = useTexts();
   return (
     <>
-      <p className="hidden" role="status">
+      <p className="visually-hidden" role="status">
         {statusText(props.info, props.state, texts)}
       </p>
       <VisibleStatus {...props} />

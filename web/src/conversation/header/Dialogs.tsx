@@ -98,7 +98,7 @@ export function DeleteDialog({ info, onClose }: DialogProps) {
       onConfirm={remove}
       onClose={onClose}
     >
-      <p className="quiet">{conversation.deleteText}</p>
+      <p className="muted">{conversation.deleteText}</p>
     </ConfirmDialog>
   );
 }

@@ -139,15 +139,15 @@ export function Header({ info, activity, details, ...rest }: HeaderProps) {
   const { conversation, shell } = useTexts();
   const title = visibleLine(info?.title ?? '');
   return (
-    <header className="conversation-head">
-      <Link href="/" className="button plain only-icon" aria-label={shell.toHome} title={shell.toHome}>
+    <header className="conversation-header">
+      <Link href="/" className="button plain icon-only" aria-label={shell.toHome} title={shell.toHome}>
         <Icon name="back" />
       </Link>
       <div className="title-and-status">
         <h1 title={title}>{title}</h1>
         {info === undefined ? null : <StatusBadge info={info} activity={activity} />}
       </div>
-      <p className="downloading quiet" role="status">
+      <p className="downloading muted" role="status">
         {rest.actions.downloading ? (
           <>
             <span className="spinner" /> <span className="button-text">{conversation.downloading}</span>

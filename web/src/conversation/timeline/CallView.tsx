@@ -119,7 +119,7 @@ export const CallView = memo(function CallView({ call }: { readonly call: Call }
       <Icon name={icons[call.tool]} />
       <span className="verb">{verbOf(call, texts)}</span>
       {call.tool === 'run' ? (
-        <span className="subject quiet">{call.title === call.subject ? '' : fold(call.title)}</span>
+        <span className="subject muted">{call.title === call.subject ? '' : fold(call.title)}</span>
       ) : (
         <span className="subject mono">{fold(call.subject || call.title)}</span>
       )}

@@ -60,7 +60,7 @@ function MessageView({ item }: { readonly item: Message }) {
       <header>
         <strong>{isFromUser ? conversation.you : conversation.agent}</strong>
         {item.isQueued ? <span className="queued">{conversation.queued}</span> : null}
-        {item.replayed ? <span className="quiet">{conversation.replayed}</span> : null}
+        {item.replayed ? <span className="muted">{conversation.replayed}</span> : null}
         <Time at={item.at} />
       </header>
       {isFromUser ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
@@ -78,7 +78,7 @@ function Thought({ text }: { readonly text: string }) {
       <summary className="call-head">
         <Icon name="brain" />
         <span className="verb">{items.thought}</span>
-        <span className="subject quiet">{visibleText(first)}</span>
+        <span className="subject muted">{visibleText(first)}</span>
       </summary>
       {open ? <Markdown text={text} /> : null}
     </details>

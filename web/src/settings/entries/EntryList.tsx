@@ -21,7 +21,7 @@ export function Entry({ name, mono = false, badge, facts, actions, children }: E
           <p>
             <strong className={mono ? 'mono' : undefined}>{name}</strong> {badge}
           </p>
-          {shown.length === 0 ? null : <p className="quiet facts">{shown.join(' · ')}</p>}
+          {shown.length === 0 ? null : <p className="muted facts">{shown.join(' · ')}</p>}
         </div>
         {actions === undefined ? null : <div className="row">{actions}</div>}
       </div>
@@ -33,7 +33,7 @@ export function Entry({ name, mono = false, badge, facts, actions, children }: E
 interface EntryButtonProps {
   readonly label: string;
   /** The name of the entry, for screen readers. */
-  readonly of: string;
+  readonly entryName: string;
   readonly danger?: boolean;
   readonly busy?: boolean;
   readonly expanded?: boolean;
@@ -42,7 +42,7 @@ interface EntryButtonProps {
 
 export function EntryButton({
   label,
-  of,
+  entryName,
   danger = false,
   busy = false,
   expanded,
@@ -53,7 +53,7 @@ export function EntryButton({
     <button
       type="button"
       className={danger ? 'button small danger' : 'button small'}
-      aria-label={texts.of(label, of)}
+      aria-label={texts.labelFor(label, entryName)}
       aria-expanded={expanded}
       aria-disabled={busy || undefined}
       onClick={() => !busy && onClick()}
@@ -75,7 +75,7 @@ export function EntryList({ empty, children }: { readonly empty?: string; readon
   if (count === 0 && empty === undefined) return null;
   return (
     <div className="entry-list" ref={frame}>
-      {count === 0 ? <p className="quiet">{empty}</p> : <ul className="entries">{children}</ul>}
+      {count === 0 ? <p className="muted">{empty}</p> : <ul className="entries">{children}</ul>}
     </div>
   );
 }

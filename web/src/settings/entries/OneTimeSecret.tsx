@@ -1,4 +1,4 @@
-// Shows a new key or webhook secret, once. Until the user confirms that they have it, leaving asks first.
+// Shows a new key or webhook secret once, and warns if the user leaves before they confirm that they have saved it.
 import { useEffect, useId, useRef, useState } from 'react';
 import { useFocusHeadingOnUnmount } from '../../components/focus.ts';
 import { Icon } from '../../components/Icon.tsx';
@@ -13,7 +13,7 @@ interface OneTimeSecretProps {
 }
 
 export function OneTimeSecret({ title, text, onDone }: OneTimeSecretProps) {
-  const { once } = useSettingsTexts();
+  const { oneTimeSecret } = useSettingsTexts();
   const { shell } = useTexts();
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
@@ -29,11 +29,11 @@ export function OneTimeSecret({ title, text, onDone }: OneTimeSecretProps) {
   }
 
   return (
-    <div className="once">
+    <div className="one-time-secret">
       <label htmlFor={id}>
         <strong>{title}</strong>
       </label>
-      <p id={`${id}-hint`}>{once.lead}</p>
+      <p id={`${id}-hint`}>{oneTimeSecret.lead}</p>
       <div className="secret">
         <input
           id={id}
@@ -49,10 +49,10 @@ export function OneTimeSecret({ title, text, onDone }: OneTimeSecretProps) {
           {copied ? shell.copied : shell.copy}
         </button>
         <button type="button" className="button" onClick={onDone}>
-          {once.done}
+          {oneTimeSecret.done}
         </button>
       </div>
-      <p role="status" className="hidden">
+      <p role="status" className="visually-hidden">
         {copied ? shell.copied : null}
       </p>
     </div>

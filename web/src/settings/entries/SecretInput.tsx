@@ -16,7 +16,7 @@ export function SecretInput({ value, onChange, multiline = false, ...common }: S
         multiline ? (
           <textarea
             {...input}
-            className="input mono veiled"
+            className="input mono masked"
             rows={2}
             autoComplete="off"
             spellCheck={false}

@@ -19,7 +19,7 @@ export function CheckboxGroup<Value extends string>({
 }: CheckboxGroupProps<Value>) {
   const id = useId();
   return (
-    <fieldset className="checks" aria-describedby={error === undefined ? undefined : `${id}-error`}>
+    <fieldset className="checkbox-group" aria-describedby={error === undefined ? undefined : `${id}-error`}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value}>
@@ -36,7 +36,7 @@ export function CheckboxGroup<Value extends string>({
             }
           />
           <span>{option.label}</span>
-          {option.note === undefined ? null : <code className="quiet">{option.note}</code>}
+          {option.note === undefined ? null : <code className="muted">{option.note}</code>}
         </label>
       ))}
       <FieldError id={`${id}-error`}>{error}</FieldError>

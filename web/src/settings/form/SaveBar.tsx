@@ -19,7 +19,7 @@ export function SaveBar({ form }: { readonly form: SettingsForm }) {
     before.current = changed;
   }, [changed]);
   return (
-    <div className={changed || saved ? 'save-bar' : 'hidden'}>
+    <div className={changed || saved ? 'save-bar' : 'visually-hidden'}>
       <ErrorCallout error={error} kept />
       <div className="row">
         {changed ? (
@@ -32,7 +32,7 @@ export function SaveBar({ form }: { readonly form: SettingsForm }) {
             </button>
           </>
         ) : null}
-        <p role="status" className="quiet" ref={status} tabIndex={-1}>
+        <p role="status" className="muted" ref={status} tabIndex={-1}>
           {changed ? settings.unsaved : null}
           {saved && !changed ? (
             <>

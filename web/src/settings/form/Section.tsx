@@ -27,7 +27,7 @@ function Head({ title, lead, level }: { title: string; lead: string | undefined;
   return (
     <header>
       <Heading>{title}</Heading>
-      {lead === undefined ? null : <p className="quiet">{lead}</p>}
+      {lead === undefined ? null : <p className="muted">{lead}</p>}
     </header>
   );
 }
@@ -36,7 +36,7 @@ export function Group({ title, lead, children }: CardProps) {
   return (
     <fieldset className="group">
       <legend>{title}</legend>
-      {lead === undefined ? null : <p className="quiet">{lead}</p>}
+      {lead === undefined ? null : <p className="muted">{lead}</p>}
       {children}
     </fieldset>
   );

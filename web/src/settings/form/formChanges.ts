@@ -14,7 +14,7 @@ const isNumber: Readonly<Record<NumberSetting, (text: string) => boolean>> = {
   remote_runtime_resource_factor: (text) => whole.test(text),
 };
 
-/** Number fields hold text, so that "0.50" can become "0.505". Text that is no number is sent as it is. */
+/** Number fields hold text, so that "0.50" can become "0.505". Text that is not a number is sent as it is. */
 function toRequestValue(name: string, input: unknown): unknown {
   if (!Object.hasOwn(isNumber, name) || typeof input !== 'string') return input;
   const text = input.trim();

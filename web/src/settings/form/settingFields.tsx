@@ -135,21 +135,21 @@ export function YesNoSettingField({ form, name }: SettingFieldProps<BooleanSetti
 }
 
 interface SecretSettingFieldProps extends SettingFieldProps<SecretSetting> {
-  /** Undefined if the service does not say. The secret can still be replaced and removed. */
+  /** Undefined if the service does not report it. The secret can still be replaced and removed. */
   readonly isSet: boolean | undefined;
 }
 
 export function SecretSettingField({ form, name, isSet }: SecretSettingFieldProps) {
   const { settings } = useTexts();
-  const { blindSecret } = useSettingsTexts();
+  const { secretMaybeStored } = useSettingsTexts();
   const { label, hint, error } = useFieldProps(form, name);
-  const known = isSet ? settings.secretSet : settings.secretUnset;
+  const known = isSet ? settings.secretSet : settings.secretNotSet;
   return (
     <SettingField name={name}>
       <SecretField
         key={form.resetCount}
         label={label}
-        hint={`${hint} ${isSet === undefined ? blindSecret : known}`}
+        hint={`${hint} ${isSet === undefined ? secretMaybeStored : known}`}
         error={error}
         isSet={isSet}
         value={form.secret(name)}

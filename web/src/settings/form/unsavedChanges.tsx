@@ -29,7 +29,7 @@ type Register = (id: string, form: UnsavedForm | undefined) => void;
 
 const GuardContext = createContext<Register>(() => {});
 
-/** While `changed`, leaving asks first, and calls `discard` if the user agrees. */
+/** While `changed`, asks before the user leaves, and calls `discard` if they agree. */
 export function useUnsavedChanges(changed: boolean, discard: () => void, reason: Reason = 'unsaved'): void {
   const register = useContext(GuardContext);
   const id = useId();

@@ -16,7 +16,7 @@ export interface SettingsForm {
   /** The same as text; null is empty. */
   text(name: PlainSetting): string;
   set<Name extends PlainSetting>(name: Name, value: SettingsChange[Name]): void;
-  /** An empty text clears the setting. The service rejects text that is no number. */
+  /** An empty text clears the setting. The service rejects text that is not a number. */
   setText(name: PlainSetting, text: string): void;
   /** Undefined leaves the secret as it is; an empty text removes it. */
   secret(name: SecretSetting): string | undefined;

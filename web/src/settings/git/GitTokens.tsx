@@ -55,7 +55,7 @@ function TokenForm({ form, title, isSet }: TokenFormProps) {
     >
       <SecretInput
         label={git.token}
-        hint={isSet ? `${git.tokenHint} ${git.tokenKept}` : git.tokenHint}
+        hint={isSet ? `${git.tokenHint} ${git.tokenUnchanged}` : git.tokenHint}
         value={token}
         onChange={(value) => form.setSecret('token', value || undefined)}
         error={isMissing && token.trim() === '' ? git.tokenMissing : form.fieldError(`${path}.token`)}
@@ -90,10 +90,10 @@ function TokenEntry({ provider, stored, form, onRemove }: TokenEntryProps) {
     <>
       <EntryButton
         label={isSet ? git.replace : add}
-        of={name}
+        entryName={name}
         onClick={() => form.open(provider, { host })}
       />
-      {isSet ? <EntryButton label={remove} of={name} danger onClick={onRemove} /> : null}
+      {isSet ? <EntryButton label={remove} entryName={name} danger onClick={onRemove} /> : null}
     </>
   );
   return (
@@ -121,7 +121,7 @@ function RemoveDialog({ which, onClose }: RemoveProps) {
       onConfirm={() => (all ? gitProviders.clear() : gitProviders.delete(which)).finally(refresh)}
       onClose={onClose}
     >
-      <p className="quiet">{all ? git.removeText : git.removeOneText}</p>
+      <p className="muted">{all ? git.removeText : git.removeOneText}</p>
     </ConfirmDialog>
   );
 }

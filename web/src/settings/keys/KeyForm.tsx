@@ -74,7 +74,7 @@ export function KeyForm({ form, grantable }: KeyFormProps) {
       />
       <SelectField
         label={texts.kind}
-        hint={texts.kindHints[kind]}
+        hint={texts.typeHints[kind]}
         value={kind}
         onChange={(chosen) => form.set({ kind: chosen as KeyFields['kind'] })}
         options={(['session', 'bearer'] as const).map((value) => ({ value, label: texts.kinds[value] }))}

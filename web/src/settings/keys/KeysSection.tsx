@@ -32,7 +32,7 @@ function useExpiryText({ revoked_at, expires_at }: KeyRecord): string | null {
   if (revoked_at !== null) return keys.revokedAt(fullText(revoked_at, language));
   if (expires_at === null) return null;
   const when = fullText(expires_at, language);
-  return Date.parse(expires_at) <= Date.now() ? keys.ended(when) : keys.ends(when);
+  return Date.parse(expires_at) <= Date.now() ? keys.expiredAt(when) : keys.expiresAt(when);
 }
 
 function KeyEntry({ record, onRevoke }: { readonly record: KeyRecord; readonly onRevoke?: () => void }) {
@@ -42,18 +42,18 @@ function KeyEntry({ record, onRevoke }: { readonly record: KeyRecord; readonly o
   const ago = (iso: string) => agoText(iso, language, texts.shell.now);
   const facts = [
     keys.kinds[kind],
-    keys.made(ago(created_at)),
+    keys.createdAt(ago(created_at)),
     last_used_at === null ? keys.unused : keys.used(ago(last_used_at)),
     useExpiryText(record),
   ];
   return (
     <Entry
       name={name}
-      badge={record.id === ownId() ? <span className="badge running">{keys.this}</span> : undefined}
+      badge={record.id === ownId() ? <span className="badge running">{keys.current}</span> : undefined}
       facts={facts}
       actions={
         onRevoke === undefined ? undefined : (
-          <EntryButton label={keys.revoke} of={name} danger onClick={onRevoke} />
+          <EntryButton label={keys.revoke} entryName={name} danger onClick={onRevoke} />
         )
       }
     >
@@ -87,8 +87,8 @@ function KeyList({
           ))}
       </EntryList>
       {inactive.length === 0 ? null : (
-        <details className="past">
-          <summary>{keys.past(inactive.length)}</summary>
+        <details className="inactive-keys">
+          <summary>{keys.inactive(inactive.length)}</summary>
           <EntryList>
             {inactive.map((record) => (
               <KeyEntry key={record.id} record={record} />
@@ -116,7 +116,7 @@ function RevokeDialog({ record, onClose }: { readonly record: KeyRecord; readonl
       onClose={onClose}
     >
       {record.id === ownId() ? <p>{keys.revokeThis}</p> : null}
-      <p className="quiet">{keys.revokeText}</p>
+      <p className="muted">{keys.revokeText}</p>
     </ConfirmDialog>
   );
 }

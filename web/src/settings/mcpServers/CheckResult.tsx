@@ -14,7 +14,7 @@ export function CheckResult({ checking, result }: CheckResultProps) {
   return (
     <div role="status" className="check-result">
       {checking ? (
-        <p className="quiet">
+        <p className="muted">
           <span className="spinner" /> {texts.checking}
         </p>
       ) : null}
@@ -27,7 +27,7 @@ function Outcome({ result: { status, tools = [], reason } }: { readonly result: 
   const { tools: texts } = useSettingsTexts();
   if (status === 'not_checked')
     return (
-      <p className="quiet">
+      <p className="muted">
         <Icon name="info" /> {texts.notChecked}: {reason}
       </p>
     );

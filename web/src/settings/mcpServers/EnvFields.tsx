@@ -53,7 +53,7 @@ export function EnvFields({ form, error }: EnvFieldsProps) {
   return (
     <fieldset
       ref={rows}
-      className="env"
+      className="env-fields"
       aria-describedby={error === undefined ? `${id}-hint` : `${id}-hint ${id}-error`}
     >
       <legend>{texts.env}</legend>
@@ -78,7 +78,7 @@ export function EnvFields({ form, error }: EnvFieldsProps) {
         </button>
       </div>
       <p id={`${id}-hint`} className="hint">
-        {texts.envHint} {env.some(({ stored }) => stored) ? texts.envAgain : null}
+        {texts.envHint} {env.some(({ stored }) => stored) ? texts.envReenter : null}
       </p>
       <FieldError id={`${id}-error`}>{error}</FieldError>
     </fieldset>
@@ -96,7 +96,7 @@ interface EnvRowProps {
 }
 
 function EnvRow({ variable, number, isInvalid, value, onRename, onChange, onRemove }: EnvRowProps) {
-  const { tools: texts, remove, of } = useSettingsTexts();
+  const { tools: texts, remove, labelFor } = useSettingsTexts();
   const name = `${texts.envName} ${number}`;
   return (
     <div className="env-row">
@@ -112,14 +112,14 @@ function EnvRow({ variable, number, isInvalid, value, onRename, onChange, onRemo
       />
       <PasswordInput
         aria-label={`${texts.envValue} ${number}`}
-        placeholder={variable.stored ? texts.envKept : texts.envValue}
+        placeholder={variable.stored ? texts.envUnchanged : texts.envValue}
         value={value}
         onChange={onChange}
       />
       <button
         type="button"
-        className="button plain only-icon"
-        aria-label={of(remove, variable.name || name)}
+        className="button plain icon-only"
+        aria-label={labelFor(remove, variable.name || name)}
         onClick={onRemove}
       >
         <Icon name="trash" />

@@ -76,7 +76,7 @@ function useJsonForm(config: Settings['mcp_config']) {
     } catch (error) {
       const { message } = error as Error;
       const fieldError =
-        error instanceof UnsupportedField ? texts.jsonForeign(message) : texts.jsonFault(message);
+        error instanceof UnsupportedField ? texts.jsonUnsupported(message) : texts.jsonInvalid(message);
       setAttempt({ text, fieldError });
       update.reset();
     }
@@ -94,7 +94,7 @@ function useJsonForm(config: Settings['mcp_config']) {
     type: (next: string) => put({ text: next, from: from ?? stored }),
     changed,
     /** The stored servers have changed since the user began to edit. */
-    isOld: changed && from !== undefined && from !== stored && !update.isPending,
+    isOutdated: changed && from !== undefined && from !== stored && !update.isPending,
     saving: update.isPending,
     saved: update.isSuccess,
     converted: attempt?.converted ?? [],
@@ -122,7 +122,7 @@ export function JsonEditor({ config }: { readonly config: Settings['mcp_config']
         onChange={form.type}
         error={form.fieldError}
       />
-      {form.isOld ? <Callout kind="warning">{texts.jsonOld}</Callout> : null}
+      {form.isOutdated ? <Callout kind="warning">{texts.jsonOutdated}</Callout> : null}
       <ErrorCallout error={form.error} kept />
       <div className="row">
         {form.changed ? (
@@ -135,7 +135,7 @@ export function JsonEditor({ config }: { readonly config: Settings['mcp_config']
             </button>
           </>
         ) : null}
-        <p role="status" className="quiet">
+        <p role="status" className="muted">
           {form.changed ? formTexts.unsaved : form.saved ? formTexts.saved : null}
           {form.saved && !form.changed && form.converted.length > 0
             ? ` ${texts.jsonConverted(form.converted.join(', '))}`

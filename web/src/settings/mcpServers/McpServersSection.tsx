@@ -20,7 +20,7 @@ export function McpServersSection({ settings }: SectionProps) {
   return (
     <>
       <Card title={texts.title} lead={texts.lead}>
-        <fieldset className="views" aria-label={texts.view}>
+        <fieldset className="view-switch" aria-label={texts.view}>
           {views.map((view) => (
             <button
               key={view}

@@ -69,7 +69,7 @@ function RemoteFields({
       />
       <SecretField
         label={texts.api_key}
-        hint={hasKey ? `${texts.api_keyHint} ${texts.api_keyAgain}` : texts.api_keyHint}
+        hint={hasKey ? `${texts.api_keyHint} ${texts.api_keyReenter}` : texts.api_keyHint}
         isSet={hasKey}
         value={form.secrets['api_key']}
         onChange={(value) => form.setSecret('api_key', value)}
@@ -162,7 +162,7 @@ interface ServerFormProps {
 }
 
 export function ServerForm({ form, config }: ServerFormProps) {
-  const { tools: texts, change, of } = useSettingsTexts();
+  const { tools: texts, change, labelFor } = useSettingsTexts();
   const stored = findServer(config, form.entry);
   const { busy, error, result, check } = useFormCheck(form, stored);
   const { kind } = form.fields;
@@ -177,7 +177,7 @@ export function ServerForm({ form, config }: ServerFormProps) {
     fieldNames.some((field) => at(field) !== undefined);
   return (
     <EntryForm
-      title={stored === undefined ? texts.add : of(change, serverName(stored.server))}
+      title={stored === undefined ? texts.add : labelFor(change, serverName(stored.server))}
       form={form}
       atFields={atFields}
       submit={texts.save}
@@ -188,12 +188,12 @@ export function ServerForm({ form, config }: ServerFormProps) {
       }
     >
       {stored === undefined && form.entry !== '' && !form.busy ? (
-        <Callout kind="warning">{texts.gone}</Callout>
+        <Callout kind="warning">{texts.changedElsewhere}</Callout>
       ) : null}
       {stored === undefined ? (
         <SelectField
           label={texts.kind}
-          hint={texts.kindHints[kind]}
+          hint={texts.typeHints[kind]}
           value={kind}
           onChange={(chosen) => form.set({ kind: chosen as ServerType })}
           options={serverTypes.map((value) => ({ value, label: texts.kinds[value] }))}

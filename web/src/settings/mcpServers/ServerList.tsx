@@ -48,7 +48,7 @@ function RemoveDialog({ config, listed, onClose }: RemoveProps) {
       onConfirm={remove}
       onClose={onClose}
     >
-      <p className="quiet">{texts.tools.removeText}</p>
+      <p className="muted">{texts.tools.removeText}</p>
     </ConfirmDialog>
   );
 }
@@ -74,12 +74,12 @@ function ServerEntry({ config, listed, form, check, onRemove }: ServerEntryProps
     <>
       <EntryButton
         label={texts.tools.check}
-        of={name}
+        entryName={name}
         busy={check.isChecking(id)}
         onClick={() => check.checkOne(listed)}
       />
-      <EntryButton label={texts.change} of={name} onClick={() => form.open(id, toFields(listed))} />
-      <EntryButton label={texts.remove} of={name} danger onClick={onRemove} />
+      <EntryButton label={texts.change} entryName={name} onClick={() => form.open(id, toFields(listed))} />
+      <EntryButton label={texts.remove} entryName={name} danger onClick={onRemove} />
     </>
   );
   const isOpen = form.entry === id;

@@ -30,7 +30,7 @@ export interface Position {
 }
 
 export interface ListedServer extends Position {
-  /** Made of the content, so that it stays the same when other servers are added or removed. */
+  /** Derived from the content, so that it stays the same when other servers are added or removed. */
   readonly id: string;
   readonly server: Server;
 }
@@ -115,7 +115,7 @@ function apiKeyToSend({ hasKey }: ServerFields, secrets: Secrets): string | unde
   return typed === undefined ? (hasKey ? mask : undefined) : typed || undefined;
 }
 
-/** Text that is no number is left to the service to reject. */
+/** Text that is not a number is sent as it is, so that the service rejects it. */
 function seconds(text: string): number | string {
   return /^\d{1,9}$/.test(text.trim()) ? Number(text) : text;
 }

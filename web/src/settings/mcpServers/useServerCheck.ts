@@ -42,7 +42,7 @@ export function useServerCheck(config: Config) {
       return resultsById(request, servers);
     },
     onSuccess: (fresh, request) => {
-      // The result says nothing about servers that have changed meanwhile.
+      // The result does not apply to servers that have changed meanwhile.
       if (request.config === newest.current)
         setState({ of: request.config, results: new Map([...known, ...fresh]) });
     },

@@ -61,14 +61,14 @@ function Delivery({ record, busy, onRedeliver }: DeliveryProps) {
               {texts.states[state]}
             </span>
           </p>
-          <p className="quiet facts">
+          <p className="muted facts">
             {facts.join(' · ')} ·{' '}
             <Link href={`/conversations/${encodeURIComponent(conversation_id)}`}>{texts.conversation}</Link>
           </p>
         </div>
         {state === 'failed' ? (
           <div className="row">
-            <EntryButton label={texts.redeliver} of={record.id} busy={busy} onClick={onRedeliver} />
+            <EntryButton label={texts.redeliver} entryName={record.id} busy={busy} onClick={onRedeliver} />
           </div>
         ) : null}
       </div>
@@ -95,7 +95,7 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
   return (
     <div className="deliveries">
       <SelectField
-        label={texts.which}
+        label={texts.status}
         value={filter}
         onChange={(chosen) => setFilter(chosen as StateFilter)}
         options={(['all', 'waiting', 'failed'] as const).map((value) => ({
@@ -106,7 +106,7 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
       {data === undefined && error === null ? <Loading>{words.shell.loading}</Loading> : null}
       <ErrorCallout error={error} onRetry={() => void refetch()} />
       <ErrorCallout error={redelivery.error} onRetry={() => redelivery.mutate(redelivery.variables)} />
-      {data !== undefined && records.length === 0 ? <p className="quiet">{texts.noDeliveries}</p> : null}
+      {data !== undefined && records.length === 0 ? <p className="muted">{texts.noDeliveries}</p> : null}
       {records.length === 0 ? null : (
         <ul className="entries">
           {records.map((record) => (
@@ -130,7 +130,7 @@ export function Deliveries({ webhook, failed }: { readonly webhook: string; read
             {texts.redeliverAll}
           </BusyButton>
         ) : null}
-        <p role="status" className="quiet">
+        <p role="status" className="muted">
           {redelivery.isPending ? texts.redelivering : null}
           {redelivery.data === undefined ? null : texts.redelivered(redelivery.data)}
         </p>

@@ -40,11 +40,11 @@ function WebhookEntry({
         <>
           <EntryButton
             label={webhooks.deliveries}
-            of={url}
+            entryName={url}
             expanded={open}
             onClick={() => setOpen((before) => !before)}
           />
-          <EntryButton label={texts.remove} of={url} danger onClick={onRemove} />
+          <EntryButton label={texts.remove} entryName={url} danger onClick={onRemove} />
         </>
       }
     >
@@ -100,7 +100,7 @@ export function WebhooksSection() {
           onConfirm={() => parley.webhooks.delete(removing.id).finally(refresh)}
           onClose={() => setRemoving(undefined)}
         >
-          <p className="quiet">{texts.removeText}</p>
+          <p className="muted">{texts.removeText}</p>
         </ConfirmDialog>
       )}
     </Card>

@@ -4,10 +4,10 @@ import type { AllFieldTexts } from './fieldsEn.ts';
 export const fieldsDe: AllFieldTexts = {
   llm_model: {
     label: 'Modell',
-    hint: 'Anbieter und Modell, zum Beispiel anthropic/claude-sonnet-4-5. Du kannst auch Modelle eingeben, die nicht in der Liste stehen.',
-    default: 'keines. Ohne Modell können Agenten nicht arbeiten',
+    hint: 'Anbieter und Modell, zum Beispiel anthropic/claude-sonnet-4-5. Sie können auch Modelle eingeben, die nicht in der Liste stehen.',
+    default: 'keines. Agenten benötigen ein Modell',
   },
-  llm_api_key: { label: 'API-Schlüssel', hint: 'Er gelangt nie in die Sandbox eines Agenten.' },
+  llm_api_key: { label: 'API-Schlüssel', hint: 'Der Schlüssel gelangt nie in die Sandbox eines Agenten.' },
   llm_base_url: {
     label: 'Basis-URL',
     hint: 'Nur für einen eigenen Server mit einer OpenAI-kompatiblen Chat-Completions-API.',
@@ -15,17 +15,17 @@ export const fieldsDe: AllFieldTexts = {
   },
   max_iterations: {
     label: 'Maximale Iterationen',
-    hint: 'Der Agent stoppt nach so vielen Modellanfragen pro Nachricht. 1 bis 100.000.',
+    hint: 'Der Agent stoppt nach dieser Anzahl von Modellanfragen pro Nachricht. 1 bis 100.000.',
     default: 'kein Limit',
   },
   max_budget_per_task: {
     label: 'Maximale Kosten pro Gespräch (USD)',
-    hint: 'Das Gespräch stoppt, sobald seine Modellanfragen so viel gekostet haben.',
+    hint: 'Das Gespräch stoppt, sobald seine Modellanfragen diesen Betrag gekostet haben.',
     default: 'kein Limit',
   },
   enable_default_condenser: {
     label: 'Lange Gespräche zusammenfassen',
-    hint: 'Ersetzt die ältesten Nachrichten durch eine Zusammenfassung, wenn das Gespräch zu lang für das Modell ist.',
+    hint: 'Ersetzt die ältesten Nachrichten durch eine Zusammenfassung, wenn das Gespräch für das Modell zu lang wird.',
     default: 'an',
   },
   agent: {
@@ -34,13 +34,13 @@ export const fieldsDe: AllFieldTexts = {
     default: 'der integrierte Agent',
   },
   confirmation_mode: {
-    label: 'Genehmigung verlangen',
-    hint: 'Befehle, Änderungen an Dateien und Tool-Aufrufe warten auf deine Genehmigung.',
+    label: 'Freigabe verlangen',
+    hint: 'Befehle, Änderungen an Dateien und Tool-Aufrufe warten auf Ihre Freigabe.',
     default: 'aus',
   },
   security_analyzer: {
-    label: 'Genehmigungspflichtige Aktionen',
-    hint: 'Gilt nur, wenn eine Genehmigung verlangt wird.',
+    label: 'Freigabepflichtige Aktionen',
+    hint: 'Gilt nur, wenn eine Freigabe verlangt wird.',
     default: 'jede Aktion',
   },
   sandbox_runtime_container_image: {
@@ -63,15 +63,15 @@ export const fieldsDe: AllFieldTexts = {
     hint: 'Spielt einen Ton ab, wenn ein Agent fertig ist oder auf eine Eingabe wartet.',
     default: 'aus',
   },
-  email: { label: 'E-Mail', hint: 'Deine E-Mail-Adresse.', default: 'keine' },
+  email: { label: 'E-Mail', hint: 'Ihre E-Mail-Adresse.', default: 'keine' },
   enable_proactive_conversation_starters: {
     label: 'Gespräche vorschlagen',
-    hint: 'Clients dürfen Aufgaben vorschlagen, die sie gefunden haben.',
+    hint: 'Erlaubt Clients, Aufgaben vorzuschlagen, die sie gefunden haben.',
     default: 'an',
   },
   enable_solvability_analysis: {
     label: 'Lösbarkeitsanalyse',
-    hint: 'Clients dürfen analysieren, ob ein Issue lösbar ist.',
+    hint: 'Erlaubt Clients, zu analysieren, ob ein Issue lösbar ist.',
     default: 'an',
   },
   user_consents_to_analytics: {

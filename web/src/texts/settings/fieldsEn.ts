@@ -36,7 +36,7 @@ export const fieldsEn: AllFieldTexts = {
   },
   enable_default_condenser: {
     label: 'Condense long conversations',
-    hint: 'Replaces the oldest messages with a summary when the conversation is too long for the model.',
+    hint: 'Replaces the oldest messages with a summary when the conversation becomes too long for the model.',
     default: 'on',
   },
   agent: {
@@ -51,7 +51,7 @@ export const fieldsEn: AllFieldTexts = {
   },
   security_analyzer: {
     label: 'Actions that need approval',
-    hint: 'Applies if approval is required.',
+    hint: 'Applies only if approval is required.',
     default: 'every action',
   },
   sandbox_runtime_container_image: {
@@ -61,7 +61,7 @@ export const fieldsEn: AllFieldTexts = {
   },
   remote_runtime_resource_factor: {
     label: 'Resource factor',
-    hint: 'Multiplies the limits on memory and processes of an agent. 1 to 16.',
+    hint: 'Multiplies the memory and process limits of an agent. 1 to 16.',
     default: '1',
   },
   language: {
