@@ -113,7 +113,9 @@ describe('a conversation', { skip: noBrowser }, () => {
     const firstLine = log.locator('.call.needs-approval').getByText('touch evil');
     const hint = log.getByText('Scroll through the whole request before you approve it.');
     const isTopInView = `(() => {
-      const { top } = document.querySelector('.call.needs-approval').getBoundingClientRect();
+      const call = document.querySelector('.call.needs-approval');
+      if (call === null) return false;
+      const { top } = call.getBoundingClientRect();
       const view = document.querySelector('.scroller').getBoundingClientRect();
       return top >= view.top && top < view.bottom;
     })()`;
@@ -130,7 +132,8 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await approve.getAttribute('aria-disabled'), 'true');
     // Its middle has not been on the screen yet.
     await page.getByRole('button', { name: 'Jump to latest' }).click();
-    await approve.click();
+    // The button has aria-disabled, which Playwright would wait for.
+    await approve.click({ force: true });
     const isButtonInView = `document.querySelector('.approval-request').getBoundingClientRect().bottom
       <= document.querySelector('.scroller').getBoundingClientRect().bottom`;
     await until(
@@ -159,7 +162,8 @@ describe('a conversation', { skip: noBrowser }, () => {
       return (await approved.count()) > 0 && (await approve.count()) === 0;
     });
     assert.ok(presses > 2, `${presses} presses`);
-    assert.deepEqual(await runs.turns(id, 1), ['completed', 'completed', 'completed']);
+    const [, ...outcomes] = await runs.turns(id, 1);
+    assert.deepEqual(outcomes, ['completed', 'completed', 'completed']);
   });
 
   it('can be stopped and started, and shows the steps of a start', async (t) => {

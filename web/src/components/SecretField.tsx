@@ -94,10 +94,10 @@ function StoredSecret({
         {removed ? (
           button(settings.secretKeep, actions.onKeep)
         ) : (
-          <>
+          <div className="row">
             {button(settings.secretReplace, actions.onReplace)}
             {button(settings.secretRemove, actions.onRemove)}
-          </>
+          </div>
         )}
       </div>
       <FieldError id={`${id}-error`}>{error}</FieldError>

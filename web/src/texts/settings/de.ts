@@ -38,7 +38,7 @@ export const de: SettingsTexts = {
   },
   agent: {
     title: 'Agent',
-    lead: 'Der Agent, der die Arbeit erledigt, welche Aktionen Ihre Freigabe benötigen und welche Ressourcen er hat.',
+    lead: 'Welcher Agent die Arbeit erledigt, welche Aktionen Ihre Freigabe benötigen und wie viele Ressourcen er erhält.',
     sandbox: 'Sandbox',
   },
   general: {
@@ -193,12 +193,12 @@ export const de: SettingsTexts = {
     create: 'Erstellen',
     created: (name) => `Der API-Schlüssel „${name}“ wurde erstellt.`,
     current: 'Aktuell',
-    used: (when) => `zuletzt verwendet ${when}`,
+    used: (when) => `zuletzt ${when} verwendet`,
     unused: 'nie verwendet',
-    createdAt: (when) => `erstellt ${when}`,
-    expiresAt: (when) => `läuft ab ${when}`,
-    expiredAt: (when) => `abgelaufen ${when}`,
-    revokedAt: (when) => `widerrufen ${when}`,
+    createdAt: (when) => `${when} erstellt`,
+    expiresAt: (when) => `gültig bis ${when}`,
+    expiredAt: (when) => `abgelaufen am ${when}`,
+    revokedAt: (when) => `widerrufen am ${when}`,
     revoke: 'Widerrufen',
     revokeTitle: 'Diesen Schlüssel widerrufen?',
     revokeText:

@@ -37,7 +37,7 @@ export const en = {
   },
   agent: {
     title: 'Agent',
-    lead: 'The agent that does the work, what needs your approval, and its resources.',
+    lead: 'Which agent does the work, which actions need your approval, and how many resources it gets.',
     sandbox: 'Sandbox',
   },
   general: {
@@ -193,9 +193,9 @@ export const en = {
     used: (when: string) => `last used ${when}`,
     unused: 'never used',
     createdAt: (when: string) => `created ${when}`,
-    expiresAt: (when: string) => `expires ${when}`,
-    expiredAt: (when: string) => `expired ${when}`,
-    revokedAt: (when: string) => `revoked ${when}`,
+    expiresAt: (when: string) => `expires on ${when}`,
+    expiredAt: (when: string) => `expired on ${when}`,
+    revokedAt: (when: string) => `revoked on ${when}`,
     revoke: 'Revoke',
     revokeTitle: 'Revoke this key?',
     revokeText: 'Clients that use this key lose access immediately. This cannot be undone.',
