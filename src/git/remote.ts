@@ -24,19 +24,23 @@ export interface GitRemote {
   readonly namedByOperator: boolean;
 }
 
-interface RepositoryQuery {
-  /** `owner/name`, or its https URL. */
-  readonly repository: string;
-  /** Null for the provider of the URL's host, or GitHub. */
-  readonly provider: GitProvider | null;
+export interface KnownHosts {
   /** The hosts that the user has set, by provider. */
   readonly userHosts: Readonly<Partial<Record<GitProvider, string | null>>>;
   readonly gitHosts: GitHosts;
 }
 
+interface RepositoryQuery extends KnownHosts {
+  /** `owner/name`, or its https URL. */
+  readonly repository: string;
+  /** Null for the provider of the URL's host, or GitHub. */
+  readonly provider: GitProvider | null;
+}
+
 type FoundRemote = { readonly remote: GitRemote } | { readonly fault: string };
 
-interface GitOrigin {
+/** Where the repositories of a provider are. */
+export interface GitOrigin {
   readonly origin: string;
   readonly namedByOperator: boolean;
 }
@@ -45,8 +49,11 @@ function isHost(host: string): boolean {
   return URL.parse(`https://${host}`)?.host === host.replace(/:443$/, '');
 }
 
-/** The user's own host takes precedence. If the operator has configured the same host, the operator's origin is used. */
-function originOf(provider: GitProvider, { userHosts, gitHosts }: RepositoryQuery): GitOrigin | undefined {
+/**
+ * The user's own host takes precedence. If the operator has configured the same host, the operator's origin is used.
+ * Undefined if there is no host, or it is not valid.
+ */
+export function originOf(provider: GitProvider, { userHosts, gitHosts }: KnownHosts): GitOrigin | undefined {
   const operators = gitHosts[provider];
   const host = userHosts[provider] || undefined;
   if (host !== undefined && (operators === undefined || URL.parse(operators)?.host !== host))

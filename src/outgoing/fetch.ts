@@ -114,7 +114,9 @@ export function createOutgoingFetch(options: OutgoingOptions): OutgoingFetch {
         dispatcher: agent,
       });
       const { status, statusText } = response;
-      if (status >= 300 && status < 400)
+      // 304 is the expected answer to a conditional request, and no redirect.
+      const isUnmodified = status === 304 && new Headers(headers).has('if-none-match');
+      if (status >= 300 && status < 400 && !isUnmodified)
         throw new OutgoingError('redirect', 'It returned a redirect, which is not followed.');
       if (response.body === null) finish();
       const exchange = { bytesMax: responseBytesMax, finish, translate };

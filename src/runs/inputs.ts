@@ -8,6 +8,7 @@ import { type GitProvider, gitProviders } from '../git/providers.ts';
 import type { McpConfig } from '../mcp/schema.ts';
 import { defaultSearchUrl, withSearch } from '../mcp/search.ts';
 import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
+import { providerTokenKind } from '../secrets/service.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { Settings } from '../settings/service.ts';
 
@@ -80,7 +81,7 @@ export function createInputs({ settings, vault, searchUrl = defaultSearchUrl }: 
       // If the user has a token for only one provider, that one is used.
       provider: gitProviders.find((known) => known === named) ?? only,
       userHosts: full.provider_tokens_set ?? {},
-      gitToken: (provider) => settings.openSecret(userId, 'provider_token', provider),
+      gitToken: (provider) => settings.openSecret(userId, providerTokenKind, provider),
       customSecrets,
       modelKey: () => modelKeyOf(userId),
       readSettings: () => settings.read(userId),

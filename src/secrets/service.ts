@@ -14,7 +14,8 @@ import {
 } from './schema.ts';
 
 const custom = 'custom';
-const providerToken = 'provider_token';
+/** The kind of secret under which the access token of a Git provider is stored, by the provider's name. */
+export const providerTokenKind = 'provider_token';
 
 export type Secrets = ReturnType<typeof createSecrets>;
 
@@ -107,11 +108,13 @@ export function createSecrets({ settings }: { settings: Settings }) {
         if (sent === undefined) return [];
         const typed = sent.token?.trim() ?? '';
         const token = typed === mask ? '' : typed;
-        const stored = rows.secrets.find((secret) => secret.kind === providerToken && secret.name === name);
+        const stored = rows.secrets.find(
+          (secret) => secret.kind === providerTokenKind && secret.name === name,
+        );
         const host = sent.host === undefined ? (stored?.host ?? null) : normaliseHost(sent.host);
-        const row = { kind: providerToken, name, host, description: null };
+        const row = { kind: providerTokenKind, name, host, description: null };
         if (token !== '')
-          return [{ ...row, sealed: settings.sealSecret(writer.userId, providerToken, name, token) }];
+          return [{ ...row, sealed: settings.sealSecret(writer.userId, providerTokenKind, name, token) }];
         return stored === undefined ? [] : [{ ...row, sealed: undefined }];
       });
       return changeOf(rows, writes);
@@ -120,9 +123,9 @@ export function createSecrets({ settings }: { settings: Settings }) {
 
   async function removeGitProvider(writer: Writer, name: string): Promise<void> {
     await settings.change(writer, async (rows) => {
-      if (!rows.secrets.some((secret) => secret.kind === providerToken && secret.name === name))
+      if (!rows.secrets.some((secret) => secret.kind === providerTokenKind && secret.name === name))
         throw new AppError('not_found', 'No access token of this Git provider is stored.');
-      return changeOf(rows, [{ kind: providerToken, name, sealed: null }]);
+      return changeOf(rows, [{ kind: providerTokenKind, name, sealed: null }]);
     });
   }
 
@@ -131,7 +134,7 @@ export function createSecrets({ settings }: { settings: Settings }) {
       changeOf(
         rows,
         rows.secrets
-          .filter(({ kind }) => kind === providerToken)
+          .filter(({ kind }) => kind === providerTokenKind)
           .map(({ kind, name }) => ({ kind, name, sealed: null })),
       ),
     );

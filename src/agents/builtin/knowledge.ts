@@ -2,6 +2,7 @@
 // where the user's message holds one of their words.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { microagentsFolder, parseMicroagent } from '../../text/microagents.ts';
 import { kib } from '../../validation/schema.ts';
 import { readStart, withFile } from './tools/fileText.ts';
 
@@ -10,7 +11,6 @@ const filesMax = 50;
 /** Of all files that always hold, together. */
 const allCharsMax = 64 * kib;
 const standing = ['AGENTS.md', '.openhands_instructions'] as const;
-const microagentsFolder = '.openhands/microagents';
 
 interface Microagent {
   readonly name: string;
@@ -40,18 +40,6 @@ async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** The lines between the dashes at its beginning, as far as they say anything here. */
-function parseMicroagent(name: string, text: string): Microagent {
-  const [head = '', front = ''] = /^---\r?\n(.*?)\r?\n---\r?\n/s.exec(text) ?? [];
-  const [, inline, listed] =
-    /^triggers:[ \t]*(?:\[(.*?)\]|\r?\n((?:[ \t]*-.*(?:\r?\n|$))*))/m.exec(front) ?? [];
-  const written = inline?.split(',') ?? listed?.split('\n').map((line) => line.replace(/^\s*-/, '')) ?? [];
-  const triggers = written
-    .map((word) => word.trim().replace(/^["']|["']$/g, ''))
-    .filter((word) => word !== '');
-  return { name, text: text.slice(head.length).trim(), triggers: triggers.map((word) => word.toLowerCase()) };
-}
-
 async function readMicroagents(cwd: string): Promise<Microagent[]> {
   const folder = join(cwd, microagentsFolder);
   const names = await readdir(folder).catch(() => []);
@@ -62,7 +50,9 @@ async function readMicroagents(cwd: string): Promise<Microagent[]> {
   const texts = await Promise.all(files.map((name) => readText(join(folder, name))));
   return files.flatMap((name, i) => {
     const text = texts[i];
-    return text === undefined ? [] : [parseMicroagent(name, text)];
+    if (text === undefined) return [];
+    const { content, triggers } = parseMicroagent(text);
+    return [{ name, text: content, triggers: triggers.map((word) => word.toLowerCase()) }];
   });
 }
 

@@ -1,12 +1,13 @@
 // The tools for pull requests and issues. Every agent gets them if its user has an access token for the repository's
 // provider.
 import Type, { type TSchema } from 'typebox';
+import { apiOf } from '../../forge/exchange.ts';
 import type { GitProvider } from '../../git/providers.ts';
 import { isBranchName } from '../../git/remote.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import type { Tool, ToolAnswer } from '../toolServer.ts';
 import { createBitbucket } from './bitbucket.ts';
-import { apiOf, createForgeClient, type ForgeClientOptions } from './client.ts';
+import { createForgeClient, type ForgeClientOptions } from './client.ts';
 import { ForgeFault } from './faults.ts';
 import type { CreateForge, Forge, Opened } from './forge.ts';
 import { createGithub } from './github.ts';

@@ -1,6 +1,6 @@
 // Limits for reading workspaces: sizes, times and concurrency.
+import type { GateBounds } from '../../process/gate.ts';
 import { kib, mib } from '../../validation/schema.ts';
-import type { GateBounds } from './gate.ts';
 import type { InspectionBounds } from './inside/request.ts';
 
 export const inspectionBounds: InspectionBounds = {

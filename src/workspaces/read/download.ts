@@ -1,8 +1,8 @@
 // Streams an archive of a workspace from the sandbox, and ends it when nobody reads it any more.
 import { Readable } from 'node:stream';
+import { gaveUp } from '../../process/gate.ts';
 import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { downloadMs } from './bounds.ts';
-import { gaveUp } from './gate.ts';
 import type { InspectionBounds } from './inside/request.ts';
 import { failed, readReply } from './inspect.ts';
 import { inspectionInput, inspectionProgram } from './program.ts';

@@ -1,8 +1,9 @@
 // Runs one inspection of a workspace: a program in a sandbox, to its end, and its reply.
+
+import { gaveUp } from '../../process/gate.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { type RunOutcome, runToEnd } from '../../sandbox/runToEnd.ts';
 import { answerBytesMax, inspectionMsMax } from './bounds.ts';
-import { gaveUp } from './gate.ts';
 import type { Inspection, InspectionBounds, InspectionReply } from './inside/request.ts';
 import { inspectionInput, inspectionProgram } from './program.ts';
 import { refuse, tooSlow } from './refusals.ts';

@@ -5,10 +5,10 @@ import { type ConversationName, conversationName, noConversation } from '../../c
 import { findConversation } from '../../conversations/list/store.ts';
 import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';
+import { createGate } from '../../process/gate.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { downloadGate, inspectionBounds, inspectionGate } from './bounds.ts';
 import { download } from './download.ts';
-import { createGate } from './gate.ts';
 import type { Inspection, InspectionBounds } from './inside/request.ts';
 import { inspectWorkspace } from './inspect.ts';
 import { noWorkspace } from './refusals.ts';
@@ -30,6 +30,8 @@ export interface WorkspaceRequest {
   readonly signal: AbortSignal;
 }
 
+const busy = 'Too many requests are reading workspaces; try again.';
+
 export type Workspaces = ReturnType<typeof createWorkspaces>;
 
 /** `src/` and `./src` are the folder `src`, and an empty path is the workspace. */
@@ -40,8 +42,8 @@ function normalised(path: string): string {
 
 export function createWorkspaces({ database, openWorkspace, bounds: given }: WorkspacesOptions) {
   const bounds = { ...inspectionBounds, ...given };
-  const inspections = createGate(inspectionGate);
-  const downloads = createGate(downloadGate);
+  const inspections = createGate(inspectionGate, busy);
+  const downloads = createGate(downloadGate, busy);
   const open = new Set<OpenSandbox>();
 
   async function openSandboxFor({ principal, id }: WorkspaceRequest): Promise<OpenSandbox> {

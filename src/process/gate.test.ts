@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { watch } from '../../../test/support/until.ts';
+import { watch } from '../../test/support/until.ts';
 import { createGate } from './gate.ts';
 
 const bounds = { atOnceMax: 2, userAtOnceMax: 1, waitingMax: 2, userWaitingMax: 1 };
@@ -9,7 +9,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a gate', () => {
   it('admits as many as its limits allow, and the next when one leaves, of another user if one has enough', async () => {
-    const gate = createGate(bounds);
+    const gate = createGate(bounds, 'Too many.');
     const leaveFirst = await gate.enter(1, signal);
     const again = watch(gate.enter(1, signal));
     const leaveOther = await gate.enter(2, signal);
@@ -23,7 +23,7 @@ describe('a gate', () => {
   });
 
   it('refuses callers beyond its queue limits', async () => {
-    const gate = createGate(bounds);
+    const gate = createGate(bounds, 'Too many.');
     for (const user of [1, 2]) await gate.enter(user, signal);
     watch(gate.enter(1, signal));
     await assert.rejects(gate.enter(1, signal), { code: 'overloaded', retryAfterS: 1 });
@@ -32,7 +32,7 @@ describe('a gate', () => {
   });
 
   it('removes callers that give up', async () => {
-    const gate = createGate(bounds);
+    const gate = createGate(bounds, 'Too many.');
     const leave = await gate.enter(1, signal);
     const impatient = new AbortController();
     const waiting = gate.enter(1, impatient.signal);

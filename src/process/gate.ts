@@ -1,5 +1,5 @@
 // Limits concurrency, in total and per user. A limited number of others waits.
-import { AppError } from '../../errors.ts';
+import { AppError } from '../errors.ts';
 
 export interface GateBounds {
   readonly atOnceMax: number;
@@ -18,7 +18,9 @@ export function gaveUp(): AppError {
   return new AppError('malformed_request', 'The connection was closed before the response.');
 }
 
-export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMax }: GateBounds) {
+/** `busy` is the sentence for those who may not even wait. */
+export function createGate(bounds: GateBounds, busy: string) {
+  const { atOnceMax, userAtOnceMax, waitingMax, userWaitingMax } = bounds;
   const active: number[] = [];
   const waiting: Waiting[] = [];
   const countOf = (userIds: readonly number[], userId: number) =>
@@ -66,9 +68,7 @@ export function createGate({ atOnceMax, userAtOnceMax, waitingMax, userWaitingMa
     if (hasRoom(userId)) return take(userId);
     const userIds = waiting.map((entry) => entry.userId);
     if (waiting.length >= waitingMax || countOf(userIds, userId) >= userWaitingMax)
-      throw new AppError('overloaded', 'Too many requests are reading workspaces; try again.', {
-        retryAfterS: 1,
-      });
+      throw new AppError('overloaded', busy, { retryAfterS: 1 });
     return wait(userId, signal);
   }
 
