@@ -17,10 +17,12 @@ import { keyRoutes } from './keys/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { builtFile } from './process/program.ts';
 import { version } from './process/version.ts';
+import { repositoryRoutes } from './repositories/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import type { Services } from './services.ts';
 import { optionRoutes } from './settings/optionRoutes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
+import { v0UserRoutes } from './v0/userRoutes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { workspaceRoutes } from './workspaces/read/routes.ts';
 
@@ -38,6 +40,7 @@ interface RoutesOptions {
 function apiRoutes(app: Server, services: Services): void {
   settingsRoutes(app, services.settings);
   secretRoutes(app, services.secrets);
+  repositoryRoutes(app, services.repositories);
   mcpRoutes(app, services.mcpCheck);
   optionRoutes(app, { agents: services.runtime.agentNames, models: services.models });
   conversationRoutes(app, services.conversations);
@@ -48,6 +51,7 @@ function apiRoutes(app: Server, services: Services): void {
   usageRoutes(app, services.usages);
   keyRoutes(app, services.keys);
   webhookRoutes(app, services.webhooks);
+  v0UserRoutes(app, services);
 }
 
 export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 'app' | 'openAnswers'> {

@@ -28,6 +28,8 @@ import {
   watchPrivateAddresses,
 } from './outgoing/privateAddresses.ts';
 import { createIds } from './process/ids.ts';
+import type { ProviderTimes } from './repositories/requests.ts';
+import { createRepositories } from './repositories/service.ts';
 import { createRuntime, type Runtime, type RuntimeTimes } from './runs/runtime.ts';
 import type { Worker } from './runs/worker.ts';
 import { createSecrets } from './secrets/service.ts';
@@ -46,6 +48,7 @@ export interface AppTimes {
   readonly worker?: Partial<RuntimeTimes>;
   readonly sweep?: SweepTimes;
   readonly gateway?: Partial<GatewayTimes>;
+  readonly gitProviders?: Partial<ProviderTimes>;
 }
 
 /** Called in reverse order. */
@@ -182,6 +185,12 @@ export function createServices({ config, logger, database, vault, owner, closers
     keys,
     settings,
     secrets: createSecrets({ settings }),
+    repositories: createRepositories({
+      settings,
+      gitHosts: config.gitHosts,
+      allowPrivate,
+      times: times.gitProviders,
+    }),
     mcpCheck: createMcpCheck({ settings, fetch: checkFetch }),
     models,
     runtime,

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { connect, hasCode } from '../../test/support/client.ts';
+import { startWithProviders } from '../../test/support/gitProviderService.ts';
 import { createParley, decodeEvent, ParleyError } from './parley.ts';
 
 /** A client whose every request gets the same response. */
@@ -67,6 +68,26 @@ describe('a call of the client', () => {
     assert.equal(await parley.conversations.delete(id), true);
     assert.equal(await parley.conversations.delete(id), false);
     await assert.rejects(parley.conversations.get(id), hasCode('not_found'));
+  });
+
+  it('reads what access tokens can see', async (t) => {
+    const { service } = await startWithProviders(t, ['github']);
+    const parley = createParley({ url: service.url, key: service.key });
+    assert.equal((await parley.gitProviders.user('github')).login, 'ada');
+    assert.deepEqual(await parley.gitProviders.installations('github'), ['acme']);
+    const first = await parley.repositories.list({ provider: 'github', per_page: 2 });
+    assert.equal(first.results.length, 2);
+    const second = await parley.repositories.list({ per_page: 2, page_id: first.next_page_id ?? '' });
+    assert.equal(second.next_page_id, null);
+    const repository = 'acme/shop';
+    assert.equal((await parley.repositories.search({ q: repository })).results[0]?.full_name, repository);
+    assert.equal((await parley.repositories.branches({ repository, q: 'fix' })).results.length, 2);
+    assert.equal((await parley.repositories.suggestedTasks()).results.length, 5);
+    const [found] = (await parley.repositories.microagents({ repository })).results;
+    const { triggers } = await parley.repositories.microagent({ repository, path: found?.path ?? '' });
+    assert.deepEqual(triggers, ['deploy']);
+    await parley.gitProviders.clear();
+    await assert.rejects(parley.repositories.list(), hasCode('git_token_missing'));
   });
 
   it('manages secrets, providers, keys and webhooks', async (t) => {

@@ -12,6 +12,7 @@ import {
   settingsCalls,
   webhookCalls,
 } from './records.ts';
+import { repositoryCalls } from './repositories.ts';
 import type { Fetch } from './request.ts';
 import { streamCalls } from './streams.ts';
 import { workspaceCalls } from './workspace.ts';
@@ -56,6 +57,7 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly options: ReturnType<typeof optionCalls>;
   readonly secrets: ReturnType<typeof secretCalls>;
   readonly gitProviders: ReturnType<typeof gitProviderCalls>;
+  readonly repositories: ReturnType<typeof repositoryCalls>;
   readonly mcp: ReturnType<typeof mcpCalls>;
   readonly keys: ReturnType<typeof keyCalls>;
   readonly webhooks: ReturnType<typeof webhookCalls>;
@@ -96,6 +98,7 @@ export function createParley(options: ParleyOptions): Parley {
     options: optionCalls(connection),
     secrets: secretCalls(connection),
     gitProviders: gitProviderCalls(connection),
+    repositories: repositoryCalls(connection),
     mcp: mcpCalls(connection),
     keys: keyCalls(connection),
     webhooks: webhookCalls(connection),

@@ -9,6 +9,8 @@ import type {
   DeliveryFilter,
   DeliveryList,
   GitProvider,
+  GitUser,
+  InstallationList,
   KeyList,
   KeyRecord,
   McpConfig,
@@ -67,6 +69,14 @@ export function gitProviderCalls(connection: Connection) {
     /** Deletes the token of one provider. Throws `not_found` if none is stored. */
     delete: async (provider: GitProvider, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, `/api/git-providers/${provider}`, { method: 'DELETE', signal });
+    },
+    /** The user that the token belongs to. */
+    user: (provider: GitProvider, { signal }: CallOptions = {}): Promise<GitUser> =>
+      requestJson<GitUser>(connection, `/api/git-providers/${provider}/user`, { signal }),
+    /** What the repositories belong to: installations of an app, organizations, groups or workspaces. */
+    installations: async (provider: GitProvider, { signal }: CallOptions = {}): Promise<string[]> => {
+      const path = `/api/git-providers/${provider}/installations`;
+      return (await requestJson<InstallationList>(connection, path, { signal })).results;
     },
     /** Deletes the tokens of all providers. */
     clear: async ({ signal }: CallOptions = {}): Promise<void> => {

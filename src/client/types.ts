@@ -2,6 +2,7 @@
 import type {
   Action,
   AddGitProviders,
+  BranchesQuery,
   Confirmation,
   ConversationInfo,
   DeliveryPage,
@@ -12,6 +13,8 @@ import type {
   ListQuery,
   NullableMcpConfig,
   Observation,
+  RepositoriesQuery,
+  SearchQuery,
   WebhookRecord,
 } from './wire.ts';
 
@@ -33,6 +36,13 @@ export type McpConfig = NonNullable<NullableMcpConfig>;
 
 /** Selects conversations. A page has 1 to 1,000. */
 export type ListFilter = Omit<ListQuery, 'limit'> & { readonly limit?: number };
+
+type WithNumber<Query> = Omit<Query, 'per_page'> & { readonly per_page?: number };
+
+/** Selects repositories. A page has 1 to 100, also of branches and of a search. */
+export type RepositoriesFilter = WithNumber<RepositoriesQuery>;
+export type BranchesFilter = WithNumber<BranchesQuery>;
+export type RepositorySearch = WithNumber<SearchQuery>;
 
 /** Selects events of a log, including the first and the last. A page has 1 to 100. */
 export type EventsFilter = {

@@ -34,6 +34,21 @@ import type {
 } from '../mcp/checkSchema.ts';
 import type { NullableMcpConfig as NullableMcpConfigSchema } from '../mcp/schema.ts';
 import type {
+  BranchesQuery as BranchesQuerySchema,
+  BranchPage as BranchPageSchema,
+  GitUser as GitUserSchema,
+  InstallationList as InstallationListSchema,
+  MicroagentContentQuery as MicroagentContentQuerySchema,
+  MicroagentContent as MicroagentContentSchema,
+  MicroagentList as MicroagentListSchema,
+  MicroagentsQuery as MicroagentsQuerySchema,
+  RepositoriesQuery as RepositoriesQuerySchema,
+  RepositoryList as RepositoryListSchema,
+  RepositoryPage as RepositoryPageSchema,
+  SearchQuery as SearchQuerySchema,
+  TaskList as TaskListSchema,
+} from '../repositories/schema.ts';
+import type {
   AddGitProviders as AddGitProvidersSchema,
   NewSecret as NewSecretSchema,
   SecretList as SecretListSchema,
@@ -56,6 +71,8 @@ import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../
 
 export type Action = Type.Static<typeof ActionSchema>;
 export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
+export type BranchPage = Type.Static<typeof BranchPageSchema>;
+export type BranchesQuery = Type.Static<typeof BranchesQuerySchema>;
 export type Change = Type.Static<typeof ChangeSchema>;
 export type CheckedMcp = Type.Static<typeof CheckedMcpSchema>;
 export type CheckedServer = Type.Static<typeof CheckedServerSchema>;
@@ -73,21 +90,32 @@ export type ErrorBody = Type.Static<typeof ErrorBodySchema>;
 export type EventsQuery = Type.Static<typeof EventsQuerySchema>;
 export type GitChange = Type.Static<typeof GitChangeSchema>;
 export type GitDiff = Type.Static<typeof GitDiffSchema>;
+export type GitUser = Type.Static<typeof GitUserSchema>;
+export type InstallationList = Type.Static<typeof InstallationListSchema>;
 export type KeyList = Type.Static<typeof KeyListSchema>;
 export type KeyRecord = Type.Static<typeof KeyRecordSchema>;
-export type Me = Type.Static<typeof MeSchema>;
 export type ListQuery = Type.Static<typeof ListQuerySchema>;
+export type Me = Type.Static<typeof MeSchema>;
+export type MicroagentContent = Type.Static<typeof MicroagentContentSchema>;
+export type MicroagentContentQuery = Type.Static<typeof MicroagentContentQuerySchema>;
+export type MicroagentList = Type.Static<typeof MicroagentListSchema>;
+export type MicroagentsQuery = Type.Static<typeof MicroagentsQuerySchema>;
 export type NewKey = Type.Static<typeof NewKeySchema>;
 export type NewMessage = Type.Static<typeof NewMessageSchema>;
 export type NewSecret = Type.Static<typeof NewSecretSchema>;
 export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
 export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
 export type Observation = Type.Static<typeof ObservationSchema>;
+export type RepositoriesQuery = Type.Static<typeof RepositoriesQuerySchema>;
+export type RepositoryList = Type.Static<typeof RepositoryListSchema>;
+export type RepositoryPage = Type.Static<typeof RepositoryPageSchema>;
+export type SearchQuery = Type.Static<typeof SearchQuerySchema>;
 export type SecretList = Type.Static<typeof SecretListSchema>;
 export type SecretUpdate = Type.Static<typeof SecretUpdateSchema>;
 export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
 export type Settings = Type.Static<typeof SettingsSchema>;
 export type SettingsChange = Type.Static<typeof PatchSettingsSchema>;
+export type TaskList = Type.Static<typeof TaskListSchema>;
 export type Usage = Type.Static<typeof UsageSchema>;
 export type WebhookList = Type.Static<typeof WebhookListSchema>;
 export type WebhookRecord = Type.Static<typeof WebhookRecordSchema>;

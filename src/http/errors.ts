@@ -35,6 +35,11 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   conversation_exists: { status: 409, when: 'the conversation_id was used with a different request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key was used with a different request body' },
   nothing_to_confirm: { status: 409, when: 'no approval request is waiting for this answer' },
+  git_token_missing: { status: 409, when: 'no access token of the Git provider is stored' },
+  git_token_refused: {
+    status: 409,
+    when: 'the Git provider does not accept the stored access token, or it lacks a permission',
+  },
   secret_exists: { status: 400, when: 'a secret with this name already exists', repeatsMessage: true },
   gone: { status: 410, when: 'the operation is no longer supported' },
   precondition_failed: { status: 412, when: 'the record has changed since the version in If-Match' },
@@ -49,8 +54,16 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
     status: 429,
     when: 'too many of your conversations are waiting for a worker; see Retry-After',
   },
+  git_provider_rate_limited: {
+    status: 429,
+    when: 'the Git provider has received too many requests with your access token; see Retry-After',
+  },
   headers_too_large: { status: 431, when: 'the headers are larger than 16 KiB' },
   internal: { status: 500, when: 'an internal error; find it in the server log by `request_id`' },
+  git_provider_failed: {
+    status: 502,
+    when: 'the Git provider cannot be reached, or does not respond as it should',
+  },
   overloaded: { status: 503, when: 'the server is overloaded; see Retry-After' },
   no_sandbox: {
     status: 503,

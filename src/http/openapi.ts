@@ -35,6 +35,10 @@ const tags = [
     description:
       'Custom secrets and access tokens of Git providers. They are stored encrypted and never shown.',
   },
+  {
+    name: 'Repositories',
+    description: 'What your access tokens can see at Git providers.',
+  },
   { name: 'Options', description: 'Values that clients can offer in forms.' },
   {
     name: 'Events',

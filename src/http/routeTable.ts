@@ -68,7 +68,10 @@ export interface DeclaredRoute {
 type AccessHook = (access: Access) => onRequestHookHandler | undefined;
 
 function toPattern(url: string): RegExp {
-  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)));
+  const parts = url.split('/').map((part) => {
+    if (part === '*') return '.+';
+    return part.startsWith(':') ? '[^/]+' : RegExp.escape(part);
+  });
   return new RegExp(`^${parts.join('/')}/?$`);
 }
 

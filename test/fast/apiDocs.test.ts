@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { listenAsProvider, providerToken } from '../support/gitProvider.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const run = promisify(execFile);
@@ -79,14 +80,26 @@ function differences(shown: unknown, real: unknown, place: string): string[] {
 }
 
 /** Needs an agent that runs, or an id that only the answer before tells. */
-const notHere = /\/(?:git|list-files|select-file|zip-directory|confirm)\b|wh_|stream|-N |868aa1c134552067/;
+const notHere =
+  /\/(?:git\/|(?:list-files|select-file|zip-directory|confirm)\b)|wh_|stream|-N |868aa1c134552067/;
 
 describe('docs/api.md', () => {
   let service: TestService;
+  let closeProvider = async () => {};
   before(async () => {
-    service = await startService({ env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1' } });
+    const until = {
+      after: (close: () => Promise<void>) => {
+        closeProvider = close;
+      },
+    };
+    const { url } = await listenAsProvider(until, 'github');
+    const env = { PARLEY_ALLOW_PRIVATE_ADDRESSES: '1', PARLEY_GIT_HOSTS: `github=${url}` };
+    service = await startService({ env });
   });
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await closeProvider();
+  });
 
   it('shows answers in the shape in which they come', async () => {
     const { url, key } = service;
@@ -109,6 +122,10 @@ describe('docs/api.md', () => {
       // The examples after this one go on with it.
       if (/-X DELETE \$url\/conversations\/nightly-1/.test(command))
         await service.ask('/api/conversations', { json: { conversation_id: 'nightly-1' } });
+      if (command.includes('/unset-provider-tokens'))
+        await service.ask('/api/add-git-providers', {
+          json: { provider_tokens: { github: { token: providerToken } } },
+        });
       if (/"code":"(?:invalid|not_found|unauthorized|malformed\w*)"/.test(stdout))
         faults.push(`${command}: ${stdout}`);
       else if (shown !== undefined) {
