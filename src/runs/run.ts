@@ -3,8 +3,8 @@
 
 import { AgentError } from '../agents/acp/errors.ts';
 import { createEventMapper } from '../agents/acp/events.ts';
-import type { NotedTurn } from '../agents/acp/notedTurns.ts';
 import { decide } from '../agents/acp/permissions.ts';
+import type { RecordedTurn } from '../agents/acp/recordedTurns.ts';
 import type { SessionUpdate } from '../agents/acp/update.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
@@ -82,7 +82,7 @@ function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
 }
 
 /** Whether the agent has the messages of the interrupted turn; undefined if it does not record turns. */
-function hasTurn(noted: NotedTurn, { heard }: ClaimedConversation): boolean | undefined {
+function hasTurn(noted: RecordedTurn, { heard }: ClaimedConversation): boolean | undefined {
   return noted === undefined ? undefined : noted === heard;
 }
 
@@ -106,7 +106,7 @@ async function converse(
   const mapper = createEventMapper({
     mask: context.masking.text,
     mcpServers: serverNames,
-    isAsking: () => decide(policies.now(), 'high') === 'ask',
+    needsApproval: () => decide(policies.now(), 'high') === 'ask',
   });
   const guard = createActionGuard({
     policy: policies.now,
@@ -164,7 +164,7 @@ async function converse(
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
     },
   });
-  const hasLast = hasTurn(session.notedTurn, conversation);
+  const hasLast = hasTurn(session.recordedTurn, conversation);
   const { toBlocks, continueTurn } = createPrompts({
     database,
     conversation,

@@ -19,7 +19,7 @@ describe('a run with too much output', () => {
     assert.ok(all.length > 2_000 && all.length < 2_020, String(all.length));
     assert.ok(all.every((event) => JSON.stringify(event).length < 140 * kib));
     assert.deepEqual(errorsAndNotices(all), [
-      'The agent did more than 2000 things in one turn; the rest of it is not in this log.',
+      'The agent caused more than 2000 events in one turn. The rest of the turn is not in this log.',
     ]);
     const flood = said.slice(0, -1).join('');
     assert.deepEqual([flood.length, /^x+$/.test(flood)], [2_000_000, true]);

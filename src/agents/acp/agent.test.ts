@@ -37,13 +37,13 @@ async function errorOf(promise: Promise<unknown>): Promise<AgentError> {
 }
 
 describe('opening an agent', () => {
-  it('learns what it can do', async (t) => {
+  it('returns its capabilities', async (t) => {
     const { agent } = await start(t);
     assert.equal(agent.capabilities.loadSession, true);
     assert.deepEqual(agent.capabilities.mcpCapabilities, { http: true, sse: true });
   });
 
-  it('fails and kills the program where it never answers', async (t) => {
+  it('fails and kills the program if it never answers', async (t) => {
     const sandbox = await openFakeAgentSandbox(t);
     const opening = openFakeAgent(sandbox, { flags: ['--never-initialize'], initializeMs: 50 });
     const error = await errorOf(opening);
@@ -53,12 +53,12 @@ describe('opening an agent', () => {
     );
   });
 
-  it('waits for one that starts slowly', async (t) => {
+  it('waits for an agent that starts slowly', async (t) => {
     const { agent } = await start(t, { flags: ['--slow-start', '300'] });
     assert.equal((await agent.openSession({ mcpServers: [] })).how, 'new');
   });
 
-  it('tells the exit code and the last words of one that ends at the start', async (t) => {
+  it('reports the exit code and the last output of an agent that ends at once', async (t) => {
     const error = await errorOf(start(t, { flags: ['--crash-on-start'] }));
     assert.deepEqual(
       [error.code, error.message, error.details],
@@ -66,26 +66,26 @@ describe('opening an agent', () => {
     );
   });
 
-  it('refuses one that speaks another version', async (t) => {
+  it('refuses an agent that speaks another version', async (t) => {
     const error = await errorOf(start(t, { flags: ['--protocol', '2'] }));
     assert.equal(error.code, 'protocol');
     assert.match(error.message, /speaks version 2 of its protocol/);
   });
 
-  it('logs in where it is told how, and says so where it is not', async (t) => {
+  it('logs in if an authentication method is given, and reports that it is missing otherwise', async (t) => {
     const { agent } = await start(t, { flags: ['--auth', 'key'], authMethod: 'key' });
     assert.equal((await agent.openSession({ mcpServers: [] })).how, 'new');
     const { agent: other } = await start(t, { flags: ['--auth', 'key'] });
     const error = await errorOf(other.openSession({ mcpServers: [] }));
     assert.deepEqual(
       [error.code, error.message],
-      ['auth_needed', 'The agent wants a login: Authentication required'],
+      ['auth_needed', 'The agent requires a login: Authentication required'],
     );
   });
 });
 
 describe('a session', () => {
-  it('takes the mode that is asked for, and fails where there is none of that name', async (t) => {
+  it('uses the requested mode, and fails if it does not exist', async (t) => {
     const flags = ['--modes', 'careful,free'];
     const { agent, said } = await startSession(t, { flags }, { modeId: 'free' });
     await agent.prompt(lines('mode'));
@@ -95,7 +95,7 @@ describe('a session', () => {
     assert.equal(error.message, 'The agent has no mode wild; it has careful, free.');
   });
 
-  it('hands over the tool servers', async (t) => {
+  it('passes on the MCP servers', async (t) => {
     const { agent, said } = await startSession(
       t,
       {},
@@ -122,7 +122,7 @@ describe('a session', () => {
     { flags: [], how: 'resumed' },
     { flags: ['--no-resume'], how: 'loaded' },
   ] as const)
-    it(`goes on after a kill, ${how}, and tells nothing twice`, async (t) => {
+    it(`is continued after a kill, ${how}, and reports nothing twice`, async (t) => {
       const sandbox = await openFakeAgentSandbox(t);
       const first = await openFakeAgent(sandbox);
       const { sessionId } = await first.agent.openSession({ mcpServers: [] });
@@ -130,12 +130,12 @@ describe('a session', () => {
       await first.program.kill();
       const second = await openFakeAgent(sandbox, { flags });
       const opened = await second.agent.openSession({ mcpServers: [], resume: sessionId });
-      assert.deepEqual(opened, { sessionId, how, notedTurn: undefined });
+      assert.deepEqual(opened, { sessionId, how, recordedTurn: undefined });
       await second.agent.prompt(lines('recall'));
       assert.equal(second.said(), 'I remember plum');
     });
 
-  it('is a new one where the agent cannot go on with the old, or does not know it', async (t) => {
+  it('is new if the agent cannot resume the old one, or does not know it', async (t) => {
     for (const flags of [['--no-load'], []]) {
       const { agent } = await start(t, { flags });
       const opened = await agent.openSession({ mcpServers: [], resume: 'gone' });
@@ -146,7 +146,7 @@ describe('a session', () => {
 });
 
 describe('a turn', () => {
-  it('ends after its last update was taken, each in order', async (t) => {
+  it('ends after its last update was handled, each in order', async (t) => {
     const seen: string[] = [];
     const { agent } = await startSession(t, {
       onUpdate: async (update) => {
@@ -162,13 +162,13 @@ describe('a turn', () => {
     );
   });
 
-  it('passes on updates that nobody knows, as they are', async (t) => {
+  it('passes on unknown updates unchanged', async (t) => {
     const { agent, updates } = await startSession(t);
     await agent.prompt(lines('unknown-update hello'));
     assert.deepEqual(updates, [{ sessionUpdate: 'from_the_future', note: 'hello' }]);
   });
 
-  it('tells a refusal, and an error in its own words', async (t) => {
+  it('reports a refusal, and the message of an error', async (t) => {
     const { agent } = await startSession(t);
     assert.equal((await agent.prompt(lines('refuse'))).stopReason, 'refusal');
     const error = await errorOf(agent.prompt(lines('error The model is away')));
@@ -188,7 +188,7 @@ describe('a turn', () => {
     assert.equal((await turn.promise).stopReason, 'cancelled');
   });
 
-  it('goes on where the agent ignores that, until the program is killed', async (t) => {
+  it('continues if the agent ignores a cancellation, until the program is killed', async (t) => {
     const { agent, program, said } = await startSession(t);
     const turn = agent.prompt(lines('say begun', 'ignore-cancel'));
     await until('the turn', () => said() === 'begun');
@@ -198,21 +198,21 @@ describe('a turn', () => {
     assert.equal((await agent.closed).code, 'exited');
   });
 
-  it('passes over lines that are no messages, and says so once', async (t) => {
+  it('ignores lines that are not messages, and reports them once', async (t) => {
     const { agent, notices, said } = await startSession(t);
     await agent.prompt(lines('garbage', 'garbage', 'say fine'));
     assert.equal(said(), 'fine');
-    assert.deepEqual(notices, ['The agent wrote lines that are no messages; they are passed over.']);
+    assert.deepEqual(notices, ['The agent wrote lines that are not messages. They are ignored.']);
   });
 
-  it('lets the agent read and write nothing through us', async (t) => {
+  it('offers the agent no access to files', async (t) => {
     const { agent, said } = await startSession(t);
     await agent.prompt(lines('call fs/read_text_file', 'call terminal/create', 'call _made/up'));
     assert.equal(said(), 'refused -32601'.repeat(3));
   });
 });
 
-describe('a question of an agent', () => {
+describe('an approval request of an agent', () => {
   it('gets the chosen answer', async (t) => {
     const { agent, said } = await startSession(t, {
       onPermission: async ({ toolCall, options }) => {
@@ -228,7 +228,7 @@ describe('a question of an agent', () => {
     assert.equal(said(), 'the answer was no');
   });
 
-  it('is dropped with the turn', async (t) => {
+  it('is cancelled with the turn', async (t) => {
     const asked = Promise.withResolvers<AbortSignal>();
     const { agent, said } = await startSession(t, {
       onPermission: (_, signal) => {
@@ -246,7 +246,7 @@ describe('a question of an agent', () => {
 });
 
 describe('an agent that dies', () => {
-  it('fails the turn with its exit code and its last words, bounded', async (t) => {
+  it('fails the turn with its exit code and its last output, bounded', async (t) => {
     const { agent } = await startSession(t);
     const error = await errorOf(
       agent.prompt(lines(`stderr ${'x'.repeat(5_000)}`, `stderr ${'y'.repeat(1_000)}`, 'crash')),
@@ -256,13 +256,13 @@ describe('an agent that dies', () => {
     assert.equal(await agent.closed, error);
   });
 
-  it('is told by its signal', async (t) => {
+  it('is reported with its signal', async (t) => {
     const { agent } = await startSession(t);
     const error = await errorOf(agent.prompt(lines('kill-self')));
     assert.equal(error.message, 'The agent was ended by SIGKILL.');
   });
 
-  it('drops what it had asked, and takes no more', async (t) => {
+  it('cancels its approval requests, and accepts no more', async (t) => {
     const asked = Promise.withResolvers<AbortSignal>();
     const { agent, program } = await startSession(t, {
       onPermission: (_, signal) => {
@@ -280,7 +280,7 @@ describe('an agent that dies', () => {
     await agent.cancel();
   });
 
-  it('is dead at every step without a rejection that nobody handles', async (t) => {
+  it('may die at any step without an unhandled rejection', async (t) => {
     for (const delayMs of [0, 20, 80, 160]) {
       const sandbox = await openFakeAgentSandbox(t);
       const program = await sandbox.start();
@@ -321,8 +321,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('an agent that says too much', () => {
-  it('has to wait while nobody takes it', async (t) => {
+describe('an agent that sends too much', () => {
+  it('has to wait while its updates are not handled', async (t) => {
     let taken = 0;
     const gate = Promise.withResolvers<void>();
     const { agent, program } = await startSession(t, {
@@ -341,7 +341,7 @@ describe('an agent that says too much', () => {
     assert.equal(taken, 200);
   });
 
-  it('is ended for a message past the bound', async (t) => {
+  it('is ended after a message that is too large', async (t) => {
     const { agent } = await startSession(t);
     const error = await errorOf(agent.prompt(lines(`huge ${messageBytesMax}`)));
     assert.deepEqual(
@@ -351,7 +351,7 @@ describe('an agent that says too much', () => {
     assert.equal(await agent.closed, error);
   });
 
-  it('is ended for more questions at once than anybody could answer', async (t) => {
+  it('is ended after too many concurrent approval requests', async (t) => {
     const { agent } = await startSession(t, { onPermission: () => new Promise(() => {}) });
     const error = await errorOf(agent.prompt(lines('ask-many 65')));
     assert.equal(error.message, 'The agent sent more than 64 requests at once.');
@@ -359,7 +359,7 @@ describe('an agent that says too much', () => {
     assert.equal((await other.prompt(lines('ask-many 64'))).stopReason, 'end_turn');
   });
 
-  it('is ended where its updates cannot be recorded', async (t) => {
+  it('is ended if its updates cannot be recorded', async (t) => {
     const cause = new Error('the database is away');
     const { agent } = await startSession(t, {
       onUpdate: async () => {

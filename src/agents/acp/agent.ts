@@ -1,43 +1,41 @@
-// An agent program as the rest of the runtime sees it: opened, prompted, cancelled, ended. See docs/events.md for what
-// becomes of its updates.
+// The interface of an agent program: it is opened, prompted, cancelled and ended. docs/events.md describes how its
+// updates become events.
 import type { AgentCapabilities, ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
 import type { SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { isObject } from '../../text/foreignText.ts';
+import { type AnswerPermission, createApprovalRequests } from './approvalRequests.ts';
 import { watchEnd } from './end.ts';
 import { AgentError, quote } from './errors.ts';
-import { type Ask, createAsk, initialize } from './initialize.ts';
-import { notesTurns, withTurn } from './notedTurns.ts';
+import { createTimedRequest, initialize, type TimedRequest } from './initialize.ts';
 import { createPeer, type Params, type Peer, RpcError, rpcCodes } from './peer.ts';
-import { type AnswerPermission, createQuestions } from './questions.ts';
+import { recordsTurns, withTurn } from './recordedTurns.ts';
 import { type OpenedSession, openSession } from './session.ts';
 import type { SessionUpdate } from './update.ts';
 
 export interface AgentOptions {
   readonly program: SandboxProcess;
-  /** The workspace as seen from inside. */
+  /** The path of the workspace inside the sandbox. */
   readonly cwd: string;
-  /** For each answer until a session is open. */
+  /** The timeout of each request until a session is open. */
   readonly initializeMs: number;
-  /** Awaited before the next one is read. What it throws ends the agent. */
+  /** Awaited before the next update is read. If it throws, the agent is ended. */
   onUpdate(update: SessionUpdate): void | Promise<void>;
-  /**
-   * Receives updates of sessions that we did not open, such as those of subagents. If it throws, the agent is ended.
-   */
+  /** Receives updates of sessions that Parley did not open, such as of subagents. If it throws, the agent is ended. */
   onOtherUpdate?(update: SessionUpdate): void;
-  /** What it throws ends the agent. */
+  /** If it throws, the agent is ended. */
   readonly onPermission: AnswerPermission;
-  /** A sentence for people, of something odd that harms nothing. */
+  /** Receives sentences for people about something odd but harmless. */
   onNotice?(sentence: string): void;
-  /** Sent with `authenticate`, for agents that want it before a session. */
+  /** Sent with `authenticate` before the session, if the agent needs it. */
   readonly authMethod?: string;
 }
 
 export interface SessionOptions {
   readonly mcpServers: readonly McpServer[];
-  /** The id of a session to go on with. Where the agent cannot, or no longer knows it, a new one is opened. */
+  /** The id of a session to resume. If the agent cannot resume it, a new session is opened. */
   readonly resume?: string;
   readonly modeId?: string;
-  /** What only this agent understands: sent as `_meta` of what opens the session. */
+  /** Data for this agent only, sent as `_meta` of the request that opens the session. */
   readonly meta?: Params;
 }
 
@@ -54,25 +52,25 @@ export interface Agent {
    * agents that record turn numbers.
    */
   prompt(blocks: readonly ContentBlock[], turn?: number): Promise<TurnEnd>;
-  /** Asks it to end its turn, and answers what it has asked. `prompt` then settles, if the agent heeds it. */
+  /** Asks the agent to end its turn, and cancels its approval requests. `prompt` settles if the agent obeys. */
   cancel(): Promise<void>;
   /** Ends the agent's process. Pending calls reject with an AgentError whose cause is `reason`. */
   end(reason: Error): void;
-  /** Settles when it has ended, with the reason. Never rejects. */
+  /** Resolves with the reason when the agent has ended. Never rejects. */
   readonly closed: Promise<AgentError>;
 }
 
-/** What of a session decides where its updates go. */
+/** Decides what happens to updates of a session. */
 interface SessionState {
   id: string | undefined;
   muted: boolean;
 }
 
-/** Starts to speak to a program. Rejects with AgentError, and then the program is dead. */
+/** Initializes the connection to a program. If it rejects with AgentError, the program has been killed. */
 export async function openAgent(options: AgentOptions): Promise<Agent> {
   const { program, cwd, initializeMs, onUpdate, onPermission, onNotice, authMethod } = options;
   const session: SessionState = { id: undefined, muted: false };
-  const questions = createQuestions(onPermission);
+  const approvalRequests = createApprovalRequests(onPermission);
   const peer = createPeer({
     input: program.stdout,
     output: program.stdin,
@@ -82,28 +80,28 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
       options.onOtherUpdate?.(update);
     },
     onRequest: async (method, params) => {
-      if (method === 'session/request_permission') return questions.ask(params);
-      throw new RpcError(rpcCodes.methodNotFound, `${quote(method)} is not offered here.`);
+      if (method === 'session/request_permission') return approvalRequests.request(params);
+      throw new RpcError(rpcCodes.methodNotFound, `${quote(method)} is not supported.`);
     },
-    onGarbage: () => onNotice?.('The agent wrote lines that are no messages; they are passed over.'),
+    onGarbage: () => onNotice?.('The agent wrote lines that are not messages. They are ignored.'),
   });
-  const closed = watchEnd(program, peer).finally(questions.drop);
+  const closed = watchEnd(program, peer).finally(approvalRequests.cancelAll);
 
-  const ask = createAsk(peer, initializeMs);
-  const capabilities = await initialize(ask, authMethod).catch(async (error: unknown) => {
+  const request = createTimedRequest(peer, initializeMs);
+  const capabilities = await initialize(request, authMethod).catch(async (error: unknown) => {
     await program.kill();
-    throw toRefusal(error, 'to begin');
+    throw toRefusal(error, 'to start');
   });
 
   return {
     capabilities,
     closed,
     end: peer.giveUp,
-    openSession: (wanted) => open({ ...wanted, cwd, capabilities }, ask, session),
-    prompt: createPrompt(peer, session, notesTurns(capabilities)),
+    openSession: (options) => open({ ...options, cwd, capabilities }, request, session),
+    prompt: createPrompt(peer, session, recordsTurns(capabilities)),
     cancel: async () => {
       if (session.id !== undefined) peer.notify('session/cancel', { sessionId: session.id });
-      questions.drop();
+      approvalRequests.cancelAll();
     },
   };
 }
@@ -112,14 +110,18 @@ function isUpdate(value: unknown): value is SessionUpdate {
   return isObject(value) && typeof value['sessionUpdate'] === 'string';
 }
 
-type Wanted = SessionOptions & Pick<AgentOptions, 'cwd'> & Pick<Agent, 'capabilities'>;
+type OpenOptions = SessionOptions & Pick<AgentOptions, 'cwd'> & Pick<Agent, 'capabilities'>;
 
-async function open(wanted: Wanted, ask: Ask, session: SessionState): Promise<OpenedSession> {
+async function open(
+  wanted: OpenOptions,
+  request: TimedRequest,
+  session: SessionState,
+): Promise<OpenedSession> {
   const mute = (on: boolean) => {
     session.muted = on;
   };
   try {
-    const opened = await openSession({ ...wanted, ask, mute });
+    const opened = await openSession({ ...wanted, request, mute });
     session.id = opened.sessionId;
     return opened;
   } catch (error) {
@@ -128,10 +130,11 @@ async function open(wanted: Wanted, ask: Ask, session: SessionState): Promise<Op
 }
 
 function createPrompt(peer: Peer, session: SessionState, notes: boolean): Agent['prompt'] {
-  let underWay = false;
+  let isRunning = false;
   return async (blocks, turn) => {
-    if (session.id === undefined || underWay) throw new Error('there is no session, or a turn is under way');
-    underWay = true;
+    if (session.id === undefined || isRunning)
+      throw new Error('there is no session, or a turn is in progress');
+    isRunning = true;
     try {
       const numbered = notes && turn !== undefined ? withTurn(turn) : {};
       const params = { sessionId: session.id, prompt: blocks, ...numbered };
@@ -139,7 +142,7 @@ function createPrompt(peer: Peer, session: SessionState, notes: boolean): Agent[
     } catch (error) {
       throw toRefusal(error, 'the message');
     } finally {
-      underWay = false;
+      isRunning = false;
     }
   };
 }
@@ -162,6 +165,6 @@ function toTurnEnd(answer: unknown): TurnEnd {
 function toRefusal(error: unknown, what: string): unknown {
   if (!(error instanceof RpcError)) return error;
   if (error.code === rpcCodes.authRequired)
-    return new AgentError('auth_needed', `The agent wants a login: ${error.message}`);
+    return new AgentError('auth_needed', `The agent requires a login: ${error.message}`);
   return new AgentError('refused', `The agent refused ${what}: ${error.message}`);
 }

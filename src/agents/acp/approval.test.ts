@@ -3,89 +3,91 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { anyEvents } from '../../../test/support/anyEvent.ts';
 import { approvalText, type ParleyEvent } from '../../client/parley.ts';
+import { createApprovalRequests } from './approvalRequests.ts';
 import { createEventMapper } from './events.ts';
 import type { Params } from './peer.ts';
-import { createQuestions } from './questions.ts';
 
 const text = (value: string) => [{ type: 'content', content: { type: 'text', text: value } }];
 const call = { toolCallId: 'c1', kind: 'execute' };
 
-/** What somebody is asked, or why nobody is. */
+/** Returns the approval request that a person sees, or why it is rejected. */
 function ask(request: Params, ...announced: readonly Params[]) {
   const mapper = createEventMapper({ mcpServers: ['docs'] });
   for (const update of announced) mapper.take({ sessionUpdate: 'tool_call', toolCallId: 'c1', ...update });
   const toolCall = { toolCallId: 'c1', ...request };
   const approval = mapper.approval(toolCall);
   if ('fault' in approval) return { fault: approval.fault, action: undefined, args: undefined };
-  const asked = anyEvents(mapper.ask(toolCall, { state: 'awaiting_confirmation', risk: 'high' })).at(-1);
-  return { fault: undefined, action: asked?.action, args: asked?.args as Params };
+  const shownRequest = anyEvents(
+    mapper.announceCall(toolCall, { state: 'awaiting_confirmation', risk: 'high' }),
+  ).at(-1);
+  return { fault: undefined, action: shownRequest?.action, args: shownRequest?.args as Params };
 }
 
-/** Everything that page and command line show of it. */
+/** Returns everything that the web UI and the CLI show of the request. */
 function shown({ args }: ReturnType<typeof ask>): string {
   const { request: _, ...others } = args ?? {};
   return `${Object.values(others).join('\n')}\n${approvalText({ args } as unknown as ParleyEvent)}`;
 }
 
-describe('what an approval request shows', () => {
-  it('has the command from the input, and every other member of it', () => {
+describe('an approval request', () => {
+  it('shows the command from the input, and every other field of the input', () => {
     const rawInput = { command: 'git', args: ['push', '--force'], cwd: '/', env: { A: 'b' } };
-    const asked = ask({ ...call, title: 'git', rawInput });
-    assert.deepEqual(asked.args?.['command'], 'git');
-    assert.deepEqual(asked.args?.['request'], {
+    const shownRequest = ask({ ...call, title: 'git', rawInput });
+    assert.deepEqual(shownRequest.args?.['command'], 'git');
+    assert.deepEqual(shownRequest.args?.['request'], {
       input: { args: ['push', '--force'], cwd: '/', env: { A: 'b' } },
     });
-    assert.match(shown(asked), /input\.args: \["push","--force"\]/);
+    assert.match(shown(shownRequest), /input\.args: \["push","--force"\]/);
   });
 
-  it('has the command from a text that was announced, where the request has only a part of it', () => {
-    const asked = ask(
+  it('shows the command from the announced text if the request has only a part of it', () => {
+    const shownRequest = ask(
       { title: 'Bash', content: text('Requesting approval to Running: rm a && …') },
       { ...call, title: 'Bash', status: 'pending', content: text('{"command":"rm a && rm b"}') },
     );
-    assert.deepEqual([asked.action, asked.args?.['command']], ['run', 'rm a && rm b']);
-    assert.match(shown(asked), /Requesting approval to Running/);
+    assert.deepEqual([shownRequest.action, shownRequest.args?.['command']], ['run', 'rm a && rm b']);
+    assert.match(shown(shownRequest), /Requesting approval to Running/);
   });
 
-  it('has a text that is no input beside the title', () => {
-    const asked = ask({ ...call, title: 'Run a script', content: text('rm -rf /srv') });
-    assert.match(shown(asked), /content: rm -rf \/srv/);
+  it('shows a text that is not an input beside the title', () => {
+    const shownRequest = ask({ ...call, title: 'Run a script', content: text('rm -rf /srv') });
+    assert.match(shown(shownRequest), /content: rm -rf \/srv/);
   });
 
-  it('has both where title and input say different things', () => {
-    const asked = ask({ ...call, title: 'ls', rawInput: { command: 'rm -rf /' } });
-    assert.equal(asked.args?.['command'], 'rm -rf /');
-    assert.match(shown(asked), /title: ls/);
+  it('shows both if title and input differ', () => {
+    const shownRequest = ask({ ...call, title: 'ls', rawInput: { command: 'rm -rf /' } });
+    assert.equal(shownRequest.args?.['command'], 'rm -rf /');
+    assert.match(shown(shownRequest), /title: ls/);
     const other = ask({ ...call, rawInput: { command: 'ls' } }, { rawInput: { command: 'rm -rf /' } });
     assert.match(shown(other), /announced\.command: rm -rf \//);
   });
 
-  it('has words of a command apart where blanks in them would hide that', () => {
-    const asked = ask({ ...call, rawInput: { command: ['rm', 'a b', 'c'] } });
-    assert.match(shown(asked), /input\.command: \["rm","a b","c"\]/);
+  it('shows the words of a command separately if they contain blanks', () => {
+    const shownRequest = ask({ ...call, rawInput: { command: ['rm', 'a b', 'c'] } });
+    assert.match(shown(shownRequest), /input\.command: \["rm","a b","c"\]/);
     const script = ask({ ...call, rawInput: { command: ['/bin/sh', '-lc', 'rm a b'] } });
     assert.equal(script.args?.['request'], undefined);
   });
 
-  it('has every place, and members that nobody knows', () => {
+  it('shows every location, and unknown fields', () => {
     const locations = [{ path: '/w/a' }, { path: '/etc/passwd', line: 3 }];
-    const asked = ask({ kind: 'delete', title: 'Delete', locations, script: 'rm x' });
-    assert.match(shown(asked), /"\/etc\/passwd:3"/);
-    assert.match(shown(asked), /others\.script: rm x/);
+    const shownRequest = ask({ kind: 'delete', title: 'Delete', locations, script: 'rm x' });
+    assert.match(shown(shownRequest), /"\/etc\/passwd:3"/);
+    assert.match(shown(shownRequest), /others\.script: rm x/);
   });
 
-  it('has what the agent says in _meta, but not the output of a terminal', () => {
+  it('shows _meta, but not the output of a terminal', () => {
     const _meta = { note: 'runs as root', terminal_output: { data: 'x' }, terminal_exit: { exit_code: 0 } };
-    const asked = ask({ ...call, rawInput: { command: 'ls' }, _meta });
-    assert.deepEqual(asked.args?.['request'], { others: { _meta: { note: 'runs as root' } } });
-    assert.match(shown(asked), /runs as root/);
+    const shownRequest = ask({ ...call, rawInput: { command: 'ls' }, _meta });
+    assert.deepEqual(shownRequest.args?.['request'], { others: { _meta: { note: 'runs as root' } } });
+    assert.match(shown(shownRequest), /runs as root/);
     const plain = ask({ ...call, rawInput: { command: 'ls' }, _meta: { terminal_info: { id: 't' } } });
     assert.equal(plain.args?.['request'], undefined);
   });
 
-  it('has fields of the request itself', async () => {
+  it('shows fields of the request itself', async () => {
     const seen: Params[] = [];
-    const { ask: request } = createQuestions(async ({ toolCall }) => {
+    const { request } = createApprovalRequests(async ({ toolCall }) => {
       seen.push(toolCall);
       return 'cancelled';
     });
@@ -96,17 +98,17 @@ describe('what an approval request shows', () => {
     assert.deepEqual(seen[1], toolCall);
   });
 
-  it('has the name of the tool where nothing else shows it', () => {
+  it('shows the name of the tool if nothing else does', () => {
     assert.match(shown(ask({ title: 'Look', name: 'wipe_disk' })), /others\.name: wipe_disk/);
     const known = ask({ title: 'Find', name: 'mcp__docs__find' });
     assert.deepEqual([known.args?.['name'], known.args?.['request']], ['docs/find', { title: 'Find' }]);
   });
 
-  it('does not repeat what the change shows', () => {
+  it('does not repeat what the diff shows', () => {
     const content = [{ type: 'diff', path: '/w/a', oldText: 'one\n', newText: 'two\nthree\n' }];
     const rawInput = { file_path: '/w/a', old_string: 'one', new_string: 'two\nthree', replace_all: true };
-    const asked = ask({ kind: 'edit', title: '/w/a', rawInput, content });
-    assert.deepEqual(asked.args?.['request'], { input: { replace_all: true } });
+    const shownRequest = ask({ kind: 'edit', title: '/w/a', rawInput, content });
+    assert.deepEqual(shownRequest.args?.['request'], { input: { replace_all: true } });
     const other = ask({ kind: 'edit', title: '/w/a', rawInput: { content: 'four' }, content });
     assert.match(shown(other), /input\.content: four/);
   });
@@ -140,14 +142,14 @@ describe('what an approval request shows', () => {
     ],
   };
   for (const [name, [request, fault]] of Object.entries(faults))
-    it(`refuses ${name}`, () => assert.match(ask(request).fault ?? '', fault));
+    it(`is rejected for ${name}`, () => assert.match(ask(request).fault ?? '', fault));
 
-  it('refuses what was announced in part only, whatever the request says', () => {
+  it('is rejected if the announcement was incomplete, whatever the request contains', () => {
     const announced = { ...call, rawInput: { command: `${large}; rm -rf /` } };
     assert.match(ask({ title: 'ls' }, announced).fault ?? '', /input is too large/);
   });
 
-  it('has every text that an agent told, in any member, or refuses', () => {
+  it('shows every text that the agent sent, in any field, or is rejected', () => {
     const word = fc.stringMatching(/^[a-z]{6,12}$/);
     const value = fc.oneof(word, fc.array(word), fc.dictionary(word, word), fc.record({ command: word }));
     const request = fc.record(
@@ -165,12 +167,12 @@ describe('what an approval request shows', () => {
     const ours = /^(execute|delete|content|locations|command|rawInput|anything)$/;
     fc.assert(
       fc.property(request, (made) => {
-        const asked = ask(made);
-        if (asked.fault !== undefined) return;
-        const all = `${shown(asked)} ${JSON.stringify(asked.args)}`;
-        const { kind: _, ...told } = made;
-        for (const one of words(Object.values(told)))
-          if (!ours.test(one)) assert.ok(all.includes(one), `${one} in ${JSON.stringify(asked.args)}`);
+        const shownRequest = ask(made);
+        if (shownRequest.fault !== undefined) return;
+        const all = `${shown(shownRequest)} ${JSON.stringify(shownRequest.args)}`;
+        const { kind: _, ...fields } = made;
+        for (const one of words(Object.values(fields)))
+          if (!ours.test(one)) assert.ok(all.includes(one), `${one} in ${JSON.stringify(shownRequest.args)}`);
       }),
       { numRuns: 500 },
     );

@@ -1,12 +1,12 @@
-// Collects everything that an agent said about a call for which it needs approval, whichever field it used. A call that
-// cannot be shown in full is rejected instead of asked for.
+// Collects everything that an agent sent about a call that needs approval, whichever field it used. A call that cannot
+// be shown in full is rejected without asking the user.
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../text/foreignText.ts';
 import { cutValue, fits, type Mask } from './bounds.ts';
 import { targetOf } from './callEvents.ts';
 import { commandIn, commandNames } from './callFields.ts';
 import type { Params } from './peer.ts';
-import { inputBytesMax, type PartialMember, type ToolCall } from './toolCall.ts';
+import { inputBytesMax, type PartialField, type ToolCall } from './toolCall.ts';
 
 /** Bounds the fields that ACP does not define, with `_meta`. */
 const otherBytesMax = inputBytesMax;
@@ -17,8 +17,8 @@ export type Approval =
   /** The reason why it cannot be shown; it completes a sentence. */
   | { readonly fault: string };
 
-/** Fields that are shown elsewhere, or hold nothing to judge. All others are shown as they are: agents may heed them. */
-const knownMembers: readonly string[] = [
+/** Fields that are shown elsewhere or do not matter. All others are shown unchanged, because agents may use them. */
+const knownFields: readonly string[] = [
   'content',
   'kind',
   'locations',
@@ -29,7 +29,7 @@ const knownMembers: readonly string[] = [
   'toolCallId',
 ];
 
-const partialFaults: Readonly<Record<PartialMember, string>> = {
+const partialFaults: Readonly<Record<PartialField, string>> = {
   title: 'its title is too long',
   input: 'its input is too large',
   content: 'its content is too large or is not text',
@@ -51,7 +51,7 @@ function inputInText(text: string): Params | undefined {
 /** Matches a title that is only a tool name and does not say what the tool would run. */
 const toolName = /^(bash|shell|sh|zsh|terminal|command|(run|exec|execute)([ _-]?(shell|bash|command))*)$/i;
 
-/** Whether a person would see nothing of it. */
+/** Whether a person would see nothing. */
 function isBlank(value: unknown): boolean {
   if (value == null) return true;
   if (typeof value === 'string') return /^[\s\p{C}\p{Default_Ignorable_Code_Point}]*$/u.test(value);
@@ -63,11 +63,11 @@ function faultOf(call: ToolCall, content: readonly string[]): string | undefined
   if ([title, input, mcpTool, diff, content, locations].every(isBlank))
     return 'it does not say what it would do';
   if (input !== undefined || mcpTool !== undefined) return undefined;
-  const told = content.filter((text) => text !== '');
-  if (kind === 'edit' && diff === '' && told.length === 0) return 'it does not say what it would change';
+  const texts = content.filter((text) => text !== '');
+  if (kind === 'edit' && diff === '' && texts.length === 0) return 'it does not say what it would change';
   if (kind !== 'execute') return undefined;
-  const last = told.at(-1) ?? title;
-  if (told.length === 0 && (title === '' || toolName.test(title.trim())))
+  const last = texts.at(-1) ?? title;
+  if (texts.length === 0 && (title === '' || toolName.test(title.trim())))
     return 'it does not say what it would run';
   return last.trimEnd().endsWith('…') ? 'the agent has shortened it' : undefined;
 }
@@ -93,28 +93,28 @@ function rest(input: unknown, call: ToolCall): unknown {
   if (action === 'call_tool_mcp') return input === call.input ? undefined : input;
   if (!isObject(input)) return input;
   const shown: readonly string[] = Object.values(about);
-  const isShown = (member: string, value: unknown) => {
-    if (action === 'run' && member === commandNames.find((one) => input[one] != null))
+  const isShown = (field: string, value: unknown) => {
+    if (action === 'run' && field === commandNames.find((one) => input[one] != null))
       return isPlain(value) && commandIn(input) === about.command;
     if (action === 'run' || typeof value !== 'string') return false;
     return shown.includes(value) || (call.diff !== '' && isInDiff(value, call.diff));
   };
-  const left = Object.entries(input).filter(([member, value]) => !isShown(member, value));
+  const left = Object.entries(input).filter(([field, value]) => !isShown(field, value));
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
 /** Fields of `_meta` in which some agents stream the output of a command. */
-const terminalMembers: readonly string[] = ['terminal_info', 'terminal_output', 'terminal_exit'];
+const terminalFields: readonly string[] = ['terminal_info', 'terminal_output', 'terminal_exit'];
 
 function withoutTerminal(meta: unknown): unknown {
   if (!isObject(meta)) return meta ?? undefined;
-  const left = Object.entries(meta).filter(([name]) => !terminalMembers.includes(name));
+  const left = Object.entries(meta).filter(([name]) => !terminalFields.includes(name));
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
 /** The fields of a request that nothing else shows. */
-function othersOf({ _meta: meta, name, ...asked }: Params, { mcpTool }: ToolCall): Params {
-  const unknown = Object.entries(asked).filter(([member]) => !knownMembers.includes(member));
+function othersOf({ _meta: meta, name, ...requested }: Params, { mcpTool }: ToolCall): Params {
+  const unknown = Object.entries(requested).filter(([field]) => !knownFields.includes(field));
   const isToolShown = typeof name === 'string' && mcpTool?.split('/').every((part) => name.includes(part));
   const others = {
     ...Object.fromEntries(unknown),
@@ -125,23 +125,24 @@ function othersOf({ _meta: meta, name, ...asked }: Params, { mcpTool }: ToolCall
 }
 
 /** The parts of the announced input that the request does not repeat. */
-function announcedInput({ input }: ToolCall, asked: unknown): unknown {
-  if (!isObject(input) || !isObject(asked)) return isDeepStrictEqual(input, asked) ? undefined : input;
-  const left = Object.entries(input).filter(([name, value]) => !isDeepStrictEqual(value, asked[name]));
+function announcedInput({ input }: ToolCall, requested: unknown): unknown {
+  if (!isObject(input) || !isObject(requested))
+    return isDeepStrictEqual(input, requested) ? undefined : input;
+  const left = Object.entries(input).filter(([name, value]) => !isDeepStrictEqual(value, requested[name]));
   return left.length === 0 ? undefined : Object.fromEntries(left);
 }
 
 /**
- * `known` is the announced call, if there is one; `asked` is the call in the request, and `merged` combines both.
+ * `known` is the announced call, if there is one. `requested` is the call in the request, and `merged` combines both.
  */
 export function approvalOf(
   known: ToolCall | undefined,
   merged: ToolCall,
-  asked: Params,
+  requested: Params,
   mask: Mask,
 ): Approval {
   const partial = new Set([...(known?.partial ?? []), ...merged.partial]);
-  for (const member of partial) return { fault: partialFaults[member] };
+  for (const field of partial) return { fault: partialFaults[field] };
   const contents = [...new Set([known?.output ?? '', merged.output])].filter((text) => text !== '');
   const parsed = merged.input === undefined ? contents.map(inputInText) : [];
   const input = parsed.find((one) => one !== undefined);
@@ -149,18 +150,18 @@ export function approvalOf(
   const call = input === undefined ? merged : { ...merged, input };
   const fault = faultOf(call, content);
   if (fault !== undefined) return { fault };
-  const others = othersOf(asked, call);
+  const others = othersOf(requested, call);
   if (!fits(others, otherBytesMax)) return { fault: 'it has fields that are too large' };
   const { about } = targetOf(call);
   const shown: readonly unknown[] = Object.values(about);
   const announced = known === undefined ? undefined : announcedInput(known, call.input);
-  const places = call.locations.filter((place) => !shown.includes(place));
+  const locations = call.locations.filter((location) => !shown.includes(location));
   const request = {
     ...(call.title === '' || shown.includes(call.title) ? {} : { title: call.title }),
     input: rest(call.input, call),
     announced: announced === undefined ? undefined : rest(announced, call),
     ...(content.length === 0 ? {} : { content: content.join('\n\n') }),
-    ...(places.length === 0 ? {} : { locations: places }),
+    ...(locations.length === 0 ? {} : { locations }),
     ...(Object.keys(others).length === 0 ? {} : { others: cutValue(others, otherBytesMax, mask) }),
   };
   return {

@@ -1,17 +1,16 @@
-// Keeps what agents say small enough for a log that people read: texts are masked first and cut then, so that no cut
-// can leave half a secret.
+// Limits the size of what agents send. Text is masked before it is cut, so that no half of a secret is left.
 import { isObject, jsonOf, textOf } from '../../text/foreignText.ts';
 
 export type Mask = (text: string) => string;
 
 const depthMax = 16;
-const membersMax = 200;
+const entriesMax = 200;
 const cutSign = '…';
 const moreSign = (count: number) => `${cutSign} ${count} more`;
 
-/** The text itself, or its beginning and its end with a word between them on how much is missing. */
+/** Returns the text, or its beginning and its end with a note about how much was cut. */
 export function cutText(text: string, bytesMax: number): string {
-  // No character takes more than three bytes for each unit of its length.
+  // UTF-8 needs at most three bytes for each UTF-16 unit.
   if (text.length * 3 <= bytesMax) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;
@@ -27,36 +26,36 @@ export function cutText(text: string, bytesMax: number): string {
   return `${head}\n[${bytes.length - 2 * half} bytes were cut here]\n${tail}`;
 }
 
-/** The same value with every text in it replaced, not too deep and not too wide. */
+/** Replaces every text in the value, and limits its depth and its number of entries. */
 function mapTexts(value: unknown, replace: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return replace(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth === depthMax) return cutSign;
   if (Array.isArray(value)) {
-    const kept = value.slice(0, membersMax).map((item) => mapTexts(item, replace, depth + 1));
-    return value.length > membersMax ? [...kept, moreSign(value.length - membersMax)] : kept;
+    const kept = value.slice(0, entriesMax).map((item) => mapTexts(item, replace, depth + 1));
+    return value.length > entriesMax ? [...kept, moreSign(value.length - entriesMax)] : kept;
   }
   const entries = Object.entries(value);
   const kept = entries
-    .slice(0, membersMax)
+    .slice(0, entriesMax)
     .map(([name, item]) => [replace(name), mapTexts(item, replace, depth + 1)] as const);
-  const more = entries.length - membersMax;
+  const more = entries.length - entriesMax;
   return Object.fromEntries(more > 0 ? [...kept, [cutSign, moreSign(more)]] : kept);
 }
 
-/** Whether it can be told whole within that bound. */
+/** Whether the value is kept in full with this limit. */
 export function fits(value: unknown, bytesMax: number): boolean {
   const isShallow = (one: unknown, depth: number): boolean => {
     if (typeof one !== 'object' || one === null) return true;
     const items = Object.values(one);
     return (
-      depth < depthMax && items.length <= membersMax && items.every((item) => isShallow(item, depth + 1))
+      depth < depthMax && items.length <= entriesMax && items.every((item) => isShallow(item, depth + 1))
     );
   };
   return isShallow(value, 0) && Buffer.byteLength(jsonOf(value)) <= bytesMax;
 }
 
-/** Texts in it are cut to a share of the bound; what is too large even then is told by its size. */
+/** Cuts each text to a share of the limit. If the value is still too large, only its size is kept. */
 export function cutValue(value: unknown, bytesMax: number, mask: Mask): unknown {
   const whole = mapTexts(value, mask);
   const size = (one: unknown) => Buffer.byteLength(jsonOf(one));
@@ -75,7 +74,7 @@ export function isTextBlock(block: unknown): boolean {
   return type === 'resource' && isObject(resource) && typeof resource['text'] === 'string';
 }
 
-/** The text of a content block, or what stands for it. */
+/** Returns the text of a content block, or a placeholder. */
 export function textOfBlock(block: unknown): string {
   if (!isObject(block)) return '';
   const { type, text, mimeType, name, uri, resource } = block;

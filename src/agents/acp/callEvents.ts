@@ -3,7 +3,7 @@
 import { type Operation, type Outcome, operations } from '../../events/decoder/words.ts';
 import { unfinishedContent, unknownExitCode } from '../../events/unfinished.ts';
 import type { NewAction, NewObservation } from '../../events/vocabulary/vocabulary.ts';
-import { commandIn, textMember } from './callFields.ts';
+import { commandIn, textField } from './callFields.ts';
 import type { Params } from './peer.ts';
 import { type ToolCall, terminalText } from './toolCall.ts';
 
@@ -45,22 +45,22 @@ export function targetOf(call: ToolCall): Target {
   const operation = operationOf(kind);
   if (operation !== undefined) return { action: 'edit', about: { path: path ?? title, operation } };
   if (kind === 'read') return { action: 'read', about: { path: path ?? title } };
-  const url = kind === 'fetch' ? textMember(input, 'url') : undefined;
+  const url = kind === 'fetch' ? textField(input, 'url') : undefined;
   if (url !== undefined) return { action: 'browse', about: { url } };
   // Existing clients know no other action for a tool, and `kind` tells it from those of MCP servers.
   return { action: 'call_tool_mcp', about: { name: title, kind, arguments: input ?? {} } };
 }
 
-/** `request` holds what else the agent sent with an approval request, so that the user sees all of it. */
+/** `request` contains what else the agent sent with an approval request, so that the user sees all of it. */
 export function toAction(call: ToolCall, confirmation?: CallConfirmation, request: Params = {}): NewAction {
-  const asked =
+  const approval =
     confirmation === undefined
       ? {}
       : { confirmation_state: confirmation.state, security_risk: riskNumbers[confirmation.risk] };
   const more = {
     ...(call.diff === '' ? {} : { diff: call.diff }),
     thought: '',
-    ...asked,
+    ...approval,
     ...(Object.keys(request).length === 0 ? {} : { request: { ...request } }),
   };
   const head = { source: 'agent', message: call.title, tool_call_id: call.id } as const;
@@ -102,7 +102,7 @@ function resultOf(call: ToolCall, outcome: Outcome) {
   }
 }
 
-/** An `unfinished` call had not ended when its turn did. */
+/** The outcome is `unfinished` if the turn ended before the call. */
 export function toObservation(call: ToolCall, outcome: Outcome): NewObservation {
   const text = [call.diff, call.output || terminalText(call)].filter((part) => part !== '').join('\n');
   return {

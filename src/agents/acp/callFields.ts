@@ -20,7 +20,7 @@ export function callIdOf({ toolCallId }: Params): string | undefined {
   return typeof toolCallId === 'string' ? toolCallId.slice(0, idLengthMax) : undefined;
 }
 
-export function textMember(value: unknown, ...names: readonly string[]): string | undefined {
+export function textField(value: unknown, ...names: readonly string[]): string | undefined {
   if (!isObject(value)) return undefined;
   const found = names.map((name) => value[name]).find((text) => typeof text === 'string' && text !== '');
   return found as string | undefined;
@@ -36,12 +36,12 @@ export function outputOf({ content, rawOutput }: Params): string | undefined {
   if (typeof rawOutput === 'string') return rawOutput;
   // An empty list clears the output that was sent before.
   if (Array.isArray(content) && content.length === 0 && rawOutput == null) return '';
-  return textMember(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
+  return textField(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
 }
 
 /** A chunk of command output. Some agents stream output this way because they treat the client as a terminal. */
 export function terminalOutputOf({ _meta: meta }: Params): string | undefined {
-  return textMember(isObject(meta) ? meta['terminal_output'] : undefined, 'data');
+  return textField(isObject(meta) ? meta['terminal_output'] : undefined, 'data');
 }
 
 /** The exit code of a command. Each agent sends it in a field of its own. */
@@ -49,14 +49,14 @@ export function exitCodeOf({ rawOutput, _meta: meta }: Params): number | undefin
   const raw = isObject(rawOutput) ? rawOutput : {};
   const metadata = isObject(raw['metadata']) ? raw['metadata'] : {};
   const terminal = isObject(meta) && isObject(meta['terminal_exit']) ? meta['terminal_exit'] : {};
-  const told = [
+  const candidates = [
     terminal['exit_code'],
     raw['exitCode'],
     raw['exit_code'],
     metadata['exit'],
     metadata['exit_code'],
   ];
-  return told.find((code) => Number.isSafeInteger(code)) as number | undefined;
+  return candidates.find((code) => Number.isSafeInteger(code)) as number | undefined;
 }
 
 export function locationsOf({ locations }: Params): string[] {
@@ -102,13 +102,13 @@ export function diffOf({ content }: Params): FileChange | undefined {
   return {
     diff: describeChanges(changes),
     // Some agents report a new file as an empty one and mark it in `_meta`.
-    existed: typeof first['oldText'] === 'string' && textMember(first['_meta'], 'kind') !== 'add',
+    existed: typeof first['oldText'] === 'string' && textField(first['_meta'], 'kind') !== 'add',
     path: first['path'] as string,
   };
 }
 
 export function pathIn(input: unknown): string | undefined {
-  return textMember(input, 'path', 'file_path', 'filePath', 'abs_path', 'absolute_path');
+  return textField(input, 'path', 'file_path', 'filePath', 'abs_path', 'absolute_path');
 }
 
 /** Input fields that hold a command. Agents use different names. */
@@ -136,7 +136,7 @@ const writtenNames: readonly string[] = [
   'patch',
 ];
 
-/** Whether the call changes a file, as far as its update says: it carries a diff, or its input a path and a text. */
+/** Whether the update shows that the call changes a file: it has a diff, or its input has a path and a text. */
 export function isWriting(update: Params): boolean {
   if (listOf(update['content']).some(({ type }) => type === 'diff')) return true;
   const { rawInput } = update;

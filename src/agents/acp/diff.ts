@@ -16,12 +16,12 @@ const fileLines = 50;
 
 export interface Change {
   readonly path: string;
-  /** Null where there was no such file. */
+  /** Null if the file did not exist. */
   readonly oldText: string | null;
   readonly newText: string;
 }
 
-/** Agents tell whole files or only the lines around; the last line break means nothing. */
+/** Agents send whole files or only some lines, so a missing last line break means nothing. */
 function ended(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
@@ -44,7 +44,7 @@ function countLines(text: string, max: number): number {
   return count;
 }
 
-/** Empty where nothing differs but perhaps the last line break. */
+/** Returns empty text if nothing differs except the last line break. */
 function describeChange({ path, oldText, newText }: Change): string {
   const hunks = diffLines(ended(oldText ?? ''), ended(newText), editsMax);
   if (hunks.length === 0 && oldText !== null) return '';

@@ -1,4 +1,4 @@
-// The end of an agent: why it came, with the last that the agent had to say.
+// Determines why an agent has ended, and keeps its last error output.
 import type { Readable } from 'node:stream';
 import type { ProcessEnd, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { keepTail } from '../../text/tail.ts';
@@ -6,7 +6,7 @@ import { AgentError } from './errors.ts';
 import type { Peer } from './peer.ts';
 
 const stderrBytesMax = 2 * 1024;
-/** What a process has written is read for so long after its end. */
+/** How long the rest of the output is read after the end of the process. */
 const drainMs = 1_000;
 
 function closing(stream: Readable): Promise<void> {
@@ -29,7 +29,7 @@ function describe({ code, signal }: ProcessEnd): string {
 async function findEnd(program: SandboxProcess, peer: Peer): Promise<AgentError> {
   const tail = keepTail([program.stderr], stderrBytesMax);
   program.stderr.on('error', () => {
-    // It has ended.
+    // The process has ended.
   });
   const stderrRead = closing(program.stderr);
   let alive = true;

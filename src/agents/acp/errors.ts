@@ -1,25 +1,25 @@
-// Why an agent cannot go on, in sentences for people.
+// The error of an agent that cannot continue, with a sentence for people.
 
 export type AgentErrorCode =
-  /** It did not answer in time while it was opened. */
+  /** The agent did not answer in time while it was opened. */
   | 'too_slow'
-  /** Its process has ended. */
+  /** The process has ended. */
   | 'exited'
-  /** It wants a login that nobody can give it here. */
+  /** The agent requires a login. */
   | 'auth_needed'
-  /** It answered a request with an error. */
+  /** The agent answered a request with an error. */
   | 'refused'
-  /** What it says is not the protocol that we speak. */
+  /** The agent violated the protocol. */
   | 'protocol'
-  /** The fault is ours: what it said could not be taken in. */
+  /** Parley could not process an update of the agent. */
   | 'consumer';
 
 const quotedMax = 500;
 
-/** `message` and `details` may quote the agent, which may quote its secrets: mask both before they are shown. */
+/** `message` and `details` may quote the agent and therefore contain secrets: mask both before you show them. */
 export class AgentError extends Error {
   readonly code: AgentErrorCode;
-  /** The last of what it wrote to its error output; may be empty. */
+  /** The end of the error output; may be empty. */
   readonly details: string;
 
   constructor(code: AgentErrorCode, message: string, details = '', options?: ErrorOptions) {
@@ -30,7 +30,7 @@ export class AgentError extends Error {
   }
 }
 
-/** Text of an agent on one line, short enough for a sentence. */
+/** Returns text of an agent on one line, short enough for a sentence. */
 export function quote(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
   return (line.length > quotedMax ? `${line.slice(0, quotedMax)}…` : line).toWellFormed();

@@ -28,7 +28,7 @@ const change = (more: object): SessionUpdate => ({
 });
 const output = (text: string) => [{ type: 'content', content: { type: 'text', text } }];
 
-/** Every event of one turn. */
+/** Returns the events of one turn. */
 function turn(updates: readonly SessionUpdate[], options = {}): AnyEvent[] {
   const mapper = createEventMapper(options);
   return anyEvents([...updates.flatMap((update) => mapper.take(update)), ...mapper.end()]);
@@ -51,20 +51,20 @@ const extraOf = (event: AnyEvent | undefined, name: string) => event?.extras?.[n
 const textsOf = (events: readonly { readonly message: string }[]) => events.map(({ message }) => message);
 
 const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown[] }>> = {
-  'pieces of a message become one': {
+  'chunks of a message are joined': {
     updates: [say('Hel'), say('lo'), say(' there')],
     events: [said('Hello there')],
   },
-  'messages with ids of their own stay apart': {
+  'messages with different ids stay separate': {
     updates: [say('a', { messageId: '1' }), say('b', { messageId: '2' })],
     events: [said('a'), said('b')],
   },
-  'thoughts and messages stay apart, in order': {
+  'thoughts and messages stay separate, in order': {
     updates: [think('Hm'), think('m'), say('Yes'), think('No')],
     events: [thought('Hmm'), said('Yes'), thought('No')],
   },
-  'a message of nothing but white space is none': { updates: [say('\n'), say(' ')], events: [] },
-  'images and links in a message are told in words': {
+  'a message of only white space is left out': { updates: [say('\n'), say(' ')], events: [] },
+  'images and links in a message are replaced with text': {
     updates: [
       say('See '),
       { sessionUpdate: 'agent_message_chunk', content: { type: 'image', data: 'x', mimeType: 'image/png' } },
@@ -75,11 +75,11 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
     ],
     events: [said('See [image image/png][a.md](file:///a.md)')],
   },
-  'what the user said is not told again': {
+  'messages of the user are not repeated': {
     updates: [{ sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'hi' } }],
     events: [],
   },
-  'a command is an action and, with its output, an observation; what comes between is not': {
+  'a command is an action and, with its output, an observation, without the updates between them': {
     updates: [
       say('I look.'),
       call({ kind: 'execute', status: 'pending', title: '`ls -l`', rawInput: {} }),
@@ -127,7 +127,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'an edit is told by its path and what it changed': {
+  'an edit has its path and its diff': {
     updates: [
       call({ kind: 'edit', status: 'in_progress', locations: [{ path: '/w/a.txt' }] }),
       change({
@@ -159,7 +159,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'reading a file is told by its path and what is in it': {
+  'reading a file has its path and its content': {
     updates: [
       call({ kind: 'read', rawInput: { file_path: '/w/a' }, status: 'completed', content: output('x') }),
     ],
@@ -181,7 +181,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'a tool of an MCP server is told by its name and arguments': {
+  'a tool of an MCP server has its name and arguments': {
     updates: [
       call({
         kind: 'other',
@@ -209,7 +209,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'a plan is a list of tasks, told when it changes': {
+  'a plan is a list of tasks, logged when it changes': {
     updates: [
       { sessionUpdate: 'plan', entries: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
       { sessionUpdate: 'plan', entries: [{ content: 'a', status: 'completed' }, { content: 'b' }] },
@@ -229,7 +229,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'of the usage the last of a turn is told, and it parts no message': {
+  'the last usage of a turn is logged, and does not split a message': {
     updates: [
       say('Hel'),
       { sessionUpdate: 'usage_update', used: 1, size: 10 },
@@ -247,7 +247,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'what nobody knows is kept as it is': {
+  'unknown updates are kept unchanged': {
     updates: [{ sessionUpdate: 'from_the_future', note: [1] }],
     events: [
       {
@@ -259,7 +259,7 @@ const cases: Readonly<Record<string, { updates: SessionUpdate[]; events: unknown
       },
     ],
   },
-  'rubbish in known places harms nothing': {
+  'invalid values in known fields are harmless': {
     updates: [
       { sessionUpdate: 'agent_message_chunk', content: 7 },
       { sessionUpdate: 'agent_message_chunk' },
@@ -289,7 +289,7 @@ describe('the events of a turn', () => {
   for (const [fact, { updates, events }] of Object.entries(cases))
     it(fact, () => assert.deepEqual(turn(updates), events));
 
-  it('knows the tools of the servers that the agent was given', () => {
+  it('recognize tools of the MCP servers of the agent', () => {
     const update = call({ title: 'docs_find', kind: 'other', status: 'completed' });
     const [plain] = turn([update]);
     const args = { name: 'docs_find', kind: 'other', arguments: {}, thought: '' };
@@ -303,7 +303,7 @@ describe('the events of a turn', () => {
     assert.deepEqual([other?.action, other?.args?.['kind']], ['call_tool_mcp', 'other']);
   });
 
-  it('takes back what was told of a call where a later list of contents is empty', () => {
+  it('drop the content of a call if a later list of contents is empty', () => {
     const begun = call({ kind: 'execute', status: 'in_progress', content: output('[in /workspace]') });
     const [, kept] = turn([begun, change({ status: 'completed' })]);
     assert.equal(contentOf(kept), '[in /workspace]');
@@ -311,7 +311,7 @@ describe('the events of a turn', () => {
     assert.equal(contentOf(emptied), '');
   });
 
-  it('knows a new file where the agent calls the old one empty but says that it was added', () => {
+  it('recognize a new file if the agent reports an empty old one and marks it as added', () => {
     const diff = { type: 'diff', path: '/w/a', oldText: '', newText: 'x' };
     const existed = (more: object) => {
       const [, edited] = turn([call({ kind: 'edit', status: 'completed', content: [{ ...diff, ...more }] })]);
@@ -320,14 +320,14 @@ describe('the events of a turn', () => {
     assert.deepEqual([existed({}), existed({ _meta: { kind: 'add' } })], [true, false]);
   });
 
-  it('tells usage again in a later turn only where it has changed', () => {
+  it('contain the usage again in a later turn only if it has changed', () => {
     const mapper = createEventMapper();
     const use = (used: number) => mapper.take({ sessionUpdate: 'usage_update', used, size: 9 });
     const counts = [1, 1, 2].map((used) => [...use(used), ...mapper.end()].length);
     assert.deepEqual(counts, [1, 0, 1]);
   });
 
-  it('closes calls that never came to an end, and hears no more of them', () => {
+  it('close calls that never ended, and ignore later updates of them', () => {
     const mapper = createEventMapper();
     assert.deepEqual(mapper.take(call({ kind: 'execute', rawInput: { command: 'sleep 9' } })), []);
     const [action, observation] = anyEvents(mapper.end());
@@ -338,7 +338,7 @@ describe('the events of a turn', () => {
     assert.deepEqual(mapper.end(), []);
   });
 
-  it('shows whole lines and calls that wait when it is flushed, and the rest later', () => {
+  it('contain whole lines and announced calls after a flush, and the rest later', () => {
     const mapper = createEventMapper();
     assert.deepEqual(mapper.take(say('One.\nTwo. ')), []);
     assert.deepEqual(mapper.flush(), [said('One.\n')]);
@@ -357,7 +357,7 @@ describe('the events of a turn', () => {
     );
   });
 
-  it('tells the output and the exit code that an agent sends as those of a terminal', () => {
+  it('contain the output and the exit code that an agent sends as terminal output', () => {
     const piece = (data: string) => change({ _meta: { terminal_output: { terminal_id: 'c1', data } } });
     const [, observation] = turn([
       call({ kind: 'execute', status: 'in_progress', _meta: { terminal_info: { terminal_id: 'c1' } } }),
@@ -378,9 +378,9 @@ describe('the events of a turn', () => {
     assert.match(contentOf(long), /^0 x.*\n\[67622 characters were cut here\]\n.*\n99 x+\n$/s);
   });
 
-  it('takes what a request says for no output', () => {
+  it('do not contain the content of an approval request as output', () => {
     const mapper = createEventMapper();
-    mapper.ask(
+    mapper.announceCall(
       { toolCallId: 'c1', kind: 'execute', rawInput: { command: 'ls' }, content: output('May I?') },
       { state: 'confirmed', risk: 'high' },
     );
@@ -390,13 +390,13 @@ describe('the events of a turn', () => {
     assert.equal(contentOf(observation), '');
   });
 
-  it('tells one action of a call that is in progress before it is asked for', () => {
-    for (const isAsking of [true, false]) {
-      const mapper = createEventMapper({ isAsking: () => isAsking });
-      const state = isAsking ? 'awaiting_confirmation' : 'confirmed';
+  it('contain one action of a call that is in progress before its approval request', () => {
+    for (const needsApproval of [true, false]) {
+      const mapper = createEventMapper({ needsApproval: () => needsApproval });
+      const state = needsApproval ? 'awaiting_confirmation' : 'confirmed';
       const events = [
         ...mapper.take(call({ kind: 'execute', status: 'in_progress', rawInput: { command: 'ls' } })),
-        ...mapper.ask({ toolCallId: 'c1' }, { state, risk: 'high' }),
+        ...mapper.announceCall({ toolCallId: 'c1' }, { state, risk: 'high' }),
         ...mapper.take(change({ status: 'completed' })),
       ];
       assert.deepEqual(
@@ -406,11 +406,11 @@ describe('the events of a turn', () => {
     }
   });
 
-  it('announces a call that needs leave once, with its risk and what it would change', () => {
+  it('contain a call that needs approval once, with its risk and its diff', () => {
     const mapper = createEventMapper();
     mapper.take(call({ kind: 'edit', status: 'pending' }));
     assert.equal(mapper.kindOf('c1'), 'edit');
-    const asked = mapper.ask(
+    const asked = mapper.announceCall(
       {
         toolCallId: 'c1',
         content: [{ type: 'diff', path: 'a', oldText: null, newText: 'x' }],
@@ -436,8 +436,8 @@ describe('the events of a turn', () => {
   });
 });
 
-describe('the bounds of a turn', () => {
-  it('parts a message that is too long after a line, and loses nothing', () => {
+describe('the limits of a turn', () => {
+  it('split a message that is too long after a line, and lose nothing', () => {
     const text = `${'word '.repeat(10)}\n`.repeat(4_000);
     const texts = textsOf(turn([say(text)]));
     assert.equal(texts.join(''), text);
@@ -446,7 +446,7 @@ describe('the bounds of a turn', () => {
     assert.equal(textsOf(turn([say(dense)])).join(''), dense);
   });
 
-  it('cuts an output in its middle and says how much', () => {
+  it('cut a long output in its middle and show how much is missing', () => {
     const text = `begin${'é'.repeat(100_000)}end`;
     const [, observation] = turn([call({ kind: 'execute', status: 'completed', content: output(text) })]);
     const content = contentOf(observation);
@@ -455,7 +455,7 @@ describe('the bounds of a turn', () => {
     assert.ok(Buffer.byteLength(content) < 65 * 1024);
   });
 
-  it('keeps large and deep values small', () => {
+  it('reduce large and deep values', () => {
     let deep: unknown = 'x';
     for (let i = 0; i < 100_000; i++) deep = [deep];
     const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, 'v'.repeat(500)]));
@@ -469,12 +469,12 @@ describe('the bounds of a turn', () => {
     }
   });
 
-  it('shows what somebody is asked for, however much came before', () => {
+  it('keep an approval request, however many events came before', () => {
     const mapper = createEventMapper({ eventsPerTurnMax: 1 });
     mapper.take(think('a'));
     mapper.take(say('b'));
     for (let i = 0; i < 300; i++) {
-      const asked = mapper.ask(
+      const asked = mapper.announceCall(
         { toolCallId: `c${i}`, kind: 'execute', title: 'rm', rawInput: { command: `rm ${i}` } },
         { state: 'awaiting_confirmation', risk: 'high' },
       );
@@ -482,7 +482,7 @@ describe('the bounds of a turn', () => {
     }
   });
 
-  it('leaves out what is too much, says so once, and keeps the last words', () => {
+  it('leave out further events, report that once, and keep the last message', () => {
     const updates = Array.from({ length: 50 }, (_, i) => [say(`m${i}`), think('t')]).flat();
     const events = turn([...updates, say('Done.')], { eventsPerTurnMax: 10 });
     assert.equal(events.length, 12);
@@ -490,7 +490,7 @@ describe('the bounds of a turn', () => {
     assert.deepEqual(events[11], said('Done.'));
   });
 
-  it('counts each turn for itself', () => {
+  it('apply to each turn separately', () => {
     const mapper = createEventMapper({ eventsPerTurnMax: 2 });
     for (let i = 0; i < 3; i++) {
       const events = [...mapper.take(say('a')), ...mapper.take(think('b')), ...mapper.end()];
@@ -498,13 +498,13 @@ describe('the bounds of a turn', () => {
     }
   });
 
-  it('tells once of a call that was rejected, unless it acted all the same', () => {
-    for (const [status, told] of [
+  it('contain a rejected call once, unless it was executed all the same', () => {
+    for (const [status, logged] of [
       ['failed', []],
       ['completed', ['run']],
     ] as const) {
       const mapper = createEventMapper();
-      mapper.ask(
+      mapper.announceCall(
         { toolCallId: 'c1', kind: 'execute', title: 'ls' },
         { state: 'awaiting_confirmation', risk: 'high' },
       );
@@ -513,21 +513,21 @@ describe('the bounds of a turn', () => {
       const after = anyEvents(mapper.take(change({ status })));
       assert.deepEqual(
         after.map(({ observation }) => observation),
-        told,
+        logged,
       );
       assert.deepEqual(mapper.end(), []);
     }
     const mapper = createEventMapper();
-    mapper.ask(
+    mapper.announceCall(
       { toolCallId: 'c1', kind: 'execute', title: 'ls' },
       { state: 'awaiting_confirmation', risk: 'high' },
     );
     mapper.reject({ toolCallId: 'c1' });
-    // Some agents never speak of it again.
+    // Some agents never mention the call again.
     assert.deepEqual(mapper.end(), []);
   });
 
-  it('closes the oldest of too many open calls', () => {
+  it('close the oldest of too many open calls', () => {
     const mapper = createEventMapper();
     const events = Array.from({ length: 101 }, (_, i) =>
       mapper.take(call({ toolCallId: `c${i}`, kind: 'execute', status: 'in_progress' })),
@@ -540,10 +540,10 @@ describe('the bounds of a turn', () => {
   });
 });
 
-describe('secrets in what an agent says', () => {
+describe('secrets in updates of an agent', () => {
   const mask = (text: string) => text.replaceAll('hunter2', '*****');
 
-  it('are masked wherever they stand, and before anything is cut or parted', () => {
+  it('are masked everywhere, before anything is cut or split', () => {
     const long = `${'x'.repeat(40_000)}hunter2 `.repeat(4);
     const events = turn(
       [

@@ -22,23 +22,23 @@ const planTextBytesMax = kib;
 const currencyLengthMax = 3;
 const openCallsMax = 100;
 const endedCallsMax = 1_000;
-const eventsPerTurnUsual = 2_000;
+const eventsPerTurnDefault = 2_000;
 
 interface MapperOptions {
   readonly mask?: Mask;
-  /** Names of the MCP servers that the agent was given, to know calls of their tools by. */
+  /** Names of the MCP servers of the agent, to recognize calls of their tools. */
   readonly mcpServers?: readonly string[];
   /** Whether calls need approval. If so, a call is logged with its approval request and not before. */
-  readonly isAsking?: () => boolean;
-  /** More are left out, and the log says so; the last words of a turn are kept. */
+  readonly needsApproval?: () => boolean;
+  /** Further events are left out with a note in the log, except for the last message of the turn. */
   readonly eventsPerTurnMax?: number;
 }
 
 export interface EventMapper {
   take(update: SessionUpdate): NewEvent[];
-  /** What has waited for more: whole lines of what is being said, and calls that were announced. */
+  /** Returns what is buffered: whole lines of the current message, and announced calls. */
   flush(): NewEvent[];
-  /** The kind of tool of a call that is under way, as it was announced. */
+  /** Returns the announced tool kind of a call in progress. */
   kindOf(toolCallId: string): string | undefined;
   /** Whether the agent has sent an input, content or diff for a call. */
   isDescribed(toolCall: Params): boolean;
@@ -46,15 +46,15 @@ export interface EventMapper {
   descriptionOf(toolCallId: string): string | undefined;
   /** What the user would see in an approval request for this call. */
   approval(toolCall: Params): Approval;
-  /** Announces a call that somebody has to allow, or was allowed. Its action comes last. */
-  ask(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
+  /** Logs a call that needs approval or was allowed. Its action is the last event. */
+  announceCall(toolCall: Params, confirmation: CallConfirmation): NewEvent[];
   /** The user rejected the call. */
   reject(toolCall: Params): NewEvent[];
-  /** The end of a turn, however it came. */
+  /** Returns the last events of a turn. */
   end(): NewEvent[];
 }
 
-/** Told by other means, or of no use to anybody who reads a log. */
+/** Updates that are recorded elsewhere, or that no reader of a log needs. */
 const ignored: readonly string[] = [
   'user_message_chunk',
   'available_commands_update',
@@ -122,38 +122,42 @@ function toNotice(content: unknown, mask: Mask): NewEvent {
 function tooMany(max: number): NewEvent {
   return errorEvent(
     'TOO_MANY_EVENTS',
-    `The agent did more than ${max} things in one turn; the rest of it is not in this log.`,
+    `The agent caused more than ${max} events in one turn. The rest of the turn is not in this log.`,
   );
 }
 
 interface OpenCall {
   readonly call: ToolCall;
-  readonly told: boolean;
+  readonly isLogged: boolean;
   readonly isRejected?: boolean;
 }
 
-/** An agent calls a rejected call failed: that it was rejected is in the log already. */
+/** Agents report a rejected call as failed, but the log already has the rejection. */
 function isRepeated({ call, isRejected = false }: OpenCall, outcome: Outcome): boolean {
   return isRejected && outcome !== 'completed' && call.exitCode === undefined;
 }
 
 export function createEventMapper(options: MapperOptions = {}): EventMapper {
-  const { mask = (text) => text, eventsPerTurnMax = eventsPerTurnUsual, isAsking = () => false } = options;
+  const {
+    mask = (text) => text,
+    eventsPerTurnMax = eventsPerTurnDefault,
+    needsApproval = () => false,
+  } = options;
   const context = { mask, mcpServers: options.mcpServers ?? [] };
   const speech = createSpeech(mask);
   const calls = new Map<string, OpenCall>();
   const endedCalls = new Set<string>();
-  /** The last event of a kind, where only a change is worth another. */
+  /** The last event of each kind that is logged only if it has changed. */
   const last = new Map<string, string>();
   let usage: NewEvent | undefined;
   let count = 0;
-  let tooManyTold = false;
+  let limitReported = false;
 
-  function within(events: readonly NewEvent[]): NewEvent[] {
+  function withinLimit(events: readonly NewEvent[]): NewEvent[] {
     const kept = events.slice(0, eventsPerTurnMax - count);
     count += kept.length;
-    if (kept.length === events.length || tooManyTold) return kept;
-    tooManyTold = true;
+    if (kept.length === events.length || limitReported) return kept;
+    limitReported = true;
     return [...kept, tooMany(eventsPerTurnMax)];
   }
 
@@ -165,13 +169,13 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
   }
 
   function endCall(open: OpenCall, outcome: Outcome): NewEvent[] {
-    const { call, told } = open;
+    const { call, isLogged } = open;
     calls.delete(call.id);
     endedCalls.add(call.id);
     const [oldest] = endedCalls;
     if (endedCalls.size > endedCallsMax && oldest !== undefined) endedCalls.delete(oldest);
     if (isRepeated(open, outcome)) return [];
-    return [...(told ? [] : [toAction(call)]), toObservation(call, outcome)];
+    return [...(isLogged ? [] : [toAction(call)]), toObservation(call, outcome)];
   }
 
   function takeCall(update: Params): NewEvent[] {
@@ -179,9 +183,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     if (id === undefined || endedCalls.has(id)) return [];
     const open = calls.get(id);
     const call = mergeCall(open?.call, id, update, context);
-    if (hasEnded(call)) return endCall({ told: false, ...open, call }, call.status as 'completed');
-    const begins = call.status === 'in_progress' && !open?.told && !isAsking();
-    calls.set(id, { ...open, call, told: begins || (open?.told ?? false) });
+    if (hasEnded(call)) return endCall({ isLogged: false, ...open, call }, call.status as 'completed');
+    const begins = call.status === 'in_progress' && !open?.isLogged && !needsApproval();
+    calls.set(id, { ...open, call, isLogged: begins || (open?.isLogged ?? false) });
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
 
@@ -211,17 +215,17 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     take: (update) => {
       const { sessionUpdate: kind, content, messageId } = update;
       if (ignored.includes(kind)) return [];
-      if (isNotice(update)) return within([...speech.end(), toNotice(content, mask)]);
+      if (isNotice(update)) return withinLimit([...speech.end(), toNotice(content, mask)]);
       const part = messageParts.get(kind);
-      if (part !== undefined) return within(speech.add({ kind: part, content, messageId }));
-      // What it said before comes before what it does, but how much it has used is no interruption.
+      if (part !== undefined) return withinLimit(speech.add({ kind: part, content, messageId }));
+      // An action ends the current message, but a usage update does not.
       if (kind === 'usage_update') return takeOther(update);
-      return within([...speech.end(), ...takeOther(update)]);
+      return withinLimit([...speech.end(), ...takeOther(update)]);
     },
     flush: () => {
-      const announced = [...calls].filter(([, { told }]) => !told);
-      for (const [id, { call }] of announced) calls.set(id, { call, told: true });
-      return within([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
+      const announced = [...calls].filter(([, { isLogged }]) => !isLogged);
+      for (const [id, { call }] of announced) calls.set(id, { call, isLogged: true });
+      return withinLimit([...speech.flush(), ...announced.map(([, { call }]) => toAction(call))]);
     },
     kindOf: (toolCallId) => calls.get(callIdOf({ toolCallId }) ?? '')?.call.kind,
     isDescribed: (toolCall) => {
@@ -235,21 +239,21 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       return JSON.stringify([kind, title, mcpTool, input, path, diff, locations]);
     },
     approval: (toolCall) => approvalFor(toolCall)?.approval ?? { fault: 'it has no id' },
-    ask: (toolCall, confirmation) => {
-      const asked = approvalFor(toolCall);
-      if (asked === undefined) return [];
+    announceCall: (toolCall, confirmation) => {
+      const found = approvalFor(toolCall);
+      if (found === undefined) return [];
       const { call, request } =
-        'fault' in asked.approval ? { call: asked.merged, request: {} } : asked.approval;
-      const wasTold = calls.get(call.id)?.told === true;
+        'fault' in found.approval ? { call: found.merged, request: {} } : found.approval;
+      const wasLogged = calls.get(call.id)?.isLogged === true;
       // The content of the approval request is not output of the call.
-      const output = asked.known?.output ?? '';
-      calls.set(call.id, { call: { ...call, output }, told: true });
+      const output = found.known?.output ?? '';
+      calls.set(call.id, { call: { ...call, output }, isLogged: true });
       const action = toAction(call, confirmation, request);
       const before = [...speech.end(), ...closeOldest()];
-      // Some agents report a call as in progress before they ask; it is not logged twice then.
-      if (confirmation.state === 'confirmed') return within([...before, ...(wasTold ? [] : [action])]);
-      // Nobody is asked for something that the log does not show.
-      return [...within(before), action];
+      // Some agents report a call as in progress before they request approval. It is not logged twice then.
+      if (confirmation.state === 'confirmed') return withinLimit([...before, ...(wasLogged ? [] : [action])]);
+      // An approval request is always logged, even beyond the limit.
+      return [...withinLimit(before), action];
     },
     reject: (toolCall) => {
       const id = callIdOf(toolCall);
@@ -262,9 +266,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       const lastWords = speech.end();
       const unfinished = [...calls.values()].flatMap((open) => endCall(open, 'unfinished'));
       const used = usage === undefined ? [] : onChange('usage', usage);
-      const events = within([...lastWords, ...unfinished, ...used]);
+      const events = withinLimit([...lastWords, ...unfinished, ...used]);
       const lost = lastWords.filter((event) => !events.includes(event));
-      [usage, count, tooManyTold] = [undefined, 0, false];
+      [usage, count, limitReported] = [undefined, 0, false];
       return [...events, ...lost];
     },
   };

@@ -1,4 +1,4 @@
-// Whatever an agent sends: the mapper never throws, and what it makes is bounded, well-formed JSON.
+// Whatever an agent sends, the mapper never throws, and its events are bounded, well-formed JSON.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ import type { Params } from './peer.ts';
 import { chooseAnswer, riskOf, toConfirmation } from './permissions.ts';
 import type { SessionUpdate } from './update.ts';
 
-/** Each text may be 64 KiB, an event has a few of them, and JSON may take six bytes for one. */
+/** Each text may have 64 KiB, an event has a few texts, and JSON may need six bytes for one. */
 const eventBytesMax = 2 * 1_024 * 1_024;
 const eventsPerTurnMax = 50;
 const at = '2026-01-01T00:00:00.000Z';
@@ -53,7 +53,7 @@ const deep = fc
   .map(([levels, inObjects]) => nest(levels, inObjects));
 
 function entriesOf(pairs: readonly (readonly [string, unknown])[]): Params {
-  // As a parser makes them: a key `__proto__` is one like any other.
+  // A JSON parser treats the key `__proto__` like any other.
   return Object.fromEntries(pairs);
 }
 
@@ -68,13 +68,13 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-/** Objects that cannot be converted to a text or a number, and what else is worse than random. */
+/** Objects that cannot be converted to text or a number, and other values that are worse than random ones. */
 const hostile = fc.oneof(
   fc.constantFrom<unknown>({ toString: 1, valueOf: 1 }, { toJSON: 1 }, { length: -1 }, []),
   deep,
   value,
 );
-/** Mostly in its right form: what is wrong everywhere is passed over early. */
+/** Mostly valid, because completely invalid updates are ignored early. */
 const or = <Good>(good: fc.Arbitrary<Good>): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 3, arbitrary: good }, hostile);
 
@@ -132,7 +132,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         mapper.approval(toolCall);
         const risk = riskOf(one['kind'] ?? mapper.kindOf('c1'));
         chooseAnswer({ options: [] }, 'allow');
-        return mapper.ask(toolCall, toConfirmation('ask', risk));
+        return mapper.announceCall(toolCall, toConfirmation('ask', risk));
       },
   ),
 );
@@ -146,8 +146,8 @@ function assertWellFormed(one: unknown): void {
   }
 }
 
-describe('what becomes of hostile updates', () => {
-  it('is bounded and well-formed, and no update makes the mapper throw', () => {
+describe('the mapping of hostile updates', () => {
+  it('never throws, and returns bounded, well-formed events', () => {
     fc.assert(
       fc.property(fc.array(act, { maxLength: 30 }), (acts) => {
         const masking = createMasking([secret]);
@@ -166,7 +166,7 @@ describe('what becomes of hostile updates', () => {
     );
   });
 
-  it('is told of a command whose parts cannot be converted to text', () => {
+  it('handles a command whose parts cannot be converted to text', () => {
     const mapper = createEventMapper();
     const rawInput = { command: ['rm', { toString: 1, valueOf: 1 }] };
     mapper.take({ sessionUpdate: 'tool_call', toolCallId: 'c1', kind: 'execute', rawInput });
@@ -174,7 +174,7 @@ describe('what becomes of hostile updates', () => {
     assert.deepEqual(action?.args, { command: 'rm {"toString":1,"valueOf":1}', thought: '' });
   });
 
-  it('takes names of inherited members for the unknown words that they are', () => {
+  it('treats names of inherited properties as unknown words', () => {
     const mapper = createEventMapper();
     const [other] = anyEvents(mapper.take({ sessionUpdate: 'constructor' }));
     assert.equal(other?.observation, 'agent_update');
@@ -186,7 +186,7 @@ describe('what becomes of hostile updates', () => {
     });
   });
 
-  it('does not compare files of a million lines, and nobody takes what is shown of them for whole', () => {
+  it('does not compare files of a million lines, and marks them as cut', () => {
     const mapper = createEventMapper();
     const content = [
       { type: 'diff', path: 'a', oldText: 'a\n'.repeat(1_000_000), newText: 'b\n'.repeat(1_000_000) },

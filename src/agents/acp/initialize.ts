@@ -1,4 +1,4 @@
-// The first words with an agent: which version it speaks, what it can do, and a login where it wants one.
+// Initializes an agent: checks its protocol version, reads its capabilities, and logs in if it requires that.
 import type { AgentCapabilities } from '@agentclientprotocol/sdk';
 import { version } from '../../process/version.ts';
 import { isObject, textOf } from '../../text/foreignText.ts';
@@ -7,10 +7,10 @@ import type { Params, Peer } from './peer.ts';
 
 const protocolVersion = 1;
 
-/** A request that must be answered in time. An answer that is no object counts as an empty one. */
-export type Ask = (method: string, params: Params) => Promise<Params>;
+/** Sends a request with a timeout. A response that is not an object counts as empty. */
+export type TimedRequest = (method: string, params: Params) => Promise<Params>;
 
-export function createAsk(peer: Peer, withinMs: number): Ask {
+export function createTimedRequest(peer: Peer, withinMs: number): TimedRequest {
   return async (method, params) => {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -26,19 +26,22 @@ export function createAsk(peer: Peer, withinMs: number): Ask {
   };
 }
 
-export async function initialize(ask: Ask, authMethod: string | undefined): Promise<AgentCapabilities> {
-  const answer = await ask('initialize', {
+export async function initialize(
+  request: TimedRequest,
+  authMethod: string | undefined,
+): Promise<AgentCapabilities> {
+  const answer = await request('initialize', {
     protocolVersion,
     clientInfo: { name: 'parley', version },
-    // It has hands of its own in its sandbox.
+    // The agent accesses files and terminals in its sandbox by itself.
     clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
   });
   const { protocolVersion: spoken, agentCapabilities } = answer;
   if (spoken !== protocolVersion)
     throw new AgentError(
       'protocol',
-      `The agent speaks version ${quote(textOf(spoken))} of its protocol; this service speaks version ${protocolVersion}.`,
+      `The agent speaks version ${quote(textOf(spoken))} of its protocol, but Parley speaks version ${protocolVersion}.`,
     );
-  if (authMethod !== undefined) await ask('authenticate', { methodId: authMethod });
+  if (authMethod !== undefined) await request('authenticate', { methodId: authMethod });
   return (isObject(agentCapabilities) ? agentCapabilities : {}) as AgentCapabilities;
 }

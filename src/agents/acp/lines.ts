@@ -1,5 +1,4 @@
-// Lines of a stream, taken one after the other: as long as one is not dealt with, nothing more is read, so that who
-// writes too fast has to wait.
+// Reads a stream line by line. Nothing more is read while a line is being handled, so that a fast writer has to wait.
 import type { Readable } from 'node:stream';
 
 const newline = 0x0a;
@@ -7,7 +6,7 @@ const newline = 0x0a;
 export class LineTooLongError extends Error {}
 
 /**
- * Settles at the end of the stream, however it comes. Rejects for a line past the bound, and with what `take` throws.
+ * Resolves at the end of the stream, even if the stream breaks. Rejects if a line is too long or `take` throws.
  */
 export async function readLines(
   stream: Readable,
@@ -33,11 +32,11 @@ export async function readLines(
   }
 }
 
-/** A pipe that breaks has ended; why is told by the end of the process. */
+/** A broken pipe counts as the end of the stream. The end of the process shows the reason. */
 async function* quietly(stream: Readable): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of stream) yield chunk as Buffer;
   } catch {
-    // As said.
+    // See above.
   }
 }

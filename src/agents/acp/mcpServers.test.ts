@@ -18,8 +18,8 @@ const bridge = { origin: 'http://127.0.0.1:9', token: 'pr_token' };
 const headers = [{ name: 'Authorization', value: 'Bearer pr_token' }];
 const capabilities = { mcpCapabilities: { http: true, sse: true } };
 
-describe('the tool servers that an agent is given', () => {
-  it('are those of the conversation, the remote ones at the bridge by their place', () => {
+describe('the MCP servers of an agent', () => {
+  it('are those of the conversation, the remote ones at the bridge by their index', () => {
     const { servers, refused } = toMcpServers({ config, capabilities, bridge });
     assert.deepEqual(servers, [
       { name: 'b_example', command: 'serve', args: ['-v'], env: [{ name: 'TOKEN', value: 'inside' }] },
@@ -34,7 +34,7 @@ describe('the tool servers that an agent is given', () => {
     assert.ok(!JSON.stringify({ servers, refused }).includes('hidden'));
   });
 
-  it('leave out what the agent cannot speak to, and say so', () => {
+  it('leave out servers that the agent does not support, and name them', () => {
     const { servers, refused } = toMcpServers({
       config,
       capabilities: { mcpCapabilities: { http: true } },
@@ -47,14 +47,14 @@ describe('the tool servers that an agent is given', () => {
     );
   });
 
-  it('are only those in the sandbox where there is no way out of it', () => {
+  it('are only those in the sandbox if it has no network access', () => {
     const { servers, refused } = toMcpServers({ config, capabilities, bridge: undefined });
     assert.equal(servers.length, 2);
     assert.equal(refused.length, 4);
-    assert.match(String(refused[0]), /no way to other servers/);
+    assert.match(String(refused[0]), /no network access/);
   });
 
-  it('have our own beside them, under a name that no other has, where the agent speaks HTTP', () => {
+  it('include the server of Parley itself under a unique name if the agent supports HTTP', () => {
     const named = { ...config, stdio_servers: [{ name: 'parley', command: 'serve' }] };
     for (const [given, name] of [
       [config, 'parley'],

@@ -1,22 +1,22 @@
-// The tool servers of a conversation as an agent is told of them. Those over HTTP are found at the bridge, which adds
-// their keys outside; the agent gets the token of its run.
+// The MCP servers of a conversation in the form of ACP. Remote servers are reached through the bridge, which adds their
+// credentials; the agent gets only the run token.
 import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
 import { listRemotes, type Remote, shownUrl } from '../../mcp/remotes.ts';
 import type { McpConfig } from '../../mcp/schema.ts';
 
 interface ServerOptions {
-  /** With its secrets opened: the values of `env` have to enter the sandbox. */
+  /** Decrypted, because the values of `env` must be inside the sandbox. */
   readonly config: McpConfig;
   readonly capabilities: AgentCapabilities;
-  /** A server of our own at the bridge, by its name, which is also its path. */
+  /** The name of Parley's own server at the bridge, which is also its path. */
   readonly own?: string | undefined;
-  /** Undefined where there is no way out of the sandbox. */
+  /** Undefined if the sandbox has no network access. */
   readonly bridge: { readonly origin: string; readonly token: string } | undefined;
 }
 
 export interface GivenServers {
   readonly servers: McpServer[];
-  /** A sentence for people for each that the agent does not get. */
+  /** A sentence for people for each server that is not available. */
   readonly refused: string[];
 }
 
@@ -25,7 +25,7 @@ const transportNames = { http: 'HTTP', sse: 'SSE' } as const;
 function refusal({ server, transport }: Remote, { capabilities, bridge }: ServerOptions): string | undefined {
   const left = `The MCP server ${shownUrl(server.url)} is not available:`;
   if (!/^https?:/i.test(server.url)) return `${left} no agent supports WebSocket servers.`;
-  if (bridge === undefined) return `${left} this run has no way to other servers.`;
+  if (bridge === undefined) return `${left} this run has no network access.`;
   if (capabilities.mcpCapabilities?.[transport] !== true)
     return `${left} this agent does not support MCP servers over ${transportNames[transport]}.`;
   return undefined;
@@ -34,7 +34,7 @@ function refusal({ server, transport }: Remote, { capabilities, bridge }: Server
 const ownRefusal =
   'The tools for pull requests and issues are not available: this agent does not support MCP servers over HTTP.';
 
-/** After its host; agents make names of tools of it. */
+/** Derives the name of a server from its host. Agents use it in the names of tools. */
 function nameAfter(url: string): string {
   return new URL(url).hostname.replaceAll(/[^A-Za-z0-9-]+/g, '_').replace(/^_+|_+$/g, '');
 }

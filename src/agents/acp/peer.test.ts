@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { until } from '../../../test/support/until.ts';
 import { createPeer, messageBytesMax, RpcError } from './peer.ts';
 
-/** A peer whose other side is written and read by hand. */
+/** A peer whose other side the test writes and reads. */
 function open(onRequest: () => Promise<unknown> = async () => ({}), onHeard = () => {}) {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -36,7 +36,7 @@ function open(onRequest: () => Promise<unknown> = async () => ({}), onHeard = ()
 }
 
 describe('a peer', () => {
-  it('passes over requests whose ids are none of JSON-RPC, and goes on', async () => {
+  it('ignores requests with invalid ids, and continues', async () => {
     const { say, sent, heard, garbage } = open();
     for (const id of [{ toString: 1 }, [[]], true, 'x'.repeat(10_000)]) say({ id, method: 'odd' });
     say({ id: 'a', method: 'good' });
@@ -46,7 +46,7 @@ describe('a peer', () => {
     assert.deepEqual([heard, garbage()], [['after'], 1]);
   });
 
-  it('rejects a request that is answered with an error of any form', async () => {
+  it('rejects a request after an error response of any form', async () => {
     const { peer, say } = open();
     const errors = [{ code: { valueOf: 1, toString: 1 }, message: { toString: 1 } }, 1, 'x', [[]], true];
     for (const [id, error] of errors.entries()) {
@@ -56,7 +56,7 @@ describe('a peer', () => {
     }
   });
 
-  it('does not let an agent wait for the time in which the process itself stood still', async (t) => {
+  it('does not delay an agent for time in which the process itself was blocked', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const standStill = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
     const { say, heard } = open(undefined, standStill);
@@ -66,7 +66,7 @@ describe('a peer', () => {
     assert.deepEqual(heard, ['first', 'second']);
   });
 
-  it('ends where requests that wait are too large together', async () => {
+  it('ends if pending requests are too large together', async () => {
     const { peer, say } = open(() => new Promise(() => {}));
     const params = { text: 'x'.repeat(messageBytesMax - 1_000) };
     for (const id of [1, 2, 3]) say({ id, method: 'ask', params });
@@ -74,7 +74,7 @@ describe('a peer', () => {
     assert.deepEqual([end?.code, end?.message], ['protocol', 'The agent sent too many requests at once.']);
   });
 
-  it('ends where a message holds too many values, before they are made', async () => {
+  it('ends if a message has too many values, before it is parsed', async () => {
     const { peer, say } = open();
     say(`{"method":"m","params":[${'{},'.repeat(1_000_000)}{}]}`);
     const end = await peer.done;

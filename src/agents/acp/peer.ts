@@ -1,5 +1,5 @@
-// JSON-RPC over the lines of two pipes, with bounds. The client of the SDK reads without pause, lets an answer overtake
-// the updates before it, drops updates that it does not know, and writes to our console: it is used for its types.
+// JSON-RPC over two pipes, with limits. Only the types of the SDK are used, because its client has no backpressure, lets
+// a response overtake earlier updates, drops unknown updates, and writes to the console.
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuMs, createReadRateLimit } from '../../gateway/readRateLimit.ts';
@@ -10,19 +10,19 @@ import { AgentError, quote } from './errors.ts';
 import { LineTooLongError, readLines } from './lines.ts';
 
 export const messageBytesMax = 16 * mib;
-/** Requests of the other side that we have not answered, or that it has not yet read the answer of. */
+/** Requests of the agent that have no response yet, or whose response it has not read yet. */
 const openRequestsMax = 64;
-/** The same requests together: each may be as large as a message, and is kept until it is answered. */
+/** The total size of these requests, which are kept until they are answered. */
 const openRequestBytesMax = 2 * messageBytesMax;
-/** Values in one message: as objects they take many times the memory of their text. */
+/** Values in one message. As objects, they take many times the memory of their text. */
 const messageValuesMax = 200_000;
 const idLengthMax = 200;
-/** What the messages of one agent may take of the time of the process. */
+/** The share of CPU time that the messages of one agent may take. */
 const timeShare = { busyShareMax: 0.25, bytesPerSecondMax: Number.POSITIVE_INFINITY };
 
 export const rpcCodes = { methodNotFound: -32601, invalidParams: -32602, authRequired: -32000 } as const;
 
-/** An error that is an answer. */
+/** An error response. */
 export class RpcError extends Error {
   readonly code: number;
 
@@ -40,21 +40,21 @@ interface PeerOptions {
   readonly output: Writable;
   /** Awaited before anything else is read. */
   onNotification(method: string, params: Params): void | Promise<void>;
-  /** Answers a request. An RpcError is sent; anything else that it throws ends the connection. */
+  /** Answers a request. An RpcError is sent to the agent; any other error ends the connection. */
   onRequest(method: string, params: Params): Promise<unknown>;
-  /** Lines that are no message are passed over; told at the first. */
+  /** Called for the first line that is not a message. Such lines are ignored. */
   onGarbage(): void;
 }
 
 export interface Peer {
-  /** Rejects with RpcError, or with the reason of the end. */
+  /** Rejects with RpcError, or with the reason why the connection ended. */
   request(method: string, params: Params): Promise<unknown>;
   notify(method: string, params: Params): void;
-  /** Rejects whatever waits for an answer, and takes nothing in any more. */
+  /** Rejects pending requests, and ignores further messages. */
   close(reason: AgentError): void;
-  /** Ends the connection for a reason of ours. */
+  /** Ends the connection with an error of Parley. */
   giveUp(error: Error): void;
-  /** Settles when there is nothing more to read: with an error where the reading had to be given up. */
+  /** Resolves at the end of the input, with an error if reading failed. */
   readonly done: Promise<AgentError | undefined>;
 }
 
@@ -63,13 +63,13 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** Ids are sent back, so that they must be what JSON-RPC allows. */
+/** Ids are sent back, so they must be valid in JSON-RPC. */
 function isId(id: unknown): boolean {
   if (typeof id === 'string') return id.length <= idLengthMax;
   return id === undefined || id === null || typeof id === 'number';
 }
 
-/** Undefined for what is no message. */
+/** Returns undefined if the line is not a message. */
 function parseMessage(line: Buffer): Params | undefined {
   const fault = findTooManyValues(line, messageValuesMax);
   if (fault !== undefined)
@@ -94,7 +94,7 @@ function toAgentError(error: unknown): AgentError {
   if (error instanceof AgentError) return error;
   if (error instanceof LineTooLongError)
     return new AgentError('protocol', `The agent sent a message of more than ${messageBytesMax / mib} MiB.`);
-  return new AgentError('consumer', 'What the agent said could not be recorded.', '', { cause: error });
+  return new AgentError('consumer', 'An update of the agent could not be recorded.', '', { cause: error });
 }
 
 const blanks = Buffer.from(' \t\r');
@@ -111,7 +111,7 @@ export function createPeer(options: PeerOptions): Peer {
   let openRequestBytes = 0;
   const pace = createReadRateLimit(timeShare);
   let ended: AgentError | undefined;
-  let garbageTold = false;
+  let garbageReported = false;
   const gaveUp = Promise.withResolvers<AgentError>();
 
   const send = (message: Params) =>
@@ -162,8 +162,8 @@ export function createPeer(options: PeerOptions): Peer {
   async function takeMessage(line: Buffer): Promise<void> {
     const message = parseMessage(line);
     if (message === undefined) {
-      if (!garbageTold) onGarbage();
-      garbageTold = true;
+      if (!garbageReported) onGarbage();
+      garbageReported = true;
       return;
     }
     const { id, method } = message;
@@ -173,7 +173,7 @@ export function createPeer(options: PeerOptions): Peer {
     else answer(message, method, params, line.length).catch(giveUp);
   }
 
-  /** Whatever an agent sends, other work of the process gets its share of the time. */
+  /** Delays an agent that takes too much CPU time, so that other work of the process can continue. */
   async function take(line: Buffer): Promise<void> {
     if (ended !== undefined || isBlank(line)) return;
     const began = cpuMs();

@@ -6,7 +6,7 @@ import { canAllowOnce, chooseAnswer, decide, riskOf, toConfirmation } from './pe
 const everyRisk: readonly Risk[] = ['low', 'medium', 'high'];
 
 describe('the risk of a call', () => {
-  it('goes by its kind, and is high where that is not known', () => {
+  it('depends on its kind, and is high if the kind is unknown', () => {
     const kinds = [
       'read',
       'search',
@@ -27,7 +27,7 @@ describe('the risk of a call', () => {
   });
 });
 
-describe('who decides', () => {
+describe('the decision about a call', () => {
   const table = [
     { forced: false, confirmationMode: false, securityAnalyzer: null, asks: [] },
     { forced: false, confirmationMode: false, securityAnalyzer: 'llm', asks: [] },
@@ -39,14 +39,14 @@ describe('who decides', () => {
     { forced: true, confirmationMode: true, securityAnalyzer: null, asks: ['low', 'medium', 'high'] },
   ] as const;
   for (const { asks, ...policy } of table)
-    it(`asks a person for ${asks.join(', ') || 'nothing'} with ${JSON.stringify(policy)}`, () => {
+    it(`requires approval for ${asks.join(', ') || 'nothing'} with ${JSON.stringify(policy)}`, () => {
       assert.deepEqual(
         everyRisk.filter((risk) => decide(policy, risk) === 'ask'),
         asks,
       );
     });
 
-  it('is told in the log', () => {
+  it('is shown in the log', () => {
     assert.deepEqual(toConfirmation('ask', 'high'), { state: 'awaiting_confirmation', risk: 'high' });
     assert.deepEqual(toConfirmation('allow', 'low'), { state: 'confirmed', risk: 'low' });
   });
@@ -56,12 +56,12 @@ describe('the answer to an agent', () => {
   const option = (kind: string) => ({ optionId: `id-${kind}`, name: kind, kind });
   const every = ['reject_always', 'allow_always', 'allow_once', 'reject_once'].map(option);
 
-  it('holds for once where that is offered', () => {
+  it('allows once if that is offered', () => {
     assert.deepEqual(chooseAnswer({ options: every }, 'allow'), { optionId: 'id-allow_once' });
     assert.deepEqual(chooseAnswer({ options: every }, 'reject'), { optionId: 'id-reject_once' });
   });
 
-  it('never allows for good what the user allows once, whatever the option is called', () => {
+  it('never allows permanently what the user allows once, whatever the option is called', () => {
     const options = [
       { optionId: 'a', name: 'Allow once', kind: 'allow_always' },
       { optionId: 'b', name: 'Allow', kind: 'allow' },
@@ -71,7 +71,7 @@ describe('the answer to an agent', () => {
     assert.equal(canAllowOnce({ options: every }), true);
   });
 
-  it('takes what is offered, and never the opposite', () => {
+  it('uses an offered option, and never the opposite', () => {
     assert.deepEqual(chooseAnswer({ options: [option('allow_once')] }, 'allow_always'), {
       optionId: 'id-allow_once',
     });

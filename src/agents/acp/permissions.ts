@@ -1,9 +1,9 @@
-// Whether an agent may do what it asks leave for, or a person decides.
+// Decides whether a call is allowed or needs approval by a person.
 
+import type { PermissionAnswer, PermissionOption, PermissionRequest } from './approvalRequests.ts';
 import type { CallConfirmation, Risk } from './callEvents.ts';
-import type { PermissionAnswer, PermissionOption, PermissionRequest } from './questions.ts';
 
-/** What a kind of tool can do at worst. Every other kind, and none at all, counts as high. */
+/** The risk of each kind of tool. Unknown and missing kinds count as high. */
 const risks: Readonly<Record<string, Risk>> = {
   read: 'low',
   search: 'low',
@@ -12,7 +12,7 @@ const risks: Readonly<Record<string, Risk>> = {
   edit: 'medium',
 };
 
-/** `kind` as the agent tells it, in its question or when it announced the call. */
+/** `kind` comes from the approval request or from the announced call. */
 export function riskOf(kind: unknown): Risk {
   return (typeof kind === 'string' && Object.hasOwn(risks, kind) ? risks[kind] : undefined) ?? 'high';
 }
@@ -32,9 +32,9 @@ export function isAbove(one: Risk, other: Risk): boolean {
 
 export interface Policy {
   readonly confirmationMode: boolean;
-  /** Any but an empty one: a person is asked for what is of high risk only. */
+  /** If it is not empty, only calls of high risk need approval. */
   readonly securityAnalyzer: string | null;
-  /** There is no sandbox: a person is asked for all but what only reads, whatever the settings say. */
+  /** Set without a sandbox: everything but reading needs approval, whatever the settings are. */
   readonly forced: boolean;
 }
 
@@ -52,14 +52,14 @@ export function decide({ forced, confirmationMode, securityAnalyzer }: Policy, r
   return (securityAnalyzer ?? '') === '' || risk === 'high' ? 'ask' : 'allow';
 }
 
-/** How a call that was decided on stands in the log. */
+/** Returns how the log shows the decision. */
 export function toConfirmation(decision: 'allow' | 'ask', risk: Risk): CallConfirmation {
   return { state: decision === 'ask' ? 'awaiting_confirmation' : 'confirmed', risk };
 }
 
 /**
- * The kinds of option that stand for an answer, best first. What the user allows once never becomes a standing
- * permission. What the settings allow may: they would allow it the next time as well.
+ * The kinds of options that match an answer, best first. If the user allows a call once, it never becomes a permanent
+ * permission. If the settings allow it, it may, because they would allow the next call, too.
  */
 const kindsOf = {
   allow: ['allow_once'],
@@ -68,7 +68,7 @@ const kindsOf = {
   reject: ['reject_once', 'reject_always'],
 } as const;
 
-/** Goes by the kind of each option, whatever its name says. Returns `cancelled` if the agent offers no such option. */
+/** Uses the kind of each option, not its name. Returns `cancelled` if the agent offers no such option. */
 export function chooseAnswer(
   { options }: Pick<PermissionRequest, 'options'>,
   answer: keyof typeof kindsOf,
@@ -79,7 +79,7 @@ export function chooseAnswer(
   return found === undefined ? 'cancelled' : { optionId: found.optionId };
 }
 
-/** Whether the user can allow it without allowing more than this one call. */
+/** Whether the user can allow this call without allowing others. */
 export function canAllowOnce(request: Pick<PermissionRequest, 'options'>): boolean {
   return chooseAnswer(request, 'allow') !== 'cancelled';
 }

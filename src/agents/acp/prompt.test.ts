@@ -8,7 +8,7 @@ const capabilities = { image: true };
 const message = (content: string, ...imageUrls: string[]) => ({ content, imageUrls });
 
 describe('a prompt', () => {
-  it('holds the messages and their images in order', async () => {
+  it('contains the messages and their images in order', async () => {
     assert.deepEqual(await toPrompt([message('One', png), message('Two')], { capabilities }), [
       text('One'),
       { type: 'image', data: 'aGVsbG8=', mimeType: 'image/png' },
@@ -16,7 +16,7 @@ describe('a prompt', () => {
     ]);
   });
 
-  it('holds images of other servers as they were fetched', async () => {
+  it('contains images that were fetched from other servers', async () => {
     const asked: string[] = [];
     const fetchImage = async (url: string) => {
       asked.push(url);
@@ -27,7 +27,7 @@ describe('a prompt', () => {
     assert.deepEqual(asked, ['https://a.example/b.jpg']);
   });
 
-  it('names the address of an image that cannot be fetched, or is too large', async () => {
+  it('contains the URL of an image that cannot be fetched or is too large', async () => {
     const attempts = [
       undefined,
       async () => undefined,
@@ -48,7 +48,7 @@ describe('a prompt', () => {
     }
   });
 
-  it('says of images that nobody can see that they were sent', async () => {
+  it('mentions images if the agent cannot see them', async () => {
     const fetchImage = () => assert.fail('it is not fetched');
     const blocks = await toPrompt([message('', png, 'https://a.example/b')], {
       capabilities: {},
@@ -60,7 +60,7 @@ describe('a prompt', () => {
     ]);
   });
 
-  it('says of an image that is none that it cannot be read', async () => {
+  it('mentions an invalid image as one that cannot be read', async () => {
     const large = `data:image/png;base64,${'A'.repeat(imageBytesMax * 2)}`;
     for (const url of ['data:text/html,hi', 'data:image/png;base64,', 'blob:x', large]) {
       const [block] = await toPrompt([message('', url)], { capabilities });
@@ -68,7 +68,7 @@ describe('a prompt', () => {
     }
   });
 
-  it('says of what is no URL that it cannot be read, without repeating it, whatever the agent can see', async () => {
+  it('mentions an invalid URL as an image that cannot be read, without repeating it', async () => {
     const fetchImage = () => assert.fail('it is not fetched');
     for (const url of ['<string>', '', 'https://a.example/ b', 'javascript:alert(1)', '//a.example/b.png'])
       for (const able of [capabilities, {}, undefined])
@@ -77,7 +77,7 @@ describe('a prompt', () => {
         ]);
   });
 
-  it('leaves out images past the bound and says so', async () => {
+  it('leaves out images beyond the limit and says so', async () => {
     const blocks = await toPrompt([message('', ...Array.from({ length: 25 }, () => png))], { capabilities });
     assert.equal(blocks.length, 21);
     assert.deepEqual(blocks.at(-1), text('[5 more images were left out.]'));
@@ -85,7 +85,7 @@ describe('a prompt', () => {
 });
 
 describe('the preamble', () => {
-  it('holds the instructions and the language', () => {
+  it('contains the instructions and the language', () => {
     assert.deepEqual(preamble({ instructions: 'Be brief.', language: 'de' }), [
       text(
         '<instructions>\nBe brief.\n</instructions>\n\nSpeak German with the user, unless they ask otherwise.',
@@ -96,7 +96,7 @@ describe('the preamble', () => {
     ]);
   });
 
-  it('is nothing where there is nothing to say', () => {
+  it('is empty if there is nothing to say', () => {
     for (const nothing of [
       {},
       { instructions: null, language: null },
@@ -105,7 +105,7 @@ describe('the preamble', () => {
       assert.deepEqual(preamble(nothing), []);
   });
 
-  it('takes a language that is none by its name', () => {
+  it('uses an unknown language tag unchanged', () => {
     assert.deepEqual(preamble({ language: '??' }), [
       text('Speak ?? with the user, unless they ask otherwise.'),
     ]);

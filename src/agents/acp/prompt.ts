@@ -1,11 +1,11 @@
-// From what a user says to what an agent is sent.
+// Converts messages of the user to the prompt of an agent.
 import type { ContentBlock, PromptCapabilities } from '@agentclientprotocol/sdk';
 import { imageKind } from '../../conversations/create/images.ts';
 import { mib } from '../../validation/schema.ts';
 
-/** Of one image, before it is encoded. */
+/** The limit of one image before it is encoded. */
 export const imageBytesMax = 5 * mib;
-/** Of one message; more are named and not shown. */
+/** The limit of one message. Further images are counted, but not sent. */
 const imagesMax = 20;
 
 export interface FetchedImage {
@@ -20,16 +20,16 @@ export interface UserMessage {
 
 interface PromptOptions {
   readonly capabilities: PromptCapabilities | undefined;
-  /** Gets an image over http or https, within bounds. Undefined, or what it throws: the agent gets the address. */
+  /** Fetches an image within limits. If it returns undefined or throws, the agent gets the URL. */
   readonly fetchImage?: (url: string) => Promise<FetchedImage | undefined>;
 }
 
 const text = (value: string): ContentBlock => ({ type: 'text', text: value });
 
-/** Also stands for strings that are not URLs, which a notice in the log has named. */
+/** Also replaces strings that are not URLs. A notice in the log names them. */
 const unreadable = text('[The user sent an image that cannot be read, or is too large.]');
 
-/** What a data URL holds, where it is an image in base64. */
+/** Decodes a data URL if it is an image in base64. */
 function decode(url: string): FetchedImage | undefined {
   const [, mimeType, base64] = /^data:(image\/[\w.+-]+);base64,([A-Za-z0-9+/=\s]+)$/.exec(url) ?? [];
   if (mimeType === undefined || base64 === undefined) return undefined;
@@ -65,7 +65,7 @@ async function imageBlock(url: string, options: PromptOptions): Promise<ContentB
   };
 }
 
-/** Several messages, where some came while the agent was busy, become one prompt. Never rejects. */
+/** Joins the messages that arrived while the agent was busy in one prompt. Never rejects. */
 export async function toPrompt(
   messages: readonly UserMessage[],
   options: PromptOptions,
@@ -83,7 +83,7 @@ export async function toPrompt(
 
 interface Preamble {
   readonly instructions?: string | null;
-  /** A language tag. English is what agents speak anyway. */
+  /** A language tag. English needs no instruction. */
   readonly language?: string | null;
 }
 
@@ -95,7 +95,7 @@ function nameLanguage(tag: string): string {
   }
 }
 
-/** What comes before the first message of a session; nothing where there is nothing to say. */
+/** Returns what precedes the first message of a session; empty if there is nothing. */
 export function preamble({ instructions, language }: Preamble): ContentBlock[] {
   const parts = [
     ...(instructions ? [`<instructions>\n${instructions}\n</instructions>`] : []),

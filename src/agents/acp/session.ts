@@ -1,20 +1,20 @@
-// How a session comes to be: a new one, or an old one that goes on as well as the agent can.
+// Opens a new session, or resumes an old one as well as the agent can.
 import type { AgentCapabilities, McpServer } from '@agentclientprotocol/sdk';
 import { isObject, textOf } from '../../text/foreignText.ts';
 import { AgentError, quote } from './errors.ts';
-import type { Ask } from './initialize.ts';
-import { type NotedTurn, turnIn } from './notedTurns.ts';
+import type { TimedRequest } from './initialize.ts';
 import { type Params, RpcError } from './peer.ts';
+import { type RecordedTurn, turnIn } from './recordedTurns.ts';
 
 const sessionIdLengthMax = 1_000;
 const shownModesMax = 20;
 
 export interface OpenedSession {
   readonly sessionId: string;
-  /** `new` where an old one was wanted: the agent no longer knows what was said. */
+  /** `new` although an old one was requested means that the agent has lost the history. */
   readonly how: 'new' | 'loaded' | 'resumed';
   /** The last turn that the agent recorded in this session; undefined if it does not record turns. */
-  readonly notedTurn: NotedTurn;
+  readonly recordedTurn: RecordedTurn;
 }
 
 interface OpenOptions {
@@ -24,34 +24,38 @@ interface OpenOptions {
   readonly modeId?: string;
   readonly meta?: Params;
   readonly capabilities: AgentCapabilities;
-  readonly ask: Ask;
-  /** While the history is told again, which the log has already. */
+  readonly request: TimedRequest;
+  /** Ignores updates while the agent repeats the history, which is in the log already. */
   mute(on: boolean): void;
 }
 
-type Opened = Omit<OpenedSession, 'notedTurn'> & { readonly answer: Params };
+type Opened = Omit<OpenedSession, 'recordedTurn'> & { readonly response: Params };
 
-/** Undefined where the agent refuses; whatever else fails is thrown. */
-async function tryAsk(options: OpenOptions, method: string, params: Params): Promise<Params | undefined> {
+/** Returns undefined if the agent refuses. Other errors are thrown. */
+async function tryRequest(options: OpenOptions, method: string, params: Params): Promise<Params | undefined> {
   try {
-    return await options.ask(method, params);
+    return await options.request(method, params);
   } catch (error) {
     if (error instanceof RpcError) return undefined;
     throw error;
   }
 }
 
-async function goOn(options: OpenOptions, sessionId: string, params: Params): Promise<Opened | undefined> {
+async function resumeSession(
+  options: OpenOptions,
+  sessionId: string,
+  params: Params,
+): Promise<Opened | undefined> {
   const { loadSession, sessionCapabilities } = options.capabilities;
   if (sessionCapabilities?.resume != null) {
-    const answer = await tryAsk(options, 'session/resume', { sessionId, ...params });
-    if (answer !== undefined) return { sessionId, how: 'resumed', answer };
+    const response = await tryRequest(options, 'session/resume', { sessionId, ...params });
+    if (response !== undefined) return { sessionId, how: 'resumed', response };
   }
   if (loadSession !== true) return undefined;
   options.mute(true);
   try {
-    const answer = await tryAsk(options, 'session/load', { sessionId, ...params });
-    return answer && { sessionId, how: 'loaded', answer };
+    const response = await tryRequest(options, 'session/load', { sessionId, ...params });
+    return response && { sessionId, how: 'loaded', response };
   } finally {
     options.mute(false);
   }
@@ -62,31 +66,31 @@ function isSessionId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= sessionIdLengthMax && !/\p{Cc}|\p{Cs}/u.test(value);
 }
 
-async function begin({ ask }: OpenOptions, params: Params): Promise<Opened> {
-  const answer = await ask('session/new', params);
-  const { sessionId } = answer;
+async function createSession({ request }: OpenOptions, params: Params): Promise<Opened> {
+  const response = await request('session/new', params);
+  const { sessionId } = response;
   if (!isSessionId(sessionId))
     throw new AgentError('protocol', 'The agent opened a session without a usable id.');
-  return { sessionId, how: 'new', answer };
+  return { sessionId, how: 'new', response };
 }
 
 function listOf(value: unknown): Params[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Newer agents have their modes among the options of a session. */
-async function chooseMode({ ask, modeId }: OpenOptions, { sessionId, answer }: Opened): Promise<void> {
+/** Newer agents have their modes in the options of a session. */
+async function chooseMode({ request, modeId }: OpenOptions, { sessionId, response }: Opened): Promise<void> {
   if (modeId === undefined) return;
-  const modes = isObject(answer['modes']) ? answer['modes'] : {};
+  const modes = isObject(response['modes']) ? response['modes'] : {};
   const available = listOf(modes['availableModes']);
   if (available.some(({ id }) => id === modeId)) {
-    if (modes['currentModeId'] !== modeId) await ask('session/set_mode', { sessionId, modeId });
+    if (modes['currentModeId'] !== modeId) await request('session/set_mode', { sessionId, modeId });
     return;
   }
-  const option = listOf(answer['configOptions']).find(({ category }) => category === 'mode');
+  const option = listOf(response['configOptions']).find(({ category }) => category === 'mode');
   if (listOf(option?.['options']).some(({ value }) => value === modeId)) {
     if (option?.['currentValue'] !== modeId)
-      await ask('session/set_config_option', { sessionId, configId: option?.['id'], value: modeId });
+      await request('session/set_config_option', { sessionId, configId: option?.['id'], value: modeId });
     return;
   }
   const known = available
@@ -99,9 +103,9 @@ async function chooseMode({ ask, modeId }: OpenOptions, { sessionId, answer }: O
 export async function openSession(options: OpenOptions): Promise<OpenedSession> {
   const { cwd, mcpServers, resume, meta } = options;
   const params = { cwd, mcpServers, ...(meta === undefined ? {} : { _meta: meta }) };
-  const old = resume === undefined ? undefined : await goOn(options, resume, params);
-  const opened = old ?? (await begin(options, params));
+  const old = resume === undefined ? undefined : await resumeSession(options, resume, params);
+  const opened = old ?? (await createSession(options, params));
   await chooseMode(options, opened);
-  const { sessionId, how, answer } = opened;
-  return { sessionId, how, notedTurn: how === 'new' ? undefined : turnIn(answer) };
+  const { sessionId, how, response } = opened;
+  return { sessionId, how, recordedTurn: how === 'new' ? undefined : turnIn(response) };
 }

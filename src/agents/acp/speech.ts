@@ -1,9 +1,9 @@
-// What an agent says and thinks comes in pieces; they are put together to messages.
+// Joins the chunks of messages and thoughts of an agent.
 import type { NewAction } from '../../events/vocabulary/vocabulary.ts';
 import { kib } from '../../validation/schema.ts';
 import { type Mask, textOfBlock } from './bounds.ts';
 
-/** In units of a text's length. Longer ones become several messages. */
+/** In UTF-16 units. Longer text becomes several messages. */
 export const messageLengthMax = 64 * kib;
 
 export interface Part {
@@ -22,8 +22,8 @@ function toEvent(kind: Part['kind'], text: string): NewAction {
   };
 }
 
-/** Where a text can be parted: after a line, so that neither a word nor a secret is; or else after a word. */
-function seam(text: string, orAfterWord: boolean): number {
+/** Returns where to split a text: after a line, so that no word or secret is split, or else after a word. */
+function splitPoint(text: string, orAfterWord: boolean): number {
   const line = text.lastIndexOf('\n') + 1;
   return line === 0 && orAfterWord ? text.lastIndexOf(' ') + 1 || text.length : line;
 }
@@ -36,11 +36,11 @@ export function createSpeech(mask: Mask) {
     return shown.trim() === '' ? [] : [toEvent(kind, shown)];
   }
 
-  /** Keeps what follows the seam. */
+  /** Keeps the text after the split. */
   function flush(full = false): NewAction[] {
     if (open === undefined) return [];
     const text = open.pieces.join('');
-    const at = seam(text, full);
+    const at = splitPoint(text, full);
     open.pieces = [text.slice(at)];
     open.length = text.length - at;
     return emit(open.kind, text.slice(0, at));

@@ -1,4 +1,4 @@
-// Keeps one tool call of an agent: the agent reports it in several updates, which are merged and cut to size here.
+// The state of a tool call. The agent reports it in several updates, which are merged and limited in size here.
 
 import { isObject } from '../../text/foreignText.ts';
 import { kib } from '../../validation/schema.ts';
@@ -14,7 +14,7 @@ import {
   outputOf,
   pathIn,
   terminalOutputOf,
-  textMember,
+  textField,
 } from './callFields.ts';
 import type { Params } from './peer.ts';
 
@@ -46,10 +46,10 @@ export interface ToolCall {
   /** Files and lines that the call concerns. */
   readonly locations: readonly string[];
   /** Fields that were cut or could not be kept as text. Users cannot approve what they cannot see in full. */
-  readonly partial: ReadonlySet<PartialMember>;
+  readonly partial: ReadonlySet<PartialField>;
 }
 
-export type PartialMember = 'title' | 'input' | 'content' | 'diff' | 'locations';
+export type PartialField = 'title' | 'input' | 'content' | 'diff' | 'locations';
 
 /** How much is kept of the beginning of the output, and as much of its end. */
 const terminalCharsMax = 16 * kib;
@@ -95,14 +95,14 @@ const nothingYet = {
   diff: '',
   existed: undefined,
   locations: [],
-  partial: new Set<PartialMember>(),
+  partial: new Set<PartialField>(),
 } as const;
 
 /** Fields that are incomplete now: those cut in this update, and those cut earlier that it does not replace. */
-function partialOf({ partial }: ToolCall, update: Params, diff: string | undefined): Set<PartialMember> {
+function partialOf({ partial }: ToolCall, update: Params, diff: string | undefined): Set<PartialField> {
   const { title, rawInput, content, locations } = update;
   const isLarge = (text: string, bytesMax: number) => Buffer.byteLength(text) > bytesMax;
-  const members: readonly (readonly [PartialMember, isTold: boolean, isPartial: () => boolean])[] = [
+  const fields: readonly (readonly [PartialField, isSent: boolean, isPartial: () => boolean])[] = [
     ['title', title != null, () => typeof title !== 'string' || isLarge(title, titleBytesMax)],
     ['input', rawInput != null, () => !fits(rawInput, inputBytesMax)],
     ['content', content != null, () => !isText(content) || isLarge(outputOf(update) ?? '', outputBytesMax)],
@@ -111,14 +111,14 @@ function partialOf({ partial }: ToolCall, update: Params, diff: string | undefin
       'locations',
       locations != null,
       () => {
-        const told = locationsOf(update);
-        return told.length > locationsMax || told.some((place) => isLarge(place, titleBytesMax));
+        const paths = locationsOf(update);
+        return paths.length > locationsMax || paths.some((path) => isLarge(path, titleBytesMax));
       },
     ],
   ];
   return new Set(
-    members
-      .filter(([name, isTold, isPartial]) => (isTold ? isPartial() : partial.has(name)))
+    fields
+      .filter(([name, isSent, isPartial]) => (isSent ? isPartial() : partial.has(name)))
       .map(([name]) => name),
   );
 }
@@ -133,12 +133,12 @@ export function mergeCall(
   const { mask } = context;
   const call = known ?? { id, ...nothingYet };
   const { kind, status, rawInput } = update;
-  const title = textMember(update, 'title');
-  const mcpTool = mcpToolOf(textMember(update, 'name') ?? title ?? '', context);
+  const title = textField(update, 'title');
+  const mcpTool = mcpToolOf(textField(update, 'name') ?? title ?? '', context);
   const output = outputOf(update);
   const piece = terminalOutputOf(update);
   const edited = diffOf(update);
-  const path = edited?.path ?? textMember(listOf(update['locations'])[0], 'path') ?? pathIn(rawInput);
+  const path = edited?.path ?? textField(listOf(update['locations'])[0], 'path') ?? pathIn(rawInput);
   const hasInput = rawInput != null && !(isObject(rawInput) && Object.keys(rawInput).length === 0);
   return {
     ...call,
@@ -158,7 +158,7 @@ export function mergeCall(
       ? {
           locations: locationsOf(update)
             .slice(0, locationsMax)
-            .map((place) => cutText(mask(place), titleBytesMax)),
+            .map((location) => cutText(mask(location), titleBytesMax)),
         }
       : {}),
     partial: partialOf(call, update, edited?.diff),

@@ -1,6 +1,6 @@
-// What an agent tells of a session, as it comes in: nobody has checked more of it than is said here.
+// An update of an agent as it arrives. Only the fields below have been validated.
 
 export interface SessionUpdate {
   readonly sessionUpdate: string;
-  readonly [member: string]: unknown;
+  readonly [field: string]: unknown;
 }

@@ -7,7 +7,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from '@agentclientprotocol/sdk';
-import { turnIn, turnMember, withTurn } from '../acp/notedTurns.ts';
+import { turnField, turnIn, withTurn } from '../acp/recordedTurns.ts';
 import { createClient } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { identity } from './identity.ts';
@@ -33,7 +33,7 @@ const offer = {
     promptCapabilities: { image: true, embeddedContext: true },
     mcpCapabilities: { http: true, sse: true },
     sessionCapabilities: { resume: {} },
-    _meta: { [turnMember]: true },
+    _meta: { [turnField]: true },
   },
 };
 

@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import type { ModelMessage, ToolCallPart, ToolResultPart } from 'ai';
 import { isObject } from '../../text/foreignText.ts';
 import { mib } from '../../validation/schema.ts';
-import type { NotedTurn } from '../acp/notedTurns.ts';
+import type { RecordedTurn } from '../acp/recordedTurns.ts';
 
 type Entry =
   /** The first line. A journal without it is incomplete. */
@@ -37,7 +37,7 @@ export interface Journal {
   /** As the model is to read them. */
   readonly messages: readonly ModelMessage[];
   /** The last turn in the journal; null if it is empty, undefined if its turns have no numbers. */
-  notedTurn(): NotedTurn;
+  notedTurn(): RecordedTurn;
   addMessage(message: ModelMessage, turn?: number): void;
   /** Before a call has any effect. */
   begin(callId: string): void;
@@ -70,7 +70,7 @@ function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessag
 const numbered = (turn: number | undefined) => (turn === undefined ? {} : { turn });
 
 /** A message without a number comes from a client that does not number turns. */
-function notedAfter(noted: NotedTurn, entry: Entry): NotedTurn {
+function notedAfter(noted: RecordedTurn, entry: Entry): RecordedTurn {
   if ('message' in entry || 'replaced' in entry) return entry.turn ?? noted ?? undefined;
   return noted;
 }
@@ -149,7 +149,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
   let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
-  let noted = entries.reduce<NotedTurn>(notedAfter, null);
+  let noted = entries.reduce<RecordedTurn>(notedAfter, null);
   let isOpen = true;
 
   function add(entry: Entry): void {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
 import { asNotice } from '../acp/agentNotices.ts';
-import type { NotedTurn } from '../acp/notedTurns.ts';
+import type { RecordedTurn } from '../acp/recordedTurns.ts';
 import type { Client } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { createJournal, type Journal, resumeJournal } from './journal.ts';
@@ -27,7 +27,7 @@ export interface Session {
   /** Takes one prompt at a time. Rejects with a message for the user. `turn` is written to the journal. */
   prompt(blocks: readonly ContentBlock[], client: Client, turn?: number): Promise<StopReason>;
   /** The last turn in its journal; null if that is empty, undefined if its turns have no numbers. */
-  notedTurn(): NotedTurn;
+  notedTurn(): RecordedTurn;
   cancel(): void;
   /** Nothing that it started is alive then. */
   close(): Promise<void>;

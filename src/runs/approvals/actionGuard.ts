@@ -2,7 +2,7 @@
 // approve actions. It cannot see what an agent does without reporting it.
 
 import type { Risk } from '../../agents/acp/callEvents.ts';
-import { callIdOf, commandIn, exitCodeOf, isWriting, textMember } from '../../agents/acp/callFields.ts';
+import { callIdOf, commandIn, exitCodeOf, isWriting, textField } from '../../agents/acp/callFields.ts';
 import { quote } from '../../agents/acp/errors.ts';
 import type { Params } from '../../agents/acp/peer.ts';
 import { decide, isAbove, type Policy, riskOf } from '../../agents/acp/permissions.ts';
@@ -126,7 +126,7 @@ export function createActionGuard(options: GuardOptions): ActionGuard {
     if (typeof title === 'string') call.title = title;
     call.command = commandIn(rawInput) ?? call.command;
     const [place] = Array.isArray(locations) ? locations : [];
-    call.path = textMember(isObject(place) ? place : undefined, 'path') ?? call.path;
+    call.path = textField(isObject(place) ? place : undefined, 'path') ?? call.path;
     call.isWriting ||= isWriting(update);
   }
 

@@ -1,5 +1,10 @@
 // Handles approval requests of an agent: the settings allow them, or the user answers them through the log.
 import { setTimeout as pause } from 'node:timers/promises';
+import type {
+  AnswerPermission,
+  PermissionAnswer,
+  PermissionRequest,
+} from '../../agents/acp/approvalRequests.ts';
 import type { Risk } from '../../agents/acp/callEvents.ts';
 import type { EventMapper } from '../../agents/acp/events.ts';
 import {
@@ -11,7 +16,6 @@ import {
   riskOf,
   toConfirmation,
 } from '../../agents/acp/permissions.ts';
-import type { AnswerPermission, PermissionAnswer, PermissionRequest } from '../../agents/acp/questions.ts';
 import type { Decision } from '../../events/decoder/words.ts';
 import { agentStateChanged, notice } from '../../events/shapes.ts';
 import type { UserAnswer } from '../prompts/inbox.ts';
@@ -131,7 +135,7 @@ export function createApprovals({ policy, recorder, mapper, guard }: ApprovalsOp
       if (signal.aborted) return 'cancelled';
       const approval = mapper.approval(toolCall);
       if ('fault' in approval) return refuse(request, unshown(approval.fault));
-      const asked = mapper.ask(toolCall, toConfirmation('ask', riskOfCall(request)));
+      const asked = mapper.announceCall(toolCall, toConfirmation('ask', riskOfCall(request)));
       const shown = mapper.descriptionOf(toolCall.toolCallId);
       // Existing clients offer buttons only for an action that comes after the state.
       const waits = agentStateChanged('awaiting_user_confirmation');
@@ -157,7 +161,7 @@ export function createApprovals({ policy, recorder, mapper, guard }: ApprovalsOp
       const risk = riskOfCall(request);
       if (decide(policy(), risk) === 'allow') {
         guard.requestAnswered(request.toolCall, 'allowed', risk);
-        await recorder.add(mapper.ask(request.toolCall, toConfirmation('allow', risk)));
+        await recorder.add(mapper.announceCall(request.toolCall, toConfirmation('allow', risk)));
         return chooseAnswer(request, 'allow_by_settings');
       }
       const answered = last.then(() => askUser(request, signal));

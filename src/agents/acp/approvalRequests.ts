@@ -1,4 +1,4 @@
-// What an agent asks leave for: each question waits for its answer, or is dropped.
+// The open approval requests of an agent. Each waits for its answer or is cancelled.
 import { isObject } from '../../text/foreignText.ts';
 import { type Params, RpcError, rpcCodes } from './peer.ts';
 
@@ -7,23 +7,23 @@ const optionsMax = 20;
 export interface PermissionOption {
   readonly optionId: string;
   readonly name: string;
-  /** `allow_once`, `allow_always`, `reject_once` or `reject_always`; others may come. */
+  /** `allow_once`, `allow_always`, `reject_once`, `reject_always`, or one that is not known yet. */
   readonly kind: string;
 }
 
 export interface PermissionRequest {
-  /** The call as far as it is told here: members of the call that was announced before may be missing. */
+  /** The call in the request. Fields that were announced before may be missing. */
   readonly toolCall: Params & { readonly toolCallId: string };
   readonly options: readonly PermissionOption[];
 }
 
 export type PermissionAnswer = { readonly optionId: string } | 'cancelled';
 
-/** `signal` is aborted where the answer is no longer wanted. */
+/** `signal` is aborted when the answer is no longer needed. */
 export type AnswerPermission = (request: PermissionRequest, signal: AbortSignal) => Promise<PermissionAnswer>;
 
 function isOption(value: unknown): value is PermissionOption {
-  return isObject(value) && ['optionId', 'name', 'kind'].every((member) => typeof value[member] === 'string');
+  return isObject(value) && ['optionId', 'name', 'kind'].every((field) => typeof value[field] === 'string');
 }
 
 /** Fields of the request itself are kept with the call, under a name that no agent uses, so that people see them. */
@@ -40,28 +40,28 @@ function toRequest({ sessionId: _, toolCall, options, ...own }: Params): Permiss
   };
 }
 
-export function createQuestions(answerPermission: AnswerPermission) {
+export function createApprovalRequests(answerPermission: AnswerPermission) {
   const open = new Set<AbortController>();
 
-  /** The answer as the protocol has it. */
-  async function ask(params: Params): Promise<object> {
+  /** Returns the answer in the form of the protocol. */
+  async function request(params: Params): Promise<object> {
     const request = toRequest(params);
-    const question = new AbortController();
+    const approvalRequest = new AbortController();
     const dropped = Promise.withResolvers<'cancelled'>();
-    question.signal.addEventListener('abort', () => dropped.resolve('cancelled'), { once: true });
-    open.add(question);
+    approvalRequest.signal.addEventListener('abort', () => dropped.resolve('cancelled'), { once: true });
+    open.add(approvalRequest);
     try {
-      const answer = await Promise.race([answerPermission(request, question.signal), dropped.promise]);
+      const answer = await Promise.race([answerPermission(request, approvalRequest.signal), dropped.promise]);
       return { outcome: answer === 'cancelled' ? { outcome: answer } : { outcome: 'selected', ...answer } };
     } finally {
-      open.delete(question);
+      open.delete(approvalRequest);
     }
   }
 
   return {
-    ask,
-    /** Answers every open question with `cancelled`. */
-    drop: () => {
+    request,
+    /** Answers every open request with `cancelled`. */
+    cancelAll: () => {
       for (const question of open) question.abort();
     },
   };
