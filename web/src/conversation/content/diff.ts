@@ -67,7 +67,7 @@ export function countChanges(lines: readonly DiffLine[]): { added: number; remov
   };
 }
 
-/** The lines for somebody who has to approve them: empty lines and wide gaps are folded. */
+/** Folds empty lines and wide gaps, so that they cannot push part of an approval request out of view. */
 export function foldDiffLines(lines: readonly DiffLine[], notes: FoldNotes): DiffLine[] {
   return foldLines(
     lines,

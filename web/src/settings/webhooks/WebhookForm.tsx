@@ -22,7 +22,7 @@ export function useWebhookForm(onCreated: (webhook: CreatedWebhook) => void) {
     send: ({ fields: { url, events, description } }) =>
       parley.webhooks.create({ url: url.trim(), events: [...events], description: description || null }),
     onDone: onCreated,
-    // The URL of a webhook is often a secret: whoever knows it may post to the chat room.
+    // The URL of a webhook is often a secret: anyone who knows it can post to the chat room.
     storable: (fields) => ({ ...fields, url: '' }),
   });
 }
