@@ -130,6 +130,10 @@ export async function startApp({ config, logger, onFatal, times = {} }: AppOptio
     url = await listen(app, config);
     await services.nodes.register(nodeUrl(config, url));
     if (config.host === 'localhost') closeOtherLoopback = await listenOnOtherLoopback(app.server);
+    if (config.withoutKey)
+      logger.warn(
+        'PARLEY_WITHOUT_KEY=1: every program of this machine can use the service without an API key.',
+      );
     // This comes last, because a new key is also shown.
     const ownerKey = config.sessionApiKey === undefined ? await ensureOwnerKey(database, dataDir) : undefined;
     const stopped = () => (stop ??= closeAll());

@@ -381,6 +381,15 @@ const options = {
     shownDefault: '0',
     parse: (text = '0') => zeroOrOne(text),
   }),
+  withoutKey: option({
+    env: 'PARLEY_WITHOUT_KEY',
+    flag: 'without-key',
+    group: 'Requests',
+    value: '0|1',
+    help: '1 lets requests without an API key act as the owner, for scripts that send none. Only on loopback: every program of this machine can then use the service.',
+    shownDefault: '0',
+    parse: (text = '0') => zeroOrOne(text),
+  }),
   allowedHosts: option({
     env: 'PARLEY_ALLOWED_HOSTS',
     flag: 'allowed-hosts',
@@ -459,6 +468,10 @@ export interface Config extends Omit<Parsed, DerivedOption> {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+function trustsProxy(trust: TrustProxy): boolean {
+  return typeof trust === 'number' ? trust > 0 : trust.length > 0;
+}
+
 export function isLoopbackName(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   return (
@@ -488,6 +501,11 @@ export function readConfig(environment: Environment, flags: Environment = {}): C
       'PARLEY_ROLE=worker needs DATABASE_URL: only one process can use SQLite, so it must be both API and worker.',
     );
   const onLoopback = isLoopbackName(values.host);
+  const isBehindProxy = values.publicUrl !== undefined || trustsProxy(values.trustProxy);
+  if (values.withoutKey && (!onLoopback || isBehindProxy))
+    throw new RefusalError(
+      'PARLEY_WITHOUT_KEY=1 works only on loopback, without PARLEY_PUBLIC_URL and PARLEY_TRUST_PROXY: anybody could use the service otherwise.',
+    );
   return {
     ...values,
     onLoopback,

@@ -37,7 +37,7 @@ interface RoutesOptions {
   readonly address: () => string;
 }
 
-function apiRoutes(app: Server, services: Services): void {
+function apiRoutes(app: Server, services: Services, config: Config): void {
   settingsRoutes(app, services.settings);
   secretRoutes(app, services.secrets);
   repositoryRoutes(app, services.repositories);
@@ -46,7 +46,7 @@ function apiRoutes(app: Server, services: Services): void {
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
   lifecycleRoutes(app, services.lifecycle);
-  listingRoutes(app, services.listing);
+  listingRoutes(app, services.listing, config.publicUrl);
   eventRoutes(app, services.events);
   usageRoutes(app, services.usages);
   keyRoutes(app, services.keys);
@@ -61,13 +61,14 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     config,
     logger,
     authenticate: services.keys.authenticate,
+    anonymous: services.keys.anonymous,
     requestRates: services.rates.requests,
     verifyNode: services.nodes.verify,
     forNodesOnly: !answers,
     isStopping,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
-  if (answers) apiRoutes(app, services);
+  if (answers) apiRoutes(app, services, config);
   // Other processes read the workspaces of a worker.
   workspaceRoutes(app, services.workspaces, services.passOn);
   healthRoutes(app, {

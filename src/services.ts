@@ -120,7 +120,16 @@ export function createServices({ config, logger, database, vault, owner, closers
   closers.push(deliveries.close);
   const rates = createRates(config);
   const { sessionApiKey, authToken, acceptBearer } = config;
-  const keys = createKeys({ database, owner, sessionApiKey, authToken, acceptBearer, onBackgroundError });
+  const keys = createKeys({
+    database,
+    vault,
+    owner,
+    sessionApiKey,
+    authToken,
+    acceptBearer,
+    withoutKey: config.withoutKey,
+    onBackgroundError,
+  });
   closers.push(keys.close);
   const settings = createSettings({ database, vault });
   const models = loadModels(config.pricesFile);
@@ -199,7 +208,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     conversations,
     confirmations,
     lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),
-    listing: createListing({ database, subscribers: hub.subscribers }),
+    listing: createListing({ database, keys, subscribers: hub.subscribers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),
     workspaces,

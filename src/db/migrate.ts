@@ -14,6 +14,7 @@ import { alwaysAllowed } from './migrations/0011-always-allowed.ts';
 import { openTurns } from './migrations/0012-open-turns.ts';
 import { stepEvents } from './migrations/0013-step-events.ts';
 import { nodes } from './migrations/0014-nodes.ts';
+import { bearerKeys } from './migrations/0015-bearer-keys.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   openTurns,
   stepEvents,
   nodes,
+  bearerKeys,
 ];
 
 const advisoryLock = 7_265_108;

@@ -11,6 +11,8 @@ export interface Tables {
     name: string;
     hash: string;
     scopes: string;
+    /** 1 if the key is also accepted as Authorization: Bearer on every route. */
+    bearer: Generated<number>;
     created_at: number;
     expires_at: number | null;
     last_used_at: number | null;

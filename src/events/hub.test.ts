@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { openStream, type Stream, untilClosed, untilFrames } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
 import { createHub, type Entry, type Log, type Subscription } from './hub.ts';
+import { sseReceiver } from './sse.ts';
 
 const topic = 'c1';
 const turnsToSettle = 50;
@@ -78,7 +79,7 @@ async function startHub(t: TestContext, { log }: { log: Log }) {
     response.writeHead(200);
     response.flushHeaders();
     const cursor = String(request.url).slice(1);
-    opened.push({ subscriber: hub.subscribe(log, cursor, response), response });
+    opened.push({ subscriber: hub.subscribe(log, cursor, sseReceiver(response)), response });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.after(async () => {

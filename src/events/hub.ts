@@ -1,7 +1,6 @@
 // Streams logs to subscribers. All subscribers of a log share one read: new entries are read once, serialized once, and
 // written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
 // connection takes, so that a slow one holds at most the entries of one read.
-import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 
 export interface Entry {
@@ -32,18 +31,43 @@ export interface Subscription {
 }
 
 const heartbeatMs = 15_000;
-/** A connection that accepts no data for this time, although some is waiting, is closed. */
-const stalledMs = 60_000;
-const heartbeat = ': still here\n\n';
 /** After writing to this many subscribers, the event loop gets a turn. */
 const fanOutMax = 500;
 
-function frame({ cursor, data }: Entry): string {
-  return `id: ${cursor}\ndata: ${data}\n\n`;
+/** Entries on their way to the subscribers of a log. What they share is computed once for all of them. */
+export class Batch {
+  readonly entries: readonly Entry[];
+  readonly #shared = new Map<Serialize<unknown>, unknown>();
+
+  constructor(entries: readonly Entry[]) {
+    this.entries = entries;
+  }
+
+  /** Calls the function once, however many subscribers ask. */
+  as<Form>(serialize: Serialize<Form>): Form {
+    if (!this.#shared.has(serialize)) this.#shared.set(serialize, serialize(this.entries));
+    return this.#shared.get(serialize) as Form;
+  }
+}
+
+type Serialize<Form> = (entries: readonly Entry[]) => Form;
+
+/** A connection to a client. */
+export interface Receiver {
+  /** Returns false if the connection is full. It then gets nothing until it drains. */
+  receive(batch: Batch): boolean;
+  /** Keeps the connection alive while nothing happens. */
+  beat(): void;
+  /** Closes the connection after everything was sent. */
+  end(): void;
+  /** Closes the connection at once. */
+  destroy(): void;
+  onDrain(listener: () => void): void;
+  onClose(listener: () => void): void;
 }
 
 interface Subscriber {
-  readonly response: ServerResponse;
+  readonly receiver: Receiver;
   cursor: string;
   /** Receives new entries from the shared read. Otherwise it reads by itself. */
   live: boolean;
@@ -74,8 +98,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
     // A client that does not read would not notice the end either.
-    if (subscriber.blocked) subscriber.response.destroy();
-    else subscriber.response.end();
+    if (subscriber.blocked) subscriber.receiver.destroy();
+    else subscriber.receiver.end();
   }
 
   function endAll(channel: Channel): void {
@@ -83,9 +107,9 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   }
 
   /** Writes to the subscriber, and takes it off the shared read if its connection is full. */
-  function send(subscriber: Subscriber, text: string | Buffer, cursor: string): void {
+  function send(subscriber: Subscriber, batch: Batch, cursor: string): void {
     subscriber.cursor = cursor;
-    if (subscriber.response.write(text)) return;
+    if (subscriber.receiver.receive(batch)) return;
     subscriber.live = false;
     subscriber.blocked = true;
   }
@@ -101,7 +125,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         if (!all.has(subscriber)) return;
         if (page === undefined) return end(channel, subscriber);
         const last = page.entries.at(-1);
-        if (last !== undefined) send(subscriber, page.entries.map(frame).join(''), last.cursor);
+        if (last !== undefined) send(subscriber, new Batch(page.entries), last.cursor);
         // The shared read may have moved past what this subscriber has seen.
         if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
         subscriber.live = true;
@@ -116,7 +140,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   }
 
   async function deliver(channel: Channel, before: string, entries: readonly Entry[], after: string) {
-    const shared = Buffer.from(entries.map(frame).join(''));
+    const shared = new Batch(entries);
     for (const [i, subscriber] of [...channel.subscribers].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
       if (!subscriber.live || !all.has(subscriber)) continue;
@@ -124,7 +148,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       else {
         // This subscriber had caught up to a position that the shared read reaches only now.
         const fresh = entries.filter(({ cursor }) => channel.log.compare(cursor, subscriber.cursor) > 0);
-        if (fresh.length > 0) send(subscriber, fresh.map(frame).join(''), after);
+        if (fresh.length > 0) send(subscriber, new Batch(fresh), after);
       }
     }
   }
@@ -167,11 +191,11 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     return channel;
   }
 
-  /** Streams what follows the cursor. The headers of the response must have been sent. */
-  function subscribe(log: Log, cursor: string, response: ServerResponse): Subscription {
+  /** Sends what follows the cursor. */
+  function subscribe(log: Log, cursor: string, receiver: Receiver): Subscription {
     const channel = channelOf(log);
     const subscriber: Subscriber = {
-      response,
+      receiver,
       cursor,
       live: false,
       reading: false,
@@ -188,10 +212,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       onBackgroundError(error);
       finish();
     };
-    response.on('drain', resume);
-    // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
-    response.setTimeout(stalledMs, () => response.destroy());
-    response.on('close', finish);
+    receiver.onDrain(resume);
+    receiver.onClose(finish);
     if (closed) finish();
     else resume();
     return { end: finish };
@@ -210,7 +232,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   async function sendHeartbeats(): Promise<void> {
     for (const [i, subscriber] of [...all].entries()) {
       if ((i + 1) % fanOutMax === 0) await setImmediate();
-      if (all.has(subscriber) && !subscriber.blocked) subscriber.response.write(heartbeat);
+      if (all.has(subscriber) && !subscriber.blocked) subscriber.receiver.beat();
     }
   }
   const heartbeats = setInterval(() => void sendHeartbeats().catch(onBackgroundError), heartbeatMs);

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConversationParams } from '../conversations/id.ts';
-import type { ErrorCode } from '../errors.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/routeTable.ts';
@@ -10,6 +10,7 @@ import { Change } from './changes/schema.ts';
 import { changeExample, eventsExample } from './examples.ts';
 import { EventsPage, EventsQuery, StreamHeaders, StreamQuery, Trajectory } from './schema.ts';
 import type { Events, Stream } from './service.ts';
+import { sseReceiver } from './sse.ts';
 import { Event } from './vocabulary/vocabulary.ts';
 
 const access = needs('conversations:read');
@@ -25,6 +26,14 @@ const streamErrors: readonly ErrorCode[] = ['overloaded'];
 function lastSeen(request: FastifyRequest<{ Querystring: { after?: string } }>): string | undefined {
   // Browsers repeat the first URL when they reconnect, so the header is newer than the query.
   return (request.headers['last-event-id'] as string | undefined) ?? request.query.after;
+}
+
+/** Throws if no stream can be opened. Called before the headers of the response are sent. */
+function checkStream(events: Events, { principal, response }: FastifyRequest): void {
+  // With pipelining, the stream would wait for the response before it, and forever if that is a stream.
+  if (response.socket === null)
+    throw new AppError('malformed_request', 'A stream needs a connection of its own: send it first.');
+  events.checkStreamLimits(principal);
 }
 
 /** Sends the response headers. Returns false for a HEAD request, which is answered with them. */
@@ -124,9 +133,11 @@ function eventStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkStreamLimits(request.principal, reply.raw);
+      checkStream(events, request);
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
-      if (beginStream(reply, stream)) events.subscribe(request.principal, stream, reply.raw);
+      // The client may have disconnected while its log was being found.
+      if (beginStream(reply, stream) && !reply.raw.destroyed)
+        events.subscribe(request.principal, stream, sseReceiver(reply.raw));
     },
   );
 }
@@ -153,9 +164,11 @@ function changeStreamRoute(app: Server, events: Events): void {
       },
     },
     async (request, reply) => {
-      events.checkStreamLimits(request.principal, reply.raw);
+      checkStream(events, request);
       const stream = await events.openChanges(request.principal, lastSeen(request));
-      if (beginStream(reply, stream)) events.subscribe(request.principal, stream, reply.raw);
+      // The client may have disconnected while its log was being found.
+      if (beginStream(reply, stream) && !reply.raw.destroyed)
+        events.subscribe(request.principal, stream, sseReceiver(reply.raw));
     },
   );
 }

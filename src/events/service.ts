@@ -1,5 +1,4 @@
 // Reads the log of a conversation: in pages, as a whole, or as a stream.
-import type { ServerResponse } from 'node:http';
 import { conversationName, noConversation } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
@@ -11,7 +10,7 @@ import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
 import { changesKeptMs } from './changes/service.ts';
 import { newestPosition } from './changes/store.ts';
 import { notifyForeignChanges } from './foreignChanges.ts';
-import type { Hub, Log, Subscription } from './hub.ts';
+import type { Hub, Log, Receiver, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents } from './store.ts';
@@ -115,24 +114,19 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     return { log: changesLog(database, userId), cursor: cursorOf(known ? position : newest), reset };
   }
 
-  /** Throws if no more streams are allowed. Call it before the headers of the response are sent. */
-  function checkStreamLimits({ keyId }: Principal, response: ServerResponse): void {
-    // With pipelining, the stream would wait for the response before it, and forever if that is a stream.
-    if (response.socket === null)
-      throw new AppError('malformed_request', 'A stream needs a connection of its own: send it first.');
+  /** Throws if no more streams are allowed. */
+  function checkStreamLimits({ keyId }: Principal): void {
     const mine = subscriptions.get(keyId)?.size ?? 0;
     if (hub.size() < streamsMax && mine < streamsPerKeyMax) return;
     throw new AppError('overloaded', 'Too many streams are open; try again later.', { retryAfterS: 5 });
   }
 
-  /** Streams the log to the response until either side closes it or the API key is no longer valid. */
-  function subscribe({ keyId }: Principal, { log, cursor }: Stream, response: ServerResponse): void {
-    // The client may have disconnected while its log was being found.
-    if (response.destroyed) return;
-    const subscription = hub.subscribe(log, cursor, response);
+  /** Sends the log to the receiver until either side closes it or the API key is no longer valid. */
+  function subscribe({ keyId }: Principal, { log, cursor }: Stream, receiver: Receiver): void {
+    const subscription = hub.subscribe(log, cursor, receiver);
     const mine = subscriptions.get(keyId) ?? new Set();
     subscriptions.set(keyId, mine.add(subscription));
-    response.on('close', () => {
+    receiver.onClose(() => {
       mine.delete(subscription);
       if (mine.size === 0 && subscriptions.get(keyId) === mine) subscriptions.delete(keyId);
     });

@@ -10,6 +10,8 @@ export type Authenticate = (
 ) => Principal | undefined | Promise<Principal | undefined>;
 
 interface Wanted {
+  /** The sender of requests without a credential; undefined if they are refused. */
+  readonly anonymous: Principal | undefined;
   readonly scope: Scope | undefined;
   readonly bearer: boolean;
   readonly acceptBearer: boolean;
@@ -42,19 +44,16 @@ export interface SentCredential {
   readonly via: KeyKind;
 }
 
-function readCredential(headers: IncomingHttpHeaders, bearerCounts: boolean): SentCredential | undefined {
+function readCredential(headers: IncomingHttpHeaders): SentCredential | undefined {
   const session = headers['x-session-api-key'];
   if (session !== undefined) return { text: String(session), via: 'session' };
   const [, token] = /^Bearer +([^\s]+) *$/i.exec(headers.authorization ?? '') ?? [];
-  return bearerCounts && token !== undefined ? { text: token, via: 'bearer' } : undefined;
+  return token === undefined ? undefined : { text: token, via: 'bearer' };
 }
 
 /** `X-Session-API-Key` takes precedence. Returns undefined if there is no credential that could be valid. */
-export function sentCredential(
-  headers: IncomingHttpHeaders,
-  bearerCounts: boolean,
-): SentCredential | undefined {
-  const sent = readCredential(headers, bearerCounts);
+export function sentCredential(headers: IncomingHttpHeaders): SentCredential | undefined {
+  const sent = readCredential(headers);
   return sent !== undefined && sent.text.length <= credentialMax ? sent : undefined;
 }
 
@@ -62,20 +61,23 @@ export function sentCredential(
 export function createAuthentication(authenticate: Authenticate, wanted: Wanted) {
   const bearerCounts = wanted.bearer || wanted.acceptBearer;
   const refused = bearerCounts ? unauthorized.either : unauthorized.session;
+  const isAccepted = ({ via, acceptsBearer }: Principal) =>
+    via === 'session' || bearerCounts || acceptsBearer;
   const lacksScope = new AppError(
     'forbidden',
     `This request requires an API key with the scope ${wanted.scope}.`,
   );
 
   function decide(principal: Principal | undefined, done: Done): void {
-    if (principal === undefined) done(refused);
+    if (principal === undefined || !isAccepted(principal)) done(refused);
     else if (wanted.scope !== undefined && !principal.scopes.has(wanted.scope)) done(lacksScope);
     else done(undefined, principal);
   }
 
   return (headers: IncomingHttpHeaders, done: Done): void => {
-    const sent = sentCredential(headers, bearerCounts);
-    const found = sent === undefined ? undefined : authenticate(sent.text, sent.via);
+    const sent = sentCredential(headers);
+    const anonymous = carriesCredential(headers) ? undefined : wanted.anonymous;
+    const found = sent === undefined ? anonymous : authenticate(sent.text, sent.via);
     if (found instanceof Promise) found.then((principal) => decide(principal, done), done);
     else decide(found, done);
   };

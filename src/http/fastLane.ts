@@ -61,14 +61,16 @@ export function openFastLane(
   const logs = logger.isLevelEnabled('debug');
 
   function findPrincipal(headers: IncomingHttpHeaders): Principal | undefined {
-    const sent = sentCredential(headers, true);
+    const sent = sentCredential(headers);
     const principal = sent && authenticate(sent.text, sent.via);
     if (principal instanceof Promise) {
       // Fastify waits for the same lookup and reports its failure.
       principal.catch(() => {});
       return undefined;
     }
-    return principal?.scopes.has(route.scope) ? principal : undefined;
+    return principal?.conversationId === undefined && principal?.scopes.has(route.scope)
+      ? principal
+      : undefined;
   }
 
   function headOf(answer: ReadyAnswer): readonly string[] {

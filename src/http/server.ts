@@ -11,6 +11,7 @@ import Fastify, {
 import type { Logger } from 'pino';
 import type { Config, TrustProxy } from '../config.ts';
 import { AppError } from '../errors.ts';
+import type { Principal } from '../keys/principal.ts';
 import type { Nodes } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
 import { validatorCompiler } from '../validation/validation.ts';
@@ -39,6 +40,8 @@ interface ServerOptions {
   readonly config: Config;
   readonly logger: Logger;
   readonly authenticate: Authenticate;
+  /** The sender of requests without a credential; undefined if they are refused. */
+  readonly anonymous: Principal | undefined;
   readonly requestRates: RateLimiter;
   /** Verifies the token of another process, for the method and URL of a request. */
   readonly verifyNode: VerifyNode;
@@ -227,18 +230,29 @@ function accessHook(
   const authentication = createAuthentication(options.authenticate, {
     ...access,
     acceptBearer: options.config.acceptBearer,
+    anonymous: options.anonymous,
   });
   return (request, _reply, done) => {
     if (request.isPassedOn) return done();
     if (options.forNodesOnly) return done(new AppError('not_found', 'This path does not exist.'));
     authentication(request.headers, (error, principal) => {
       if (principal === undefined) return done(refusal(error, request, failures));
+      if (!isWithin(principal, request)) return done(otherConversation);
       request.principal = principal;
       const over = options.requestRates.take(principal.keyId);
       if (access.limitedByHandler) request.overRate = over;
       done(access.limitedByHandler ? undefined : over);
     });
   };
+}
+
+const otherConversation = new AppError('forbidden', 'This API key is valid for one conversation only.');
+
+/** Whether an API key that is limited to one conversation may send this request. */
+function isWithin({ conversationId }: Principal, { params, routeOptions }: FastifyRequest): boolean {
+  if (conversationId === undefined) return true;
+  const isOfConversation = /^\/api\/conversations\/:id(\/|$)/.test(routeOptions.url ?? '');
+  return isOfConversation && (params as { id?: string }).id === conversationId;
 }
 
 /** The error for an unauthenticated request. Requests without any credential do not count as failed logins. */

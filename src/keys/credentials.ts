@@ -1,4 +1,5 @@
-// The format of credentials: `pk_<id>_<secret>` for an API key, `pt_<id>_<secret>` for a bearer token.
+// The format of credentials: `pk_<id>_<secret>` for an API key, `pt_<id>_<secret>` for a bearer token, and
+// `pc_<key id>_<conversation>_<mac>` for an API key that is limited to one conversation.
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { KeyKind } from './schema.ts';
 
@@ -6,6 +7,31 @@ const idBytes = 8;
 const secretBytes = 32;
 const prefixes: Readonly<Record<KeyKind, string>> = { session: 'pk', bearer: 'pt' };
 const format = /^p[kt]_([0-9a-f]{16})_[A-Za-z0-9_-]{43}$/;
+
+const conversationFormat = /^pc_([0-9a-z-]{1,64})_(.{1,768})_([A-Za-z0-9_-]{43})$/;
+
+export interface ConversationCredential {
+  /** The id of the API key that it was derived from. */
+  readonly keyId: string;
+  readonly conversationId: string;
+  readonly mac: string;
+}
+
+/** The id is encoded, because it may have characters that headers cannot carry. */
+export function formatConversationCredential({ keyId, conversationId, mac }: ConversationCredential): string {
+  return `pc_${keyId}_${encodeURIComponent(conversationId)}_${mac}`;
+}
+
+/** Undefined if the text has another format. */
+export function parseConversationCredential(text: string): ConversationCredential | undefined {
+  const [, keyId, encoded, mac] = conversationFormat.exec(text) ?? [];
+  if (keyId === undefined || encoded === undefined || mac === undefined) return undefined;
+  try {
+    return { keyId, conversationId: decodeURIComponent(encoded), mac };
+  } catch {
+    return undefined;
+  }
+}
 
 export interface Credential {
   readonly id: string;

@@ -9,6 +9,7 @@ export const createdKeyExample: CreatedKey = {
   kind: 'session',
   user: 'owner',
   scopes: [...sessionScopes],
+  bearer: false,
   created_at: '2026-01-31T12:00:00.000Z',
   expires_at: '2030-01-31T12:00:00.000Z',
   last_used_at: null,

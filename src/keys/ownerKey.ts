@@ -48,6 +48,7 @@ export async function ensureOwnerKey(database: Database, dataDir: string): Promi
     name: 'owner',
     scopes,
     expiresAt: null,
+    bearer: false,
     by: 'service',
   } as const;
   if (await database.run(createFirstKey, toRow(grant, credential)))

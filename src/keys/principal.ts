@@ -11,6 +11,10 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** When the credential expires, in milliseconds; Infinity if it does not. */
   readonly expiresAt: number;
+  /** The API key is accepted as Authorization: Bearer on every route. */
+  readonly acceptsBearer: boolean;
+  /** The only conversation that the credential is valid for; absent if it is valid for all of the user. */
+  readonly conversationId?: string;
 }
 
 /** What the holder of a credential may see about it. */

@@ -44,6 +44,13 @@ export const NewKey = Type.Object(
       }),
     ),
     user: Type.Optional(UserName),
+    bearer: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Also accept the API key as `Authorization: Bearer` on every route. Settings that are read this way stay reduced.',
+      }),
+    ),
   },
   { $id: 'NewKey', additionalProperties: false },
 );
@@ -55,6 +62,7 @@ const keyRecordFields = {
   kind: oneOf(keyKinds),
   user: Type.String(),
   scopes: Type.Array(oneOf(scopes)),
+  bearer: Type.Boolean({ description: 'Whether it is accepted as `Authorization: Bearer` on every route.' }),
   created_at: time(),
   expires_at: orNull(time()),
   last_used_at: orNull(time()),

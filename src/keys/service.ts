@@ -1,13 +1,16 @@
 // Authenticates credentials, and creates, lists and revokes them.
 import { type Cache, createCache } from '../db/cache.ts';
 import type { Database } from '../db/transaction.ts';
+import type { Vault } from '../encryption/vault.ts';
 import { AppError, invalid } from '../errors.ts';
 import {
   type Credential,
   createCredential,
   credentialId,
+  formatConversationCredential,
   hashBytes,
   isKeyId,
+  parseConversationCredential,
   sameHash,
 } from './credentials.ts';
 import type { Principal } from './principal.ts';
@@ -21,19 +24,31 @@ import {
   scopes,
   sessionScopes,
 } from './schema.ts';
-import { createKey, findKey, type KeyRow, listKeys, recordUses, revokeKey } from './store.ts';
+import {
+  createKey,
+  findConversationKey,
+  findKey,
+  type KeyRow,
+  listKeys,
+  recordUses,
+  revokeKey,
+} from './store.ts';
 
 const cachedKeysMax = 10_000;
 const flushUsesMs = 5_000;
 const rememberedMax = 1_000;
+const anonymousKeyId = 'none';
 
 interface KeysOptions {
   readonly database: Database;
+  readonly vault: Pick<Vault, 'mac'>;
   readonly owner: { readonly id: number; readonly name: string };
   readonly sessionApiKey: string | undefined;
   readonly authToken: string | undefined;
   /** API keys keep their scopes if they are sent as Bearer. */
   readonly acceptBearer: boolean;
+  /** Requests without a credential act as the owner. */
+  readonly withoutKey: boolean;
   readonly onBackgroundError: (error: Error) => void;
   readonly now?: () => number;
 }
@@ -47,6 +62,7 @@ interface KeyFacts {
   readonly userName: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number;
+  readonly bearer: boolean;
 }
 
 interface CachedKey {
@@ -76,6 +92,7 @@ export function toRecord(row: KeyRow): KeyRecord {
     kind: row.kind as KeyKind,
     user: row.user,
     scopes: JSON.parse(row.scopes) as Scope[],
+    bearer: row.bearer === 1,
     created_at: new Date(row.created_at).toISOString(),
     expires_at: iso(row.expires_at),
     last_used_at: iso(row.last_used_at),
@@ -92,24 +109,24 @@ export function chooseScopes(kind: KeyKind, asked: readonly Scope[] | undefined)
 }
 
 export function createKeys(options: KeysOptions) {
-  const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
+  const { database, vault, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
   /** Results for credentials that were accepted. */
   const remembered = new Map<string, Reading>();
   const preset = presetKeys(options);
-  const presetIds = new Set(preset.map(({ principals }) => principals.session.keyId));
   const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
   flushTimer.unref();
 
   function principalsOf(row: KeyFacts) {
     const { userId, userName, expiresAt } = row;
-    const known = { userId, userName, keyId: row.id, keyName: row.name, expiresAt };
+    const acceptsBearer = acceptBearer || row.bearer;
+    const known = { userId, userName, keyId: row.id, keyName: row.name, expiresAt, acceptsBearer };
     const held = new Set(row.scopes);
     const readOnly = new Set(bearerScopes.filter((scope) => held.has(scope)));
     return {
       session: { ...known, via: 'session', scopes: held },
-      bearer: { ...known, via: 'bearer', scopes: acceptBearer ? held : readOnly },
+      bearer: { ...known, via: 'bearer', scopes: acceptsBearer ? held : readOnly },
     } as const;
   }
 
@@ -132,6 +149,7 @@ export function createKeys(options: KeysOptions) {
         userName: owner.name,
         scopes: held,
         expiresAt: Number.POSITIVE_INFINITY,
+        bearer: false,
       }),
     });
     return [
@@ -157,6 +175,7 @@ export function createKeys(options: KeysOptions) {
         userName: row.user,
         scopes: JSON.parse(row.scopes) as Scope[],
         expiresAt: row.expires_at ?? Number.POSITIVE_INFINITY,
+        bearer: row.bearer === 1,
       }),
     };
   }
@@ -181,7 +200,7 @@ export function createKeys(options: KeysOptions) {
       if (known === undefined) remember(text, { hash: key.hash, id });
       return principal;
     }
-    if (id === undefined) return undefined;
+    if (id === undefined) return via === 'session' ? authenticateForConversation(text) : undefined;
     const stored = cache.find(id);
     return stored === undefined ? loadKey(id).then((key) => key && use(id, key)) : use(id, stored);
 
@@ -193,6 +212,49 @@ export function createKeys(options: KeysOptions) {
       if (known === undefined || hash !== key.hash) remember(text, { hash: key.hash, id });
       return principal;
     }
+  }
+
+  async function findGood(keyId: string): Promise<CachedKey | undefined> {
+    const key =
+      preset.find(({ principals }) => principals.session.keyId === keyId) ??
+      cache.find(keyId) ??
+      (await loadKey(keyId));
+    return key !== undefined && !key.revoked && key.expiresAt > now() ? key : undefined;
+  }
+
+  /** Binds the credential to the API key, so that a new key with the same id does not revive it. */
+  function conversationMac({ principals, hash }: CachedKey, conversationKey: number): string {
+    const { keyId, userId } = principals.session;
+    return vault.mac('conversation-key', [keyId, hash.toString('hex'), userId, conversationKey].join('\0'));
+  }
+
+  async function authenticateForConversation(text: string): Promise<Principal | undefined> {
+    const sent = parseConversationCredential(text);
+    const key = sent && (await findGood(sent.keyId));
+    if (sent === undefined || key === undefined) return undefined;
+    const principal = key.principals.session;
+    const { conversationId } = sent;
+    const found = await database.run(findConversationKey, { userId: principal.userId, id: conversationId });
+    if (found === undefined) return undefined;
+    const isSame = sameHash(Buffer.from(sent.mac), Buffer.from(conversationMac(key, found)));
+    return isSame ? { ...principal, conversationId } : undefined;
+  }
+
+  /**
+   * Returns a function that creates API keys for single conversations. They have the scopes of the sender's key and are
+   * valid as long as that key and the conversation exist; nothing is stored.
+   */
+  async function conversationKeys({
+    keyId,
+  }: Principal): Promise<(conversation: { readonly key: number; readonly id: string }) => string | null> {
+    const key = await findGood(keyId);
+    if (key === undefined) return () => null;
+    return (conversation) =>
+      formatConversationCredential({
+        keyId,
+        conversationId: conversation.id,
+        mac: conversationMac(key, conversation.key),
+      });
   }
 
   function remember(text: string, reading: Reading): void {
@@ -209,10 +271,22 @@ export function createKeys(options: KeysOptions) {
 
   /** Whether a key that was accepted is still valid. */
   async function isGood(keyId: string): Promise<boolean> {
-    if (presetIds.has(keyId)) return true;
-    const key = cache.find(keyId) ?? (await loadKey(keyId));
-    return key !== undefined && !key.revoked && key.expiresAt > now();
+    return keyId === anonymous?.keyId || (await findGood(keyId)) !== undefined;
   }
+
+  /** The sender of requests without a credential; undefined if they are refused. */
+  const anonymous: Principal | undefined = options.withoutKey
+    ? {
+        userId: owner.id,
+        userName: owner.name,
+        keyId: anonymousKeyId,
+        keyName: 'none',
+        via: 'session',
+        scopes: new Set(sessionScopes),
+        expiresAt: Number.POSITIVE_INFINITY,
+        acceptsBearer: false,
+      }
+    : undefined;
 
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return;
@@ -228,6 +302,8 @@ export function createKeys(options: KeysOptions) {
 
   async function create(principal: Principal, request: NewKey): Promise<CreatedKey> {
     const kind = request.kind ?? 'session';
+    if (request.bearer && kind === 'bearer')
+      throw invalid([{ path: 'bearer', message: 'is only for API keys; a bearer token is always sent so' }]);
     const userName = request.user ?? principal.userName;
     if (userName !== principal.userName && !principal.scopes.has('admin'))
       throw new AppError('forbidden', 'Creating a key for another user requires a key with the scope admin.');
@@ -242,6 +318,7 @@ export function createKeys(options: KeysOptions) {
       name: request.name,
       scopes: granted,
       expiresAt: expiry(request, principal),
+      bearer: request.bearer ?? false,
     });
   }
 
@@ -283,7 +360,7 @@ export function createKeys(options: KeysOptions) {
     await flushUses().catch(onBackgroundError);
   }
 
-  return { authenticate, isGood, create, list, revoke, close };
+  return { authenticate, anonymous, conversationKeys, isGood, create, list, revoke, close };
 }
 
 export interface KeyGrant {
@@ -292,6 +369,7 @@ export interface KeyGrant {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: number | null;
+  readonly bearer: boolean;
   /** The id of the creating key, for the audit log. */
   readonly by: string;
 }
@@ -304,6 +382,7 @@ export function toRow(grant: KeyGrant, credential: Credential) {
     name: grant.name,
     hash: credential.hash,
     scopes: JSON.stringify(grant.scopes),
+    bearer: grant.bearer,
     expiresAt: grant.expiresAt,
     by: grant.by,
   };

@@ -27,6 +27,7 @@ export interface KeyRow {
   readonly name: string;
   readonly hash: string;
   readonly scopes: string;
+  readonly bearer: number;
   readonly created_at: number;
   readonly expires_at: number | null;
   readonly last_used_at: number | null;
@@ -40,6 +41,7 @@ export interface NewKeyRow {
   readonly name: string;
   readonly hash: string;
   readonly scopes: string;
+  readonly bearer: boolean;
   readonly expiresAt: number | null;
   /** The id of the creating key, for the audit log. */
   readonly by: string;
@@ -61,6 +63,7 @@ function selectKeys(q: Queries) {
       'keys.name',
       'keys.hash',
       'keys.scopes',
+      'keys.bearer',
       'keys.created_at',
       'keys.expires_at',
       'keys.last_used_at',
@@ -75,6 +78,22 @@ const selectKey = prepared((q: Queries, input: { id: string }) =>
 export const findKey = read('keys.find', function* (q, id: string): Steps<KeyRow | undefined> {
   return yield* one(selectKey(q, { id }));
 });
+
+const selectConversation = prepared((q: Queries, input: { userId: number; id: string }) =>
+  q.build
+    .selectFrom('conversations')
+    .select('key')
+    .where('user_id', '=', input.userId)
+    .where('id', '=', input.id),
+);
+
+/** The internal key of a conversation, which a new conversation with the same id does not have. */
+export const findConversationKey = read(
+  'keys.findConversation',
+  function* (q, input: { userId: number; id: string }): Steps<number | undefined> {
+    return (yield* one(selectConversation(q, input)))?.key;
+  },
+);
 
 /** The newest keys, oldest first; revoked ones stay in the list. */
 export const listKeys = read('keys.list', function* (q, input: { userId?: number }): Steps<KeyRow[]> {
@@ -114,6 +133,7 @@ function insertKey(q: Queries, userId: number, key: NewKeyRow) {
     name: key.name,
     hash: key.hash,
     scopes: key.scopes,
+    bearer: Number(key.bearer),
     created_at: q.now,
     expires_at: key.expiresAt,
     last_used_at: null,
@@ -207,6 +227,7 @@ export const recordUses = repeatableWrite(
 
 export const keyTransactions = [
   findKey,
+  findConversationKey,
   listKeys,
   hasUsableSessionKey,
   createKey,

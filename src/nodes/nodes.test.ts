@@ -53,6 +53,7 @@ describe('the token of a passed request', () => {
     via: 'session',
     scopes: new Set(['conversations:read']),
     expiresAt: Number.POSITIVE_INFINITY,
+    acceptsBearer: false,
   };
   const request = {
     method: 'GET',

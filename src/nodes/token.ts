@@ -28,6 +28,8 @@ interface Payload {
   readonly keyName: string;
   readonly via: KeyKind;
   readonly scopes: readonly Scope[];
+  readonly acceptsBearer: boolean;
+  readonly conversationId?: string;
   /** Null means never. */
   readonly expiresAt: number | null;
 }

@@ -124,8 +124,8 @@ describe('a conversation for which there is no run', () => {
       await reaches(busy, 'RUNNING');
       const { body } = await service.ask('/api/conversations', { json: { initial_user_msg: 'say hello' } });
       assert.deepEqual([body.conversation_status, body.message], ['STARTING', sentence]);
-      const { status, runtime_status: why } = await info(body.conversation_id);
-      assert.deepEqual([status, why], ['STARTING', 'STATUS$WAITING_FOR_WORKER']);
+      const { status, start_progress: progress } = await info(body.conversation_id);
+      assert.deepEqual([status, progress?.step], ['STARTING', 'waiting_for_worker']);
       await service.ask(`/api/conversations/${busy}/stop`, { method: 'POST' });
       assert.deepEqual(await turns(body.conversation_id, 1), ['hello']);
     });

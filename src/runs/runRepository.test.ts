@@ -127,11 +127,11 @@ describe('a run with a repository', () => {
     const runs = await startScene(t);
     commit(runs.repository, 'slow', { [setup]: 'while [ ! -e go ]; do sleep 0.02; done\n' });
     const id = await runs.create('say hello', { ...onMain, selected_branch: 'slow' });
-    const status = await until('the setup script runs', async () => {
-      const { runtime_status: now } = await runs.info(id);
-      return now?.includes('setup.sh') && now;
+    const progress = await until('the setup script runs', async () => {
+      const { start_progress: now } = await runs.info(id);
+      return now?.details?.includes('setup.sh') && now;
     });
-    assert.equal(status, 'STATUS$SETTING_UP_WORKSPACE: Running .openhands/setup.sh');
+    assert.deepEqual(progress, { step: 'preparing_workspace', details: 'Running .openhands/setup.sh' });
     await runs.service.ask(`/api/conversations/${id}/stop`, { method: 'POST' });
     assert.equal((await ending(runs, id)).code, 'user');
   });

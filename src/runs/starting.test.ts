@@ -74,19 +74,16 @@ for (const kind of databaseKinds) {
       const second = await create('say two');
       const waiting = await info(second);
       assert.equal(waiting.status, 'STARTING');
-      assert.equal(waiting.runtime_status, 'STATUS$WAITING_FOR_WORKER');
+      assert.equal(waiting.start_progress?.step, 'waiting_for_worker');
       await stop(first);
       assert.deepEqual(await turns(second, 1), ['two']);
-      assert.equal((await info(second)).runtime_status, null);
+      assert.equal((await info(second)).runtime_status, 'STATUS$READY');
     });
 
     it('reports its progress', async (t) => {
       const { create, info } = await startRuns({ kind, flags: ['--slow-start', '60000'] }, t);
       const id = await create('say hello');
-      await until(
-        'its agent starts',
-        async () => (await info(id)).runtime_status === 'STATUS$STARTING_AGENT',
-      );
+      await until('its agent starts', async () => (await info(id)).start_progress?.step === 'starting_agent');
       assert.equal((await info(id)).status, 'STARTING');
     });
 

@@ -170,7 +170,7 @@ for (const { kind, name: fault, signal } of cases) {
           return saidBy('agent', all).at(-1) === 'second' && stateOf(all) === 'awaiting_user_input' && all;
         });
         const { status, runtime_status: doing } = await next.info(id);
-        assert.deepEqual([status, doing], ['RUNNING', null]);
+        assert.deepEqual([status, doing], ['RUNNING', 'STATUS$READY']);
         assert.deepEqual(saidBy('user', events), [message, 'say second']);
         const earlier = logsBefore.get(name) ?? [];
         assert.deepEqual(events.slice(0, earlier.length), earlier);

@@ -63,7 +63,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   // All slots are taken by the others.
   'before a worker has it': {
-    reached: ({ doing }) => doing === 'STATUS$WAITING_FOR_WORKER',
+    reached: ({ doing }) => doing === 'waiting_for_worker',
     expected: { SIGTERM: once, SIGKILL: once },
   },
 };
@@ -129,7 +129,7 @@ async function openScene(kind: DatabaseKind, cleanups: (() => Promise<void>)[]) 
     if (one.holdsAt !== undefined && one.holdsAt !== 'start') hold(home, one.holdsAt);
     if (one.holdsAt !== 'start') letGo(home, 'start');
     await until(`it is ${name}`, async () => {
-      const { runtime_status: doing } = await service.info(id);
+      const doing = (await service.info(id)).start_progress?.step ?? null;
       return one.reached({ home, events: await service.events(id), doing });
     });
   }

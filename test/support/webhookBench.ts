@@ -40,6 +40,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
     via: 'session',
     scopes: new Set(),
     expiresAt: Number.POSITIVE_INFINITY,
+    acceptsBearer: false,
   };
   const conversations = createConversations({
     database,

@@ -31,13 +31,14 @@ function atService(): KeyBackend {
 }
 
 const inDatabase: KeyBackend = {
-  create: ({ kind = 'session', user: userName = ownerName, name, scopes, expires_at: expires }) => {
+  create: ({ kind = 'session', user: userName = ownerName, name, scopes, expires_at: expires, bearer }) => {
     const grant = {
       kind,
       userName,
       name,
       scopes: chooseScopes(kind, scopes),
       expiresAt: expires == null ? null : Date.parse(expires),
+      bearer: bearer ?? false,
       by: commandLine,
     };
     return withDatabase(

@@ -38,12 +38,17 @@ function chosenScopes(words: readonly string[]): { scopes?: Scope[] } {
 }
 
 export const createKey: Handler<typeof keysCreateCommand> = async ({ options }) => {
-  const { user, name, kind } = options;
+  const { user, name, kind, bearer } = options;
+  if (bearer && kind === 'bearer')
+    throw new RefusalError(
+      '--bearer is for API keys: a bearer token is always sent as Authorization: Bearer.',
+    );
   if (user !== undefined) checkValue('--user', UserName, user);
   checkValue('--name', KeyName, name);
   const { key: created, isSecondUser } = await keyBackend().create({
     kind,
     name,
+    bearer,
     ...chosenScopes(options.scope),
     expires_at: expiresAt(options.expires),
     ...(user === undefined ? {} : { user }),

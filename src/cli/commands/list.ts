@@ -8,7 +8,7 @@ import { shortIds } from '../connection/conversationId.ts';
 import type { listCommand } from '../declarations/conversations.ts';
 import { exitOfStop, exits } from '../exits.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
-import { describeRuntimeStatus } from '../terminal/progress.ts';
+import { describeProgress } from '../terminal/progress.ts';
 import { type Cell, formatTable, relativeTime, shortTime } from '../terminal/table.ts';
 
 const pageSize = 1_000;
@@ -27,11 +27,10 @@ const activities: Readonly<Record<NonNullable<ConversationInfo['agent_state']>, 
 
 /** What the agent does, or why the conversation stopped, in a few words. */
 export function describeStatus(info: ConversationInfo): Cell {
-  const { status, agent_state: state, runtime_status: runtimeStatus, stop_reason: reason } = info;
+  const { status, agent_state: state, start_progress: progress, stop_reason: reason } = info;
   // Older services do not report what the agent does.
   if (status === 'RUNNING') return (state && activities[state]) ?? activities.running;
-  if (status === 'STARTING')
-    return { text: `starting: ${describeRuntimeStatus(runtimeStatus)}`, format: 'yellow' };
+  if (status === 'STARTING') return { text: `starting: ${describeProgress(progress)}`, format: 'yellow' };
   if (reason === null) return { text: 'stopped', format: 'dim' };
   const failed = exitOfStop(reason.code) === exits.failed;
   return { text: `stopped: ${reason.code.replaceAll('_', ' ')}`, format: failed ? 'red' : 'dim' };

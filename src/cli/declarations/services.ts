@@ -151,6 +151,10 @@ export const keysCreateCommand = declare({
       default: 'session',
       help: 'session: an API key, sent as X-Session-API-Key. bearer: a token that can only read the reduced settings.',
     },
+    bearer: {
+      type: 'boolean',
+      help: 'Accept the API key as Authorization: Bearer, too, on every route, for clients that send it so.',
+    },
     name: { type: 'string', value: 'TEXT', default: 'command line', help: 'What the key is for.' },
     scope: {
       type: 'string',

@@ -1,5 +1,5 @@
 // Shows what a conversation does while it starts, in one line of the terminal that is overwritten.
-import type { Parley } from '../../client/parley.ts';
+import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import type { Output } from './output.ts';
 import { plainLine } from './plainText.ts';
 
@@ -7,17 +7,19 @@ const pollEveryMs = 300;
 const marks = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 const sentences: Readonly<Record<string, string>> = {
-  STATUS$WAITING_FOR_WORKER: 'waiting for a worker',
-  STATUS$STARTING_RUNTIME: 'preparing the sandbox',
-  STATUS$SETTING_UP_WORKSPACE: 'setting up the workspace',
-  STATUS$STARTING_AGENT: 'starting the agent',
+  waiting_for_worker: 'waiting for a worker',
+  starting_sandbox: 'preparing the sandbox',
+  preparing_workspace: 'setting up the workspace',
+  starting_agent: 'starting the agent',
 };
 
-/** What `runtime_status` means, with its details. */
-export function describeRuntimeStatus(status: string | null): string {
-  const [name = '', ...rest] = (status ?? '').split(': ');
-  const sentence = (Object.hasOwn(sentences, name) ? sentences[name] : undefined) ?? plainLine(name);
-  return [sentence, ...rest.map(plainLine)].filter((part) => part !== '').join(': ');
+/** The step of a start, with its details. Older services do not report it. */
+export function describeProgress(progress: ConversationInfo['start_progress'] | undefined): string {
+  if (progress == null) return sentences['starting_sandbox'] ?? '';
+  const { step, details } = progress;
+  // A newer service may have other steps.
+  const sentence = (Object.hasOwn(sentences, step) ? sentences[step] : undefined) ?? plainLine(step);
+  return details === null ? sentence : `${sentence}: ${plainLine(details)}`;
 }
 
 interface ProgressOptions {
@@ -41,9 +43,9 @@ export function showProgress({ parley, output, id, signal }: ProgressOptions) {
     if (polling) return;
     polling = true;
     try {
-      const { status, runtime_status } = await parley.conversations.get(id, { signal });
+      const { status, start_progress: progress } = await parley.conversations.get(id, { signal });
       if (timer === undefined || status !== 'STARTING') return;
-      const line = `${marks[turn++ % marks.length]} Starting: ${describeRuntimeStatus(runtime_status)} …`;
+      const line = `${marks[turn++ % marks.length]} Starting: ${describeProgress(progress)} …`;
       output.text(`\r\u001b[K${output.style('dim', line.slice(0, output.columns - 1))}`);
       shown = true;
     } catch {

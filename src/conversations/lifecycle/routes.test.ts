@@ -61,7 +61,7 @@ for (const kind of databaseKinds) {
           conversation_status: 'STOPPED',
         });
         const { status: now, stop_reason: reason, runtime_status: runtime } = await info(id);
-        assert.deepEqual([now, reason.code, runtime], ['STOPPED', 'user', null]);
+        assert.deepEqual([now, reason.code, runtime], ['STOPPED', 'user', 'STATUS$STOPPED']);
         const last = (await eventsOf(id)).at(-1);
         assert.equal(last?.source, 'environment');
         assert.deepEqual(last?.extras, { agent_state: 'stopped', reason: reason.message });

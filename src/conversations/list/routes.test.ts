@@ -106,21 +106,27 @@ for (const kind of databaseKinds) {
         selected_branch: 'main',
       });
       const [info] = (await page('')).results;
-      const { last_updated_at: updated, created_at: created, ...rest } = info as ConversationInfo;
+      const {
+        last_updated_at: updated,
+        created_at: created,
+        session_api_key: sessionKey,
+        ...rest
+      } = info as ConversationInfo;
+      assert.ok(sessionKey?.startsWith('pc_'));
       assert.ok(Date.parse(created) <= Date.parse(updated));
       assert.deepEqual(rest, {
         conversation_id: id,
         title: 'Fix the failing test.',
         status: 'STARTING',
         agent_state: null,
-        runtime_status: 'STATUS$WAITING_FOR_WORKER',
+        runtime_status: null,
+        start_progress: { step: 'waiting_for_worker', details: null },
         selected_repository: 'acme/shop',
         selected_branch: 'main',
         git_provider: 'github',
         trigger: 'gui',
         num_connections: 0,
-        url: null,
-        session_api_key: null,
+        url: `${service.url}/api/conversations/${id}`,
         pr_number: [],
         stop_reason: null,
         usage: {
@@ -312,9 +318,11 @@ for (const kind of databaseKinds) {
       const id = body.conversation_id;
       await inspect(
         service.place,
-        `update conversations set run_id = 'r', runtime_status = 'STATUS$BUILDING' where id = '${id}'`,
+        `update conversations set run_id = 'r', runtime_status = 'STATUS$SETTING_UP_WORKSPACE: 10 %: half' where id = '${id}'`,
       );
-      assert.equal((await service.ask(`${path}/${id}`)).body.runtime_status, 'STATUS$BUILDING');
+      const { runtime_status: status, start_progress: progress } = (await service.ask(`${path}/${id}`)).body;
+      assert.equal(status, 'STATUS$SETTING_UP_WORKSPACE');
+      assert.deepEqual(progress, { step: 'preparing_workspace', details: '10 %: half' });
     });
   });
 }

@@ -1,5 +1,5 @@
 // GET /api/conversations, GET of one, and small routes for older clients.
-
+import type { FastifyRequest } from 'fastify';
 import { needs } from '../../http/access.ts';
 import { jsonType } from '../../http/errors.ts';
 import type { Server } from '../../http/routeTable.ts';
@@ -18,7 +18,10 @@ import type { Listing } from './service.ts';
 const access = needs('conversations:read');
 const tags = ['Conversations'];
 
-function listRoute(app: Server, listing: Listing): void {
+/** The URL under which the client reached the service. */
+type BaseUrlOf = (request: FastifyRequest) => string;
+
+function listRoute(app: Server, listing: Listing, baseUrlOf: BaseUrlOf): void {
   app.get(
     '/api/conversations',
     {
@@ -36,11 +39,11 @@ function listRoute(app: Server, listing: Listing): void {
         response: { 200: ConversationList },
       },
     },
-    async ({ principal, query }) => listing.list(principal, query),
+    async (request) => listing.list(request.principal, request.query, baseUrlOf(request)),
   );
 }
 
-function infoRoute(app: Server, listing: Listing): void {
+function infoRoute(app: Server, listing: Listing, baseUrlOf: BaseUrlOf): void {
   app.get(
     '/api/conversations/:id',
     {
@@ -64,8 +67,9 @@ function infoRoute(app: Server, listing: Listing): void {
         params: ConversationParams,
       },
     },
-    async ({ principal, params }, reply) => {
-      const info = await listing.info(principal, params.id);
+    async (request, reply) => {
+      const { principal, params } = request;
+      const info = await listing.info(principal, params.id, baseUrlOf(request));
       // Fastify sends nothing for null.
       return info ?? reply.type(jsonType).send('null');
     },
@@ -134,9 +138,10 @@ function absentRoutes(app: Server, listing: Listing): void {
   );
 }
 
-export function listingRoutes(app: Server, listing: Listing): void {
-  listRoute(app, listing);
-  infoRoute(app, listing);
+export function listingRoutes(app: Server, listing: Listing, publicUrl: string | undefined): void {
+  const baseUrlOf: BaseUrlOf = ({ protocol, host }) => publicUrl ?? `${protocol}://${host}`;
+  listRoute(app, listing, baseUrlOf);
+  infoRoute(app, listing, baseUrlOf);
   configRoute(app, listing);
   absentRoutes(app, listing);
 }

@@ -17,6 +17,33 @@ export const StopReason = Type.Object(
 const nullableString = (description?: string) =>
   orNull(Type.String(), description === undefined ? {} : { description });
 
+/** Values that existing clients know. */
+export const runtimeStatuses = [
+  'STATUS$STARTING_RUNTIME',
+  'STATUS$SETTING_UP_WORKSPACE',
+  'STATUS$RUNTIME_STARTED',
+  'STATUS$READY',
+  'STATUS$STOPPED',
+] as const;
+export type RuntimeStatus = (typeof runtimeStatuses)[number];
+
+export const startSteps = [
+  'waiting_for_worker',
+  'starting_sandbox',
+  'preparing_workspace',
+  'starting_agent',
+] as const;
+export type StartStep = (typeof startSteps)[number];
+
+export const StartProgress = Type.Object(
+  {
+    step: oneOf(startSteps),
+    details: orNull(Type.String(), { description: 'For people, such as the progress of a clone.' }),
+  },
+  { $id: 'StartProgress', additionalProperties: false },
+);
+export type StartProgress = Type.Static<typeof StartProgress>;
+
 export const ConversationInfo = Type.Object(
   {
     conversation_id: Type.String(),
@@ -26,7 +53,11 @@ export const ConversationInfo = Type.Object(
     agent_state: nullableOneOf(agentStates, {
       description: 'The state of the agent. Null unless the conversation is RUNNING.',
     }),
-    runtime_status: nullableString('The progress of the start, or why the conversation waits.'),
+    runtime_status: nullableOneOf(runtimeStatuses, {
+      description:
+        'The status of the sandbox, for existing clients. Null while the conversation waits for a worker.',
+    }),
+    start_progress: orNull(StartProgress, { description: 'Null unless the conversation is STARTING.' }),
     selected_repository: nullableString(),
     selected_branch: nullableString(),
     git_provider: nullableString(),
@@ -34,8 +65,13 @@ export const ConversationInfo = Type.Object(
     num_connections: Type.Integer({
       description: 'The number of subscribers to its events in this process.',
     }),
-    url: orNull(Type.String()),
-    session_api_key: orNull(Type.String()),
+    url: Type.String({ description: 'The URL of the conversation in this API.' }),
+    session_api_key: orNull(
+      Type.String({
+        description:
+          'An API key for this conversation alone. It has the scopes of your key, and is valid until that key expires or is revoked, or the conversation is deleted.',
+      }),
+    ),
     created_at: Type.String(),
     pr_number: Type.Array(Type.Integer()),
     stop_reason: orNull(StopReason, { description: 'Why the conversation stopped; null if it has not.' }),

@@ -4,10 +4,12 @@ import { conversationTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { invalid } from '../../errors.ts';
 import type { Principal } from '../../keys/principal.ts';
+import type { Keys } from '../../keys/service.ts';
 import { wholeNumber } from '../../validation/schema.ts';
 import { conversationName, noConversation } from '../id.ts';
 import { agentStateOf, type ConversationStatus, reasonOf } from '../states.ts';
 import { toUsage } from '../usage/shape.ts';
+import { progressOf, runtimeStatusOf } from './progress.ts';
 import { type ConversationInfo, type ConversationList, type ListQuery, listMax } from './schema.ts';
 import { type ConversationRow, findConversation, type ListPosition, listConversations } from './store.ts';
 
@@ -15,10 +17,10 @@ const listDefault = 20;
 /** How many rows a filter reads in one query and in one request. Then the page ends, and the next one continues. */
 const scannedRowsMax = 5_000;
 const queriesMax = 20;
-const waiting = 'STATUS$WAITING_FOR_WORKER';
 
 interface ListingOptions {
   readonly database: Database;
+  readonly keys: Pick<Keys, 'conversationKeys'>;
   /** How many subscribers a log has. */
   readonly subscribers: (topic: string) => number;
 }
@@ -45,24 +47,30 @@ function readPageId(text: string | undefined): ListPosition | null {
   return { at: Number(at), key: Number(key) };
 }
 
-export function createListing({ database, subscribers }: ListingOptions) {
-  function toInfo(row: ConversationRow): ConversationInfo {
+/** Depends on who asks, and under which URL. */
+interface InfoContext {
+  readonly baseUrl: string;
+  readonly keyOf: (conversation: ConversationRow) => string | null;
+}
+
+export function createListing({ database, keys, subscribers }: ListingOptions) {
+  function toInfo(row: ConversationRow, { baseUrl, keyOf }: InfoContext): ConversationInfo {
     const status = row.status as ConversationStatus;
-    const queued = status === 'STARTING' && row.run_id === null;
     return {
       conversation_id: row.id,
       title: row.title,
       last_updated_at: new Date(row.updated_at).toISOString(),
       status,
       agent_state: agentStateOf(row),
-      runtime_status: queued ? waiting : row.runtime_status,
+      runtime_status: runtimeStatusOf(row),
+      start_progress: progressOf(row),
       selected_repository: row.repository,
       selected_branch: row.branch,
       git_provider: row.git_provider,
       trigger: row.trigger,
       num_connections: subscribers(conversationTopic(row.key)),
-      url: null,
-      session_api_key: null,
+      url: `${baseUrl}/api/conversations/${encodeURIComponent(row.id)}`,
+      session_api_key: keyOf(row),
       created_at: new Date(row.created_at).toISOString(),
       pr_number: [],
       stop_reason: reasonOf(row),
@@ -71,9 +79,10 @@ export function createListing({ database, subscribers }: ListingOptions) {
   }
 
   /** Returns null if the user has no such conversation. */
-  async function info(principal: Principal, id: string): Promise<ConversationInfo | null> {
+  async function info(principal: Principal, id: string, baseUrl: string): Promise<ConversationInfo | null> {
     const row = await database.run(findConversation, conversationName(principal, id));
-    return row === undefined ? null : toInfo(row);
+    const keyOf = await keys.conversationKeys(principal);
+    return row === undefined ? null : toInfo(row, { baseUrl, keyOf });
   }
 
   /** Throws if the user has no such conversation. */
@@ -83,7 +92,8 @@ export function createListing({ database, subscribers }: ListingOptions) {
     return row.run_id;
   }
 
-  async function list({ userId }: Principal, query: ListQuery): Promise<ConversationList> {
+  async function list(principal: Principal, query: ListQuery, baseUrl: string): Promise<ConversationList> {
+    const { userId } = principal;
     const limit = listLimit(query.limit);
     let after = readPageId(query.page_id);
     const words = query.q?.trim().toLowerCase();
@@ -110,7 +120,9 @@ export function createListing({ database, subscribers }: ListingOptions) {
     const last = results.at(-1);
     const more = found.length > limit && last !== undefined;
     const next = more ? { at: last.created_at, key: last.key } : after;
-    return { results: results.map(toInfo), next_page_id: next === null ? null : pageId(next) };
+    const keyOf = await keys.conversationKeys(principal);
+    const infos = results.map((row) => toInfo(row, { baseUrl, keyOf }));
+    return { results: infos, next_page_id: next === null ? null : pageId(next) };
   }
 
   return { info, runOf, list };

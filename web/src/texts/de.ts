@@ -150,11 +150,11 @@ export const de: Texts = {
     running: 'Der Agent arbeitet …',
     needsApproval: (what) => `Der Agent benötigt Ihre Freigabe: ${what}`,
     runtime: {
-      STATUS$WAITING_FOR_WORKER:
+      waiting_for_worker:
         'Warten auf einen freien Worker-Platz. Gespräche, die auf Eingaben warten, machen Platz.',
-      STATUS$STARTING_RUNTIME: 'Sandbox wird gestartet',
-      STATUS$SETTING_UP_WORKSPACE: 'Workspace wird eingerichtet',
-      STATUS$STARTING_AGENT: 'Agent wird gestartet',
+      starting_sandbox: 'Sandbox wird gestartet',
+      preparing_workspace: 'Workspace wird eingerichtet',
+      starting_agent: 'Agent wird gestartet',
     },
     stopped: 'Gestoppt',
     resume: 'Fortsetzen',

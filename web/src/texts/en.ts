@@ -147,11 +147,11 @@ export const en = {
     running: 'The agent is working…',
     needsApproval: (what: string) => `The agent needs your approval: ${what}`,
     runtime: {
-      STATUS$WAITING_FOR_WORKER:
+      waiting_for_worker:
         'Waiting for a free worker slot. Conversations that are waiting for input will make room.',
-      STATUS$STARTING_RUNTIME: 'Starting the sandbox',
-      STATUS$SETTING_UP_WORKSPACE: 'Setting up the workspace',
-      STATUS$STARTING_AGENT: 'Starting the agent',
+      starting_sandbox: 'Starting the sandbox',
+      preparing_workspace: 'Setting up the workspace',
+      starting_agent: 'Starting the agent',
     },
     stopped: 'Stopped',
     resume: 'Resume',

@@ -19,7 +19,7 @@ describe('the status text of a conversation', () => {
       statusText(info(part), state, en);
     const approval = { event: 1, summary: 'rm x', risk: 2, answer: 'open' } as const;
     assert.equal(
-      textOf({ status: 'STARTING', runtime_status: 'STATUS$STARTING_AGENT' }),
+      textOf({ status: 'STARTING', start_progress: { step: 'starting_agent', details: null } }),
       'Starting the agent',
     );
     assert.equal(textOf({ status: 'RUNNING' }), en.status.waiting);
@@ -34,9 +34,12 @@ describe('the status text of a conversation', () => {
   });
 
   it('names each step of a start', () => {
-    assert.equal(startStep({ runtime_status: null }).index, 0);
-    const setting = startStep({ runtime_status: 'STATUS$SETTING_UP_WORKSPACE: 10 %: half' });
+    assert.equal(startStep({ start_progress: null }).index, 0);
+    const setting = startStep({ start_progress: { step: 'preparing_workspace', details: '10 %: half' } });
     assert.deepEqual([setting.index, setting.details], [2, '10 %: half']);
-    assert.equal(startStep({ runtime_status: 'STATUS$NEW' }).name, undefined);
+    assert.equal(
+      startStep({ start_progress: { step: 'new' as 'starting_agent', details: null } }).name,
+      undefined,
+    );
   });
 });

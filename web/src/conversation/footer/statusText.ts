@@ -5,17 +5,17 @@ import type { Texts } from '../../texts/en.ts';
 import type { LogState } from '../items.ts';
 
 export const startSteps = [
-  'STATUS$WAITING_FOR_WORKER',
-  'STATUS$STARTING_RUNTIME',
-  'STATUS$SETTING_UP_WORKSPACE',
-  'STATUS$STARTING_AGENT',
+  'waiting_for_worker',
+  'starting_sandbox',
+  'preparing_workspace',
+  'starting_agent',
 ] as const;
 
 /** The current step, and its details. */
-export function startStep({ runtime_status: status }: Pick<ConversationInfo, 'runtime_status'>) {
-  const [name = '', ...rest] = (status ?? startSteps[0]).split(': ');
-  const index = (startSteps as readonly string[]).indexOf(name);
-  return { index, name: startSteps[index], details: rest.join(': ') };
+export function startStep({ start_progress: progress }: Pick<ConversationInfo, 'start_progress'>) {
+  const { step, details } = progress ?? { step: startSteps[0], details: null };
+  const index = startSteps.indexOf(step);
+  return { index, name: startSteps[index], details: details ?? '' };
 }
 
 export function statusText(

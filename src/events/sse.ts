@@ -1,0 +1,25 @@
+// Server-sent events: how entries of a log are written to an HTTP response.
+import type { ServerResponse } from 'node:http';
+import type { Entry, Receiver } from './hub.ts';
+
+/** A connection that accepts no data for this time, although some is waiting, is closed. */
+const stalledMs = 60_000;
+const heartbeat = ': still here\n\n';
+
+function frames(entries: readonly Entry[]): Buffer {
+  return Buffer.from(entries.map(({ cursor, data }) => `id: ${cursor}\ndata: ${data}\n\n`).join(''));
+}
+
+/** The headers of the response must have been sent. */
+export function sseReceiver(response: ServerResponse): Receiver {
+  // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
+  response.setTimeout(stalledMs, () => response.destroy());
+  return {
+    receive: (batch) => response.write(batch.as(frames)),
+    beat: () => void response.write(heartbeat),
+    end: () => void response.end(),
+    destroy: () => void response.destroy(),
+    onDrain: (listener) => void response.on('drain', listener),
+    onClose: (listener) => void response.on('close', listener),
+  };
+}
