@@ -9,6 +9,7 @@ import {
   ownFirst,
   type Page,
   type PageNumber,
+  pathSegment,
   type SearchRepositories,
 } from './provider.ts';
 import type { AskProvider, ListAnswer } from './requests.ts';
@@ -57,7 +58,7 @@ const listSorts: Readonly<Record<ListSort, string>> = {
   pushed: '-updated_on',
   updated: '-updated_on',
   created: '-created_on',
-  full_name: 'full_name',
+  full_name: 'name',
 };
 /** Bitbucket has neither stars nor a number of forks to sort by. */
 const searchSorts: Readonly<Record<SearchSort, string>> = {
@@ -87,7 +88,7 @@ async function pageOrNone(page: number, asked: Promise<ListAnswer>): Promise<Lis
 function repositoriesOf(ask: AskProvider) {
   const toRepositories = (items: readonly JsonObject[]) => items.map((one) => toRepository(one, ask));
   const listIn = (workspace: string, query: Readonly<Record<string, string>>) =>
-    ask.list(`/repositories/${encodeURIComponent(workspace)}`, query, 'values');
+    ask.list(`/repositories/${pathSegment(workspace)}`, query, 'values');
 
   async function listWorkspace(workspace: string, list: ListRepositories): Promise<Page<Repository>> {
     const query = { ...pageQuery(list), sort: listSorts[list.sort] };
@@ -146,12 +147,12 @@ function filesOf(ask: AskProvider) {
   async function sourceOf(path: string): Promise<string> {
     const main = textAt(await ask.object(`/repositories/${path}`), 'mainbranch', 'name');
     if (main === '') throw new AppError('not_found', 'The repository has no default branch.');
-    const branch = await ask.object(`/repositories/${path}/refs/branches/${encodeURIComponent(main)}`);
+    const branch = await ask.object(`/repositories/${path}/refs/branches/${pathSegment(main)}`);
     const commit = textAt(branch, 'target', 'hash');
     if (!/^[\da-f]+$/.test(commit)) throw ask.malformed();
     return `/repositories/${path}/src/${commit}`;
   }
-  const encoded = (file: string) => file.split('/').map(encodeURIComponent).join('/');
+  const encoded = (file: string) => file.split('/').map(pathSegment).join('/');
 
   return {
     files: async (path: string, folder: string) => {

@@ -11,6 +11,7 @@ import {
   ownFirst,
   type Page,
   type PageNumber,
+  pathSegment,
   type SearchRepositories,
 } from './provider.ts';
 import type { AskProvider, ListAnswer } from './requests.ts';
@@ -76,7 +77,7 @@ async function listRepositories(ask: AskProvider, list: ListRepositories): Promi
   // Ids of installations are numbers; everything else is the name of an organization.
   if (/^\d+$/.test(installation))
     return ask.list(`/user/installations/${installation}/repositories`, query, 'repositories');
-  return ask.list(`/orgs/${encodeURIComponent(installation)}/repos`, { ...query, sort });
+  return ask.list(`/orgs/${pathSegment(installation)}/repos`, { ...query, sort });
 }
 
 /** The words of a search without the operators of its language. */
@@ -100,7 +101,9 @@ async function searchRepositories({ ask, login, run }: Search, search: SearchRep
   const { text, perPage } = search;
   const [, owner, rest = ''] = /^([\w.-]+)\/(.*)$/.exec(text.trim()) ?? [];
   if (owner !== undefined) return orNone(run(`${plainWords(rest)} in:name fork:true user:${owner}`.trim()));
-  const query = `${plainWords(text)} in:name fork:true`;
+  const words = plainWords(text);
+  if (words === '') return [];
+  const query = `${words} in:name fork:true`;
   const own = async () => run(withOwners(query, [await login(), ...(await orNone(organizationsOf(ask)))]));
   return ownFirst(perPage, own, () => run(query));
 }
@@ -111,7 +114,7 @@ export const createGithub: CreateProvider = (ask, provider) => {
   const toRepositories = (items: readonly JsonObject[]) =>
     items.map((one) => toRepository(one, provider, ask));
   const contents = (path: string, file: string) =>
-    `/repos/${path}/contents/${file.split('/').map(encodeURIComponent).join('/')}`;
+    `/repos/${path}/contents/${file.split('/').map(pathSegment).join('/')}`;
 
   async function user() {
     const found = await ask.object('/user');

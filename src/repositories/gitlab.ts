@@ -2,7 +2,7 @@
 import { numberAt, textAt } from '../text/foreignJson.ts';
 import type { JsonObject } from '../text/foreignText.ts';
 import { findGitlabTasks } from './gitlabTasks.ts';
-import { type CreateProvider, ownFirst, type Page, type PageNumber } from './provider.ts';
+import { type CreateProvider, ownFirst, type Page, type PageNumber, pathSegment } from './provider.ts';
 import type { AskProvider, ListAnswer } from './requests.ts';
 import type { Branch, ListSort, Repository, SearchSort } from './schema.ts';
 
@@ -119,7 +119,7 @@ export const createGitlab: CreateProvider = (ask) => {
       const answer =
         installation === undefined
           ? await ask.list('/projects', { ...query, membership: 'true' })
-          : await ask.list(`/groups/${encodeURIComponent(installation)}/projects`, {
+          : await ask.list(`/groups/${pathSegment(installation)}/projects`, {
               ...query,
               include_subgroups: 'true',
             });

@@ -91,16 +91,25 @@ export async function orNone<Item>(asked: Promise<Item[]>): Promise<Item[]> {
   });
 }
 
-/** The items of all pages, as far as the limit allows. */
+/** A name as one segment of a path. Throws `not_found` for those that a URL cannot contain. */
+export function pathSegment(name: string): string {
+  if (/^\.{0,2}$/.test(name)) throw new AppError('not_found', 'The Git provider cannot have this name.');
+  return encodeURIComponent(name);
+}
+
+/** A provider may return fewer items on a page than it was asked for. */
+const pagesMax = 20;
+
+/** The items of all pages, as far as the limits allow. */
 export async function readPages<Item>(
   itemsMax: number,
   read: (page: PageNumber) => Promise<Page<Item>>,
 ): Promise<Item[]> {
   const items: Item[] = [];
-  for (let page: number | null = 1; page !== null && items.length < itemsMax; ) {
-    const found: Page<Item> = await read({ page, perPage: perPageMax });
+  for (let page = 1; page <= pagesMax && items.length < itemsMax; page++) {
+    const found = await read({ page, perPage: perPageMax });
     items.push(...found.items);
-    page = found.items.length === 0 ? null : found.nextPage;
+    if (found.nextPage === null) break;
   }
   return items.slice(0, itemsMax);
 }

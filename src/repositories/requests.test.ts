@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { assertWithout, filesBelow } from '../../test/support/canaries.ts';
-import { providerToken } from '../../test/support/gitProvider.ts';
+import { listenAsProvider, providerToken } from '../../test/support/gitProvider.ts';
 import { startWithProviders } from '../../test/support/gitProviderService.ts';
+import { startService } from '../../test/support/service.ts';
 import { type GitProvider, gitProviders } from '../git/providers.ts';
 
 const repositories = '/api/repositories';
@@ -165,6 +166,38 @@ describe('a Git provider that misbehaves', () => {
     const { status, body } = await service.ask(repositories);
     assert.deepEqual([status, body.code], [502, 'git_provider_failed']);
     assert.match(body.error, /did not respond in time/);
+  });
+
+  it('at a private address is not asked unless the operator allows it, 502', async (t) => {
+    const fake = await listenAsProvider(t, 'gitlab');
+    const service = await startService({ env: { PARLEY_ALLOW_PRIVATE_ADDRESSES: '0' } }, t);
+    const provider_tokens = { gitlab: { token: providerToken, host: new URL(fake.url).host } };
+    await service.ask('/api/add-git-providers', { json: { provider_tokens } });
+    const { status, body } = await service.ask(repositories);
+    assert.deepEqual([status, body.code], [502, 'git_provider_failed']);
+    assert.match(body.error, /^GitLab \(127\.0\.0\.1:\d+\) cannot be asked\. Its address is private/);
+    assert.equal(fake.seen.length, 0);
+  });
+
+  it('is not waited for when the client has gone, which is no error of the service', async (t) => {
+    const { service, fake } = await startWithProviders(t, ['github']);
+    const asked = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    fake.takeOver((_request, response) => {
+      response.once('close', () => closed.resolve());
+      asked.resolve();
+      return true;
+    });
+    const leaving = new AbortController();
+    const headers = { 'x-session-api-key': service.key };
+    const left = fetch(service.url + repositories, { headers, signal: leaving.signal });
+    await asked.promise;
+    leaving.abort();
+    await assert.rejects(left);
+    await closed.promise;
+    fake.takeOver(() => false);
+    assert.equal((await service.ask(repositories)).status, 200);
+    assert.doesNotMatch(service.logs(), /request failed/);
   });
 
   it('that redirects is not followed, 502', async (t) => {

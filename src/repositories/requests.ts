@@ -13,7 +13,7 @@ import {
 import { OutgoingError } from '../outgoing/errors.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import type { Clock } from '../process/clock.ts';
-import { createGate } from '../process/gate.ts';
+import { createGate, gaveUp } from '../process/gate.ts';
 import { isObject, type JsonObject } from '../text/foreignText.ts';
 import { kib, mib } from '../validation/schema.ts';
 import { connectionFault, malformed, nameOf, rateLimited, statusFault, tookTooLong } from './faults.ts';
@@ -131,7 +131,8 @@ export function createProviderRequests({ allowPrivate, clock, times }: RequestsO
     });
 
     function toAppError(error: unknown): unknown {
-      if (late.aborted && !gone.aborted) return tookTooLong(name);
+      if (gone.aborted) return gaveUp();
+      if (late.aborted) return tookTooLong(name);
       return error instanceof OutgoingError ? connectionFault(name, error) : error;
     }
 

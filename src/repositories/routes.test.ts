@@ -241,6 +241,23 @@ describe('the repositories of a user', () => {
     assert.equal(fake.seen.length, 0);
   });
 
+  it('ask for nothing outside of what is named: 404 for names that would change the path', async (t) => {
+    const { service, fakes } = await startWithProviders(t, ['github', 'gitlab', 'bitbucket']);
+    for (const { provider } of fakes)
+      for (const name of ['..', '.'])
+        assert.equal(
+          (await service.ask(`/api/repositories?provider=${provider}&installation=${name}`)).status,
+          404,
+          `${provider} ${name}`,
+        );
+    await service.ask('/api/repositories/search?provider=bitbucket&q=..%2Fx');
+    await service.ask('/api/repositories/search?provider=github&q=%3A%22');
+    assert.deepEqual(
+      fakes.flatMap(({ seen }) => seen),
+      [],
+    );
+  });
+
   it('need the scope of whoever may create conversations, 403', async (t) => {
     const { service, fake } = await startWithProviders(t, ['github']);
     const { body } = await service.ask('/api/keys', { json: { name: 'n', scopes: ['settings:read'] } });
