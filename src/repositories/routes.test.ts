@@ -137,7 +137,7 @@ for (const provider of ['github', 'enterprise_sso', 'gitlab', 'bitbucket'] as co
     });
 
     it('has microagents with their triggers, 200, and reads no other file, 404', async (t) => {
-      const { service } = await startWithProviders(t, [provider]);
+      const { service, fake } = await startWithProviders(t, [provider]);
       const place = `repository=${encodeURIComponent(repository)}`;
       const list = await service.ask(`/api/repositories/microagents?${place}`);
       const path = '.openhands/microagents/deploy.md';
@@ -152,13 +152,17 @@ for (const provider of ['github', 'enterprise_sso', 'gitlab', 'bitbucket'] as co
         triggers: provider === 'bitbucket' ? [] : ['deploy'],
         git_provider: provider,
       });
+      assert.equal((await content('.openhands/microagents/no.md')).status, 404);
+      const before = fake.seen.length;
       for (const file of [
         'README.md',
         '.openhands/microagents/../../x.md',
-        '.openhands/microagents/no.md',
+        '.openhands/microagents/more/x.md',
         '.openhands/microagents/deploy.md/',
+        '/.openhands/microagents/deploy.md',
       ])
         assert.equal((await content(file)).status, 404, file);
+      assert.equal(fake.seen.length, before);
     });
 
     it('has no microagents in a repository without the folder, 200, and 404 where there is none', async (t) => {
