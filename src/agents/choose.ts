@@ -1,11 +1,11 @@
-// The agent that a conversation asks for, ready to start; or the sentence that says why it cannot be had.
+// Finds the agent of a conversation, or explains why it is not available.
 
 import { commandName } from '../process/program.ts';
-import { type Found, findAgent } from './find.ts';
+import { type FoundAgent, findAgent } from './find.ts';
 import { findProfile, type Profile } from './profiles.ts';
 
 export type Choice =
-  | { readonly profile: Profile; readonly found: Found; readonly missing?: undefined }
+  | { readonly profile: Profile; readonly found: FoundAgent; readonly missing?: undefined }
   | { readonly missing: string };
 
 const nameShownMax = 64;
@@ -14,13 +14,13 @@ function idsOf(profiles: readonly Profile[]): string {
   return profiles.map(({ id }) => id).join(', ');
 }
 
-/** For people: that it is not there, and what to do. */
+/** Explains that the agent is missing, and what to do. */
 function missingSentence({ id, name, install, programs }: Profile): string {
   if (programs.every(({ own }) => own !== undefined))
-    return `Parley comes without ${name} so far. Install another agent and set "agent" in your settings to its name; "${commandName} agents list" shows how.`;
+    return `This version of Parley does not contain ${name}. Install another agent and set "agent" in your settings to its name; "${commandName} agents list" shows how.`;
   const remedy =
     install === undefined
-      ? `"${commandName} agents list" shows what is looked for`
+      ? `"${commandName} agents list" shows the commands of the known agents`
       : `Install it with: ${install}`;
   return `The agent ${id} (${name}) is not installed in the PATH of this program. ${remedy}`;
 }

@@ -31,7 +31,7 @@ function createTree(t: TestContext) {
       const bin = join(root, prefix, 'bin');
       mkdirSync(bin, { recursive: true });
       symlinkSync(`../lib/node_modules/${name}/dist/main.js`, join(bin, command));
-      return { file, bin, place: join(bin, command), tree: join(root, prefix, 'lib/node_modules') };
+      return { file, bin, linkPath: join(bin, command), tree: join(root, prefix, 'lib/node_modules') };
     },
   };
 }
@@ -48,16 +48,16 @@ function profile(...programs: { command: string; package?: string }[]): Profile 
 }
 
 describe('finding an agent', () => {
-  it('follows the link of an npm program, which our own Node then runs', async (t) => {
-    const { file, bin, place, tree } = createTree(t).install('@some/thing');
+  it('follows the link of an npm program, which the Node of Parley runs', async (t) => {
+    const { file, bin, linkPath, tree } = createTree(t).install('@some/thing');
     const found = await findAgent(profile({ command: 'thing' }), ['/nonexistent', bin].join(delimiter));
-    assert.equal(found?.place, place);
+    assert.equal(found?.foundAt, linkPath);
     assert.deepEqual(found.start, [node, file]);
     assert.deepEqual(found.readable, [tree, node, settingsFolder, '/etc/thing']);
     assert.equal(found.version, '1.2.3');
   });
 
-  it('starts a program that is not for Node as it is', async (t) => {
+  it('starts a program that is not for Node directly', async (t) => {
     const { write } = createTree(t);
     const file = write('bin/thing', '\x7fELF node', 0o755);
     const found = await findAgent(profile({ command: 'thing' }), dirname(file));
@@ -66,7 +66,7 @@ describe('finding an agent', () => {
     assert.equal(found.version, undefined);
   });
 
-  it('reads nothing of a home in which there is a package.json, nor of what is a home itself', async (t) => {
+  it('does not expose a home that has a package.json, or that is a package itself', async (t) => {
     const { root, write } = createTree(t);
     const file = write('.thing/bin/thing', '\x7fELF', 0o755);
     write('package.json', JSON.stringify({ name: 'notes', version: '1.0.0' }));
@@ -84,7 +84,7 @@ describe('finding an agent', () => {
     assert.deepEqual(listed?.readable, [file, settingsFolder, '/etc/thing']);
   });
 
-  it('reads the package that names the program as its own, wherever that is', async (t) => {
+  it('exposes the package that lists the program, wherever it is', async (t) => {
     const { root, write } = createTree(t);
     const file = write('src/thing/dist/main.js', '#!/usr/bin/env node\n', 0o755);
     write('src/package.json', JSON.stringify({ name: 'around' }));
@@ -96,7 +96,7 @@ describe('finding an agent', () => {
     }
   });
 
-  it('passes over what is no program, and over places that are relative', async (t) => {
+  it('ignores files that are not programs, and relative paths', async (t) => {
     const { root, write } = createTree(t);
     write('plain/thing', 'x');
     mkdirSync(join(root, 'folder/thing'), { recursive: true });
@@ -106,30 +106,30 @@ describe('finding an agent', () => {
     assert.equal(await findAgent(profile({ command: 'thing' }), path), undefined);
   });
 
-  it('tells two packages with one name of a program apart', async (t) => {
+  it('distinguishes two packages with a program of the same name', async (t) => {
     const tree = createTree(t);
     const first = tree.install('@a/thing', { prefix: 'one' });
     const second = tree.install('@b/thing', { prefix: 'two' });
     const path = [first.bin, second.bin].join(delimiter);
     const wanted = profile({ command: 'thing', package: '@b/thing' });
-    assert.equal((await findAgent(wanted, path))?.place, second.place);
+    assert.equal((await findAgent(wanted, path))?.foundAt, second.linkPath);
     assert.equal(await findAgent(wanted, first.bin), undefined);
   });
 
-  it("takes the first of the profile's programs that is there", async (t) => {
+  it('uses the first program of the profile that is installed', async (t) => {
     const { bin } = createTree(t).install('old-thing', { command: 'old' });
     const found = await findAgent(profile({ command: 'new' }, { command: 'old' }), bin);
     assert.equal(found?.program.command, 'old');
   });
 });
 
-describe('finding a program of our own', () => {
+describe('finding a program of Parley itself', () => {
   const own = (file: string): Profile => ({
     ...profile({ command: 'x' }),
     programs: [{ own: file, args: [], env: {} }],
   });
 
-  it('has our own Node run it, and can read all of ours', async () => {
+  it('runs it with the Node of Parley, and can read all of Parley', async () => {
     const found = await findAgent(own('main.ts'), '/nonexistent');
     const main = resolve(import.meta.dirname, '../main.ts');
     assert.deepEqual(found?.start, [node, main]);
@@ -137,13 +137,13 @@ describe('finding a program of our own', () => {
     assert.deepEqual(found.readable.slice(0, 3), [dirname(main), packages, node]);
   });
 
-  it('finds none where it is not part of this version', async () => {
+  it('finds nothing if it is not part of this version', async () => {
     assert.equal(await findAgent(own('nonexistent/main.ts'), '/nonexistent'), undefined);
   });
 });
 
 describe('choosing an agent', () => {
-  it('gives the profile and what was found', async (t) => {
+  it('returns the profile and the found agent', async (t) => {
     const { bin } = createTree(t).install('opencode-ai', { command: 'opencode' });
     const choice = await chooseAgent(loadProfiles(), 'opencode', bin);
     assert.ok(choice.missing === undefined);
@@ -151,12 +151,12 @@ describe('choosing an agent', () => {
     assert.equal(choice.found.version, '1.2.3');
   });
 
-  it('names the command that installs one that is missing', async () => {
+  it('names the command that installs a missing agent', async () => {
     const { missing } = await chooseAgent(loadProfiles(), 'qwen', '/nonexistent');
     assert.match(missing ?? '', /qwen .*not installed.*npm install -g @qwen-code\/qwen-code$/);
   });
 
-  it('lists the known ones where the name is not known', async () => {
+  it('lists the known agents if the name is unknown', async () => {
     const { missing } = await chooseAgent(loadProfiles(), `x"\n${'y'.repeat(1_000)}`, '/nonexistent');
     assert.match(missing ?? '', /^There is no agent named "x\\"\\ny+"\. Known are: builtin, opencode, /);
     assert.ok((missing ?? '').length < 300);

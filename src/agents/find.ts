@@ -1,4 +1,4 @@
-// Looks for an agent's program on this machine, without ever running one, and tells what a sandbox must let it read.
+// Finds the program of an agent on this machine without running it, and the files that a sandbox must let it read.
 import { constants } from 'node:fs';
 import { access, open, readFile, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -8,19 +8,19 @@ import { programFile } from '../process/program.ts';
 import { contains } from '../sandbox/sandboxPaths.ts';
 import type { Profile, Program } from './profiles.ts';
 
-export interface Found {
-  /** Which of the profile's programs it is. */
+export interface FoundAgent {
+  /** The program of the profile that was found. */
   readonly program: Program;
-  /** Where it was met: often a link. */
-  readonly place: string;
-  /** What to start, before the arguments of the profile: the file itself, or Node and the file. */
+  /** The path in PATH, which is often a link. */
+  readonly foundAt: string;
+  /** The command without the arguments of the profile: the file itself, or Node and the file. */
   readonly start: readonly [command: string, ...args: string[]];
-  /** Files and folders that it needs to be able to read. */
+  /** Files and folders that the agent must be able to read. */
   readonly readable: readonly string[];
   readonly version: string | undefined;
 }
 
-/** Settings of agents that are ours, and which nobody inside can change. */
+/** Settings for agents that ship with Parley, and that the sandbox cannot change. */
 export const settingsFolder = fileURLToPath(programFile('agents/settings'));
 
 const firstLineBytesMax = 256;
@@ -50,14 +50,14 @@ interface Package {
   readonly folder: string;
   readonly name: string;
   readonly version: string | undefined;
-  /** The programs that it names, by their path in it. */
+  /** The paths of its programs within the package. */
   readonly bins: readonly string[];
 }
 
 async function readPackage(folder: string): Promise<Package | undefined> {
   try {
     const { name, version, bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-    // One without a name only says how the files around it are to be read.
+    // A package.json without a name only sets how the files around it are loaded.
     if (typeof name !== 'string') return undefined;
     const listed: unknown[] = typeof bin === 'object' && bin !== null ? Object.values(bin) : [bin];
     const bins = listed.filter((one) => typeof one === 'string');
@@ -73,8 +73,8 @@ async function lists({ folder, bins }: Package, file: string): Promise<boolean> 
 }
 
 /**
- * The npm package that a file belongs to: the one that was installed around it, or one that names it as its program.
- * A package.json somewhere above it says nothing: people have one in their home.
+ * Returns the npm package of a file: the installed one that contains it, or one that lists it as its program. Another
+ * package.json above the file does not count, because people may have one in their home.
  */
 async function packageOf(file: string): Promise<Package | undefined> {
   const installed = /\/node_modules\//.test(file);
@@ -89,8 +89,8 @@ async function packageOf(file: string): Promise<Package | undefined> {
 }
 
 /**
- * The whole tree of packages around it, for what it needs may lie beside it; else its package; else itself. Never
- * what holds the home of the user of the service, whatever package.json says.
+ * Returns the whole node_modules tree, because it contains the dependencies, or else the package, or else the file. It
+ * never returns a folder that contains the home of the user who runs the service.
  */
 function codeOf(file: string, owner: Package | undefined): string {
   const [, tree] = /^(.*?\/node_modules)\//.exec(file) ?? [];
@@ -98,45 +98,45 @@ function codeOf(file: string, owner: Package | undefined): string {
   return folder === undefined || contains(folder, homedir()) ? file : folder;
 }
 
-async function describe(program: Program, place: string): Promise<Found | undefined> {
-  const file = await realpath(place);
+async function describe(program: Program, path: string): Promise<FoundAgent | undefined> {
+  const file = await realpath(path);
   const owner = await packageOf(file);
   if (program.package !== undefined && owner?.name !== program.package) return undefined;
   const code = codeOf(file, owner);
   const { version } = owner ?? {};
   return (await isForNode(file))
-    ? { program, place, start: [process.execPath, file], readable: [code, process.execPath], version }
-    : { program, place, start: [file], readable: [code], version };
+    ? { program, foundAt: path, start: [process.execPath, file], readable: [code, process.execPath], version }
+    : { program, foundAt: path, start: [file], readable: [code], version };
 }
 
-async function findCommand(program: Program, command: string, path: string): Promise<Found | undefined> {
+async function findCommand(program: Program, command: string, path: string): Promise<FoundAgent | undefined> {
   for (const folder of path.split(delimiter).filter(isAbsolute)) {
-    const place = join(folder, command);
-    if (!(await isProgram(place))) continue;
-    const found = await describe(program, place).catch(() => undefined);
+    const file = join(folder, command);
+    if (!(await isProgram(file))) continue;
+    const found = await describe(program, file).catch(() => undefined);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-/** A file of ours needs all of ours, and what npm installed beside it. */
-async function findOwn(program: Program, own: string): Promise<Found | undefined> {
+/** A program of Parley itself needs all its sources and its npm packages. */
+async function findOwn(program: Program, own: string): Promise<FoundAgent | undefined> {
   try {
-    const place = await realpath(programFile(own));
+    const path = await realpath(programFile(own));
     const sources = await realpath(programFile('.'));
     const packages = await realpath(fileURLToPath(programFile('../node_modules')));
     const readable = [sources, packages, process.execPath];
-    return { program, place, start: [process.execPath, place], readable, version: undefined };
+    return { program, foundAt: path, start: [process.execPath, path], readable, version: undefined };
   } catch {
     return undefined;
   }
 }
 
-/** The first of the profile's programs that is on this machine. `path` is a list of folders, as in PATH. */
+/** Returns the first program of the profile that is installed. `path` is a list of folders, as in PATH. */
 export async function findAgent(
   { programs, readable = [] }: Profile,
   path = process.env['PATH'] ?? '',
-): Promise<Found | undefined> {
+): Promise<FoundAgent | undefined> {
   for (const program of programs) {
     const { own, command } = program;
     const found =

@@ -22,7 +22,7 @@ function getProfile(id: string): Profile {
 function launch(profile: Profile, model: string) {
   const [program] = profile.programs;
   assert.ok(program !== undefined);
-  const found = { program, place: '/bin/x', start: ['/bin/x'] as const, readable: [], version: undefined };
+  const found = { program, foundAt: '/bin/x', start: ['/bin/x'] as const, readable: [], version: undefined };
   return launchOf(profile, found, { ...values, model });
 }
 
@@ -42,8 +42,8 @@ const oddNames = [
 ];
 const oddName = fc.oneof(fc.constantFrom(...oddNames), fc.string({ unit: 'grapheme' }));
 
-describe('the launch of an agent', () => {
-  it('has the model in JSON as it is, whatever its name', () => {
+describe('the command line and environment of an agent', () => {
+  it('contain the model in JSON, whatever its name', () => {
     const profile = getProfile('opencode');
     fc.assert(
       fc.property(oddName, (model) => {
@@ -57,7 +57,7 @@ describe('the launch of an agent', () => {
     );
   });
 
-  it('has the model as one quoted string where TOML is wanted', () => {
+  it('contain the model as one quoted string in TOML', () => {
     const profile = getProfile('codex');
     fc.assert(
       fc.property(oddName, (model) => {
@@ -70,7 +70,7 @@ describe('the launch of an agent', () => {
     );
   });
 
-  it('has the model in one argument, which no option can be made of', () => {
+  it('contain the model in one argument, which cannot become an option', () => {
     for (const id of ['gemini', 'qwen'])
       for (const model of oddNames) {
         const { argv } = launch(getProfile(id), model);
@@ -79,7 +79,7 @@ describe('the launch of an agent', () => {
       }
   });
 
-  it('never has the token among the arguments, and no place is left open', () => {
+  it('never contain the token in arguments, and no unfilled placeholder', () => {
     for (const profile of profiles) {
       const { argv, env } = launch(profile, 'the-model');
       assert.ok(!argv.join(' ').includes(values.token), profile.id);
@@ -92,14 +92,14 @@ describe('the launch of an agent', () => {
     }
   });
 
-  it('tells each protocol where its model is', () => {
+  it('contain the base URL of each protocol', () => {
     const base = (id: string, name: string) => launch(getProfile(id), 'm').env[name];
     assert.equal(base('claude', 'ANTHROPIC_BASE_URL'), `${values.origin}/model/anthropic`);
     assert.equal(base('gemini', 'GOOGLE_GEMINI_BASE_URL'), `${values.origin}/model/gemini`);
     assert.equal(base('qwen', 'OPENAI_BASE_URL'), `${values.origin}/model/openai/v1`);
   });
 
-  it('differs by whether the user confirms', () => {
+  it('depend on whether actions need approval', () => {
     const mode = { id: 'careful', args: ['--ask'], env: { KEY: 'b' }, meta: { x: { strict: true } } };
     const program = {
       command: 'x',
@@ -107,7 +107,7 @@ describe('the launch of an agent', () => {
       env: { KEY: 'a', HERE: '{settings}' },
       modes: { ask: mode },
     };
-    const found = { program, place: '', start: ['/bin/x'] as const, readable: [], version: undefined };
+    const found = { program, foundAt: '', start: ['/bin/x'] as const, readable: [], version: undefined };
     const given = { ...values, model: 'm' };
     const asking = launchOf(getProfile('qwen'), found, { ...given, mode: 'ask' });
     assert.deepEqual(asking.argv, ['/bin/x', 'acp', '--ask']);

@@ -1,47 +1,47 @@
-// From a profile and what was found to what is started in a cell.
+// Builds the command line and the environment of an agent from its profile.
 import { protocolBases } from '../models/protocols.ts';
 import type { SandboxProgram } from '../sandbox/sandbox.ts';
-import { type Found, settingsFolder } from './find.ts';
+import { type FoundAgent, settingsFolder } from './find.ts';
 import type { Profile } from './profiles.ts';
 import { fill, fillText, type Values } from './templates.ts';
 
-/** Whether the user confirms what the agent does. */
-export type AskMode = 'ask' | 'auto';
+/** Whether actions of the agent need approval. */
+export type ApprovalMode = 'ask' | 'auto';
 
-/** Where the gateway is behind the bridge. */
+/** The path of the gateway at the bridge. */
 const gatewayPath = '/model';
 
 interface LaunchValues {
   readonly model: string;
-  /** Long histories are to be made short. */
+  /** Whether long histories are condensed. */
   readonly condenses?: boolean;
-  /** Of the run, as the bridge knows it: never a key of the user. */
+  /** The run token, never an API key of the user. */
   readonly token: string;
-  /** Of the bridge, as seen from inside. */
+  /** The origin of the bridge inside the sandbox. */
   readonly origin: string;
-  /** As seen from inside. */
+  /** The path inside the sandbox. */
   readonly home: string;
-  readonly mode: AskMode;
+  readonly mode: ApprovalMode;
 }
 
-/** What of the agent's session depends on the mode. */
+/** Returns the settings of the session that depend on the mode. */
 export function sessionOf(
-  { program }: Found,
-  mode: AskMode,
+  { program }: FoundAgent,
+  mode: ApprovalMode,
 ): { readonly modeId?: string; readonly meta?: Readonly<Record<string, unknown>> } {
   const { id, meta } = program.modes?.[mode] ?? {};
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
-/** Files for its home by path. Those that only the other mode uses have an empty text and must be removed. */
-export function homeFilesOf({ program }: Found, mode: AskMode): ReadonlyMap<string, string> {
+/** Returns the files for the home by path. Files of the other mode have an empty text and must be removed. */
+export function homeFilesOf({ program }: FoundAgent, mode: ApprovalMode): ReadonlyMap<string, string> {
   const { ask = {}, auto = {} } = program.modes ?? {};
   const names = [ask, auto].flatMap(({ files = {} }) => Object.keys(files));
   const wanted = (mode === 'ask' ? ask : auto).files ?? {};
   return new Map(names.map((name) => [name, wanted[name] ?? '']));
 }
 
-export function launchOf(profile: Profile, found: Found, given: LaunchValues): SandboxProgram {
+export function launchOf(profile: Profile, found: FoundAgent, given: LaunchValues): SandboxProgram {
   const { mode, condenses = false, ...texts } = given;
   const { protocol } = profile;
   const values: Values = {

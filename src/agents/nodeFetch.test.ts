@@ -24,7 +24,7 @@ function run(options: string): string {
 }
 
 describe('the preloaded fetch', () => {
-  it('asks without the dispatcher that it is given, wherever it lies, and is not handed on', (t) => {
+  it('ignores a given dispatcher wherever it is, and is not inherited', (t) => {
     assert.equal(run(''), 'used');
     const settings = join(temporaryFolder(t), 'a "b" c');
     cpSync(settingsFolder, settings, { recursive: true });

@@ -17,8 +17,8 @@ function operatorFile(t: TestContext, text: string): string {
   return file;
 }
 
-describe('the profiles that ship', () => {
-  it('are good, and each that is not ours names the command that installs it', () => {
+describe('the shipped profiles', () => {
+  it('are valid, and each external agent has an installation command', () => {
     const profiles = loadProfiles();
     assert.deepEqual(
       profiles.map(({ id }) => id),
@@ -27,7 +27,7 @@ describe('the profiles that ship', () => {
     for (const { id, install } of profiles) assert.equal(install === undefined, id === 'builtin', id);
   });
 
-  it('are found by name, the built-in one also for null and CodeActAgent', () => {
+  it('are found by name, the built-in one also by null and CodeActAgent', () => {
     const profiles = loadProfiles();
     assert.equal(findProfile(profiles, 'claude')?.id, 'claude');
     assert.equal(findProfile(profiles, null)?.id, 'builtin');
@@ -38,7 +38,7 @@ describe('the profiles that ship', () => {
 });
 
 describe("an operator's file of agents", () => {
-  it('adds profiles and replaces ours', (t) => {
+  it('adds profiles and replaces shipped ones', (t) => {
     const file = operatorFile(t, JSON.stringify({ agents: [mine, { ...mine, id: 'claude' }] }));
     const profiles = loadProfiles(file);
     assert.equal(profiles.length, loadProfiles().length + 1);
@@ -46,26 +46,26 @@ describe("an operator's file of agents", () => {
     assert.equal(findProfile(profiles, 'claude')?.name, 'Mine');
   });
 
-  it('need not exist', () => {
+  it('may be missing', () => {
     assert.deepEqual(loadProfiles('/nonexistent/agents.json'), loadProfiles());
   });
 
-  it('is refused with its name and the place where it is wrong, and never with what is there', (t) => {
+  it('is refused with its name and the position of the error, without repeating its content', (t) => {
     const faults: [object, RegExp][] = [
       [{}, /agents is required/],
       [{ agents: [{ ...mine, id: 'Has Spaces secret' }] }, /agents\[0\]\.id must match/],
       [{ agents: [{ ...mine, protocol: 'secret' }] }, /agents\[0\]\.protocol must be one of openai-chat/],
       [{ agents: [{ ...mine, extra: 'secret' }] }, /agents\[0\]\.extra is not a known field/],
       [{ agents: [mine, { ...mine, programs: [] }] }, /agents\[1\]\.programs/],
-      [{ agents: [mine, mine] }, /agents\[1\]\.id is there twice/],
+      [{ agents: [mine, mine] }, /agents\[1\]\.id occurs twice/],
       [{ agents: [{ ...mine, instructions: '../secret' }] }, /agents\[0\]\.instructions must match/],
       [withProgram({ env: { 'A-B': 'secret' } }), /agents\[0\]\.programs\[0\]\.env\.A-B/],
       [withProgram({ env: { A: 7 } }), /agents\[0\]\.programs\[0\]\.env\.A must be a string or an object/],
       [withProgram({ env: { A: { b: '{modle}' } } }), /programs\[0\]\.env\.A has an unknown \{modle\}/],
       [withProgram({ modes: { ask: { env: { A: '{x}' } } } }), /\.modes\.ask\.env\.A has an unknown \{x\}/],
-      [withProgram({ modes: { auto: { args: ['{token}'] } } }), /\.modes\.auto\.args\[0\] must not hold/],
-      [withProgram({ args: ['--key', '{token}'] }), /programs\[0\]\.args\[1\] must not hold \{token\}/],
-      [withProgram({ args: ['{token:quoted}'] }), /programs\[0\]\.args\[0\] must not hold \{token\}/],
+      [withProgram({ modes: { auto: { args: ['{token}'] } } }), /\.modes\.auto\.args\[0\] must not contain/],
+      [withProgram({ args: ['--key', '{token}'] }), /programs\[0\]\.args\[1\] must not contain \{token\}/],
+      [withProgram({ args: ['{token:quoted}'] }), /programs\[0\]\.args\[0\] must not contain \{token\}/],
       [withProgram({ command: undefined }), /programs\[0\] must have either command or own/],
       [withProgram({ command: '../secret' }), /programs\[0\]\.command must match/],
     ];
@@ -83,7 +83,7 @@ describe("an operator's file of agents", () => {
     }
   });
 
-  it('is refused with line and column where it is not JSON', () => {
+  it('is refused with line and column if it is not JSON', () => {
     assert.throws(
       () => readProfiles('{\n "secret" }', 'agents.json'),
       /^RefusalError: agents\.json is not JSON \(line 2 column 11\)\.$/,

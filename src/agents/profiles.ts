@@ -1,5 +1,5 @@
-// What is known of each agent, as data: how it is found, started and spoken to. Ours are in profiles.json; an
-// operator's file of the same form adds to them and replaces them.
+// The profiles of agents: how each is found, started and configured. Those of Parley are in profiles.json; a file of the
+// operator in the same format adds profiles and replaces them.
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { RefusalError } from '../errors.ts';
@@ -28,43 +28,43 @@ const Env = Type.Record(
   { maxProperties: envMax, ...only },
 );
 
-/** What differs by whether the user confirms what the agent does. */
+/** What depends on whether actions of the agent need approval. */
 const Mode = Type.Object(
   {
-    /** Of the mode to set over ACP. Absent: the one it starts in. */
+    /** The mode to set over ACP. Default: the mode in which the agent starts. */
     id: Type.Optional(ModeId),
-    /** Added to those of the program. */
+    /** Added to the arguments of the program. */
     args: Type.Optional(Args),
     env: Type.Optional(Env),
-    /** Files to create in its home, with their text. They are removed in the other mode. */
+    /** Files to create in the home, with their text. They are removed in the other mode. */
     files: Type.Optional(
       Type.Record(Type.String({ pattern: homePath, maxLength: 200 }), Type.String({ maxLength: textMax }), {
         maxProperties: filesMax,
         ...only,
       }),
     ),
-    /** Sent as `_meta` when a session is opened, as it is. */
+    /** Sent unchanged as `_meta` when a session is opened. */
     meta: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   only,
 );
 
-/** One way to start the agent. The first whose program is there is taken. */
+/** One way to start the agent. The first whose program is installed is used. */
 const Program = Type.Object(
   {
-    /** A program to look for in PATH. */
+    /** The name of a program in PATH. */
     command: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 200 })),
-    /** Taken only where it comes from this npm package, for two may have one name. */
+    /** The npm package that must contain the program, because two packages may have one of the same name. */
     package: Type.Optional(Text),
-    /** Instead of a command: a file of Parley itself. */
+    /** A file of Parley itself, instead of a command. */
     own: Type.Optional(Text),
     args: Args,
     env: Env,
-    /** The way in which it wants to be authenticated over ACP, where it does. */
+    /** The authentication method over ACP, if the agent requires one. */
     auth: Type.Optional(ModeId),
     /**
-     * Where the user confirms, `ask` must make it ask, and keep what is in a repository from switching that off. What
-     * it asks where nobody confirms is allowed outside.
+     * `ask` must make the agent request approval, and keep files of a repository from switching that off. In the mode
+     * `auto`, Parley allows all requests.
      */
     modes: Type.Optional(Type.Object({ ask: Type.Optional(Mode), auto: Type.Optional(Mode) }, only)),
   },
@@ -75,18 +75,18 @@ export type Program = Static<typeof Program>;
 const Profile = Type.Object(
   {
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
-    /** As people know it. */
+    /** The name for people. */
     name: Type.String({ minLength: 1, maxLength: 100 }),
-    /** The command with which a person installs it. */
+    /** The command that installs the agent. */
     install: Type.Optional(Text),
-    /** The model API that it speaks; `any`: it asks the gateway which one is best for the model of the moment. */
+    /** The model API of the agent; `any` if it asks the gateway which one suits the current model. */
     protocol: Type.Enum([...protocols, 'any']),
     programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
-    /** A file under its home that it reads as standing instructions. Absent: they go before the first prompt. */
+    /** A file in the home that the agent reads as instructions. Default: they precede the first prompt. */
     instructions: Type.Optional(Type.String({ pattern: homePath, maxLength: textMax })),
-    /** What it asks approval for in the mode `ask`, whatever a repository configures. Absent if unknown. */
+    /** What the agent requests approval for in the mode `ask`, whatever a repository configures. Absent if unknown. */
     asks: Type.Optional(Type.Enum(['all', 'commands', 'nothing'])),
-    /** What it must be able to read beside its own program. */
+    /** What the agent must be able to read besides its own program. */
     readable: Type.Optional(
       Type.Array(Type.String({ pattern: '^/', maxLength: textMax }), { maxItems: 100 }),
     ),
@@ -99,42 +99,42 @@ export type Profile = Static<typeof Profile>;
 const AnyProfiles = Type.Object({ agents: Type.Array(Type.Unknown(), { maxItems: agentsMax }) }, only);
 const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agentsMax }) }, only);
 
-/** What clients of other products call the built-in agent. */
+/** Names of the built-in agent in clients of other products. */
 export const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
 
 const knownPlaceholders = new Set(placeholders.flatMap((name) => [name, `${name}:quoted`]));
 
-function* templateFaults(place: string, template: Template): Generator<string> {
+function* templateFaults(path: string, template: Template): Generator<string> {
   const unknown = placeholdersIn(template).find((name) => !knownPlaceholders.has(name));
   if (unknown !== undefined)
-    yield `${place} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
+    yield `${path} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
 }
 
-function* launchFaults(place: string, { args = [], env = {} }: Static<typeof Mode>): Generator<string> {
+function* launchFaults(path: string, { args = [], env = {} }: Static<typeof Mode>): Generator<string> {
   for (const [i, arg] of args.entries()) {
-    yield* templateFaults(`${place}.args[${i}]`, arg);
+    yield* templateFaults(`${path}.args[${i}]`, arg);
     if (placeholdersIn(arg).some((name) => name.startsWith('token')))
-      yield `${place}.args[${i}] must not hold {token}: everybody on the machine can read arguments; use env`;
+      yield `${path}.args[${i}] must not contain {token}, because all users of the machine can read arguments; use env`;
   }
-  for (const [name, value] of Object.entries(env)) yield* templateFaults(`${place}.env.${name}`, value);
+  for (const [name, value] of Object.entries(env)) yield* templateFaults(`${path}.env.${name}`, value);
 }
 
-/** What the schema cannot say. */
-function* programFaults(place: string, { command, own, args, env, modes = {} }: Program): Generator<string> {
-  if ((command === undefined) === (own === undefined)) yield `${place} must have either command or own`;
-  yield* launchFaults(place, { args, env });
-  for (const [name, mode] of Object.entries(modes)) yield* launchFaults(`${place}.modes.${name}`, mode);
+/** Checks what the schema cannot express. */
+function* programFaults(path: string, { command, own, args, env, modes = {} }: Program): Generator<string> {
+  if ((command === undefined) === (own === undefined)) yield `${path} must have either command or own`;
+  yield* launchFaults(path, { args, env });
+  for (const [name, mode] of Object.entries(modes)) yield* launchFaults(`${path}.modes.${name}`, mode);
 }
 
 function* profileFaults(profiles: readonly Profile[]): Generator<string> {
   for (const [i, { id, programs }] of profiles.entries()) {
-    if (profiles.findIndex((other) => other.id === id) < i) yield `agents[${i}].id is there twice`;
+    if (profiles.findIndex((other) => other.id === id) < i) yield `agents[${i}].id occurs twice`;
     for (const [k, program] of programs.entries())
       yield* programFaults(`agents[${i}].programs[${k}]`, program);
   }
 }
 
-/** The profiles of a file's text. Throws RefusalError, which names the file and the place. */
+/** Reads the profiles from the text of a file. Throws RefusalError, which names the file and the position. */
 export function readProfiles(text: string, file: string): Profile[] {
   const { agents } = parseOperatorFile(text, file, ProfileFile);
   const [fault] = profileFaults(agents);
@@ -177,17 +177,17 @@ function merge(shipped: readonly Profile[], added: readonly Profile[]): Profile[
   return [...new Map([...shipped, ...added].map((profile) => [profile.id, profile])).values()];
 }
 
-/** Ours, with those of the operator's file added, or put in place of ours, by id. The file need not exist. */
+/** Loads the shipped profiles. Those of the operator's file, which may be missing, are added or replace them by id. */
 export function loadProfiles(operatorFile?: string): readonly Profile[] {
-  const ours = programFile('agents/profiles.json');
-  const shipped = readProfiles(readFileSync(ours, 'utf8'), 'profiles.json');
+  const shippedFile = programFile('agents/profiles.json');
+  const shipped = readProfiles(readFileSync(shippedFile, 'utf8'), 'profiles.json');
   const text = operatorFile === undefined ? undefined : readOperatorFile(operatorFile, 'agents');
   if (operatorFile === undefined || text === undefined) return shipped;
   const added = readProfiles(text, operatorFile);
   return merge(shipped, added);
 }
 
-/** The profile that a setting names: null and `CodeActAgent` are the built-in one. */
+/** Returns the profile with this name. Null and `CodeActAgent` are the built-in agent. */
 export function findProfile(profiles: readonly Profile[], name: string | null): Profile | undefined {
   const id = name === null ? 'builtin' : Object.hasOwn(aliases, name) ? aliases[name] : name;
   return profiles.find((profile) => profile.id === id);

@@ -1,5 +1,5 @@
-// Fills the places that a profile leaves open. A value is only ever a value: it is put in once, is not looked through
-// again, and cannot end the JSON, the quoted text or the argument that it stands in.
+// Fills the placeholders of a profile. Each value is inserted once, is not expanded again, and cannot end the JSON, the
+// quoted text or the argument that contains it.
 
 export const placeholders = ['model', 'token', 'base', 'origin', 'home', 'settings', 'condense'] as const;
 export type Values = Readonly<Record<(typeof placeholders)[number], string>>;
@@ -9,12 +9,12 @@ export type Template = string | { readonly [name: string]: unknown };
 
 const anyPlaceholder = /\{([a-z]+)(:[a-z]+)?\}/g;
 
-/** A string of JSON that is one of TOML, too: what TOML alone forbids to stand there as it is, is escaped. */
+/** Returns a JSON string that is valid in TOML, too. TOML alone requires DEL to be escaped. */
 function quoted(text: string): string {
   return JSON.stringify(text.toWellFormed()).replaceAll('\x7f', '\\u007f');
 }
 
-/** No program can be started with a NUL in its arguments or its environment. */
+/** Replaces NUL, which arguments and environment variables cannot contain. */
 function startable(text: string): string {
   return text.replaceAll('\0', '\ufffd');
 }
@@ -30,7 +30,7 @@ function fillJson(json: unknown, fill: (text: string) => string): unknown {
   if (typeof json === 'string') return fill(json);
   if (Array.isArray(json)) return json.map((item) => fillJson(item, fill));
   if (typeof json !== 'object' || json === null) return json;
-  // Of entries, so that a model named `__proto__` is a member like any other.
+  // With `fromEntries`, a model named `__proto__` is a key like any other.
   return Object.fromEntries(Object.entries(json).map(([name, value]) => [fill(name), fillJson(value, fill)]));
 }
 
@@ -46,7 +46,7 @@ function textsOf(json: unknown): string[] {
   return Object.entries(json).flatMap(([name, value]) => [name, ...textsOf(value)]);
 }
 
-/** The names that a template asks for, known or not, such as `model` and `model:quoted`. */
+/** Returns the names of all placeholders, known or not, such as `model` and `model:quoted`. */
 export function placeholdersIn(template: Template): string[] {
   return textsOf(template).flatMap((text) =>
     [...text.matchAll(anyPlaceholder)].map(([, name = '', form = '']) => name + form),

@@ -42,7 +42,7 @@ describe('the gateway', () => {
         assert.ok(asked.sentKey(sent?.headers ?? {}), JSON.stringify(sent?.headers));
         assert.ok(!JSON.stringify([sent?.headers, sent?.url]).includes('token-of-the-run'));
         assert.ok(!sent?.url?.includes('theirs'));
-        assert.equal(scripted.exchanges[0]?.asked.model, asked.model.split('/')[1]);
+        assert.equal(scripted.exchanges[0]?.request.model, asked.model.split('/')[1]);
         const usage = meter.take();
         assert.deepEqual(
           [usage.requests, usage.input, usage.output],

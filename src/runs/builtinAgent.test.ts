@@ -82,7 +82,7 @@ describe('a run of the built-in agent', () => {
           ({ observation, extras }) => observation === 'mcp' && extras?.['outcome'] === 'completed',
         ),
       );
-      assert.ok(scene.model.exchanges.some(({ asked }) => /Sing while you work/.test(asked.told)));
+      assert.ok(scene.model.exchanges.some(({ request }) => /Sing while you work/.test(request.prompt)));
       await until(
         'it has a title',
         async () => ((await scene.info(id)) as unknown as { title: string }).title === 'Scripted',

@@ -48,7 +48,7 @@ describe('confirmation_mode with the built-in agent', () => {
     assert.deepEqual(await runs.turns(id, 1), ['Done.']);
     assert.equal(await runs.file(id, 'log'), 'allowed\n');
     assert.equal(await runs.file(id, 'a.txt'), 'hello\n');
-    assert.match(runs.model.exchanges.at(-1)?.asked.results[1] ?? '', /The user rejected this/);
+    assert.match(runs.model.exchanges.at(-1)?.request.results[1] ?? '', /The user rejected this/);
   });
 
   it('names the written file if a link leads to another one', async (t) => {
@@ -91,7 +91,7 @@ describe('confirmation_mode with the built-in agent', () => {
     await runs.reaches(id, 'RUNNING');
     assert.deepEqual(await runs.turns(id, 2), ['Well.']);
     assert.ok(!(await isThere(runs, id, 'log')));
-    assert.match(runs.model.exchanges.at(-1)?.asked.results[0] ?? '', /Nothing of it was done/);
+    assert.match(runs.model.exchanges.at(-1)?.request.results[0] ?? '', /Nothing of it was done/);
   });
 });
 

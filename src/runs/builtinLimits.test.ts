@@ -20,7 +20,7 @@ describe('max_iterations with the built-in agent', () => {
     const { stop_reason: reason } = await runs.reaches(id, 'STOPPED');
     assert.equal(reason?.code, 'max_iterations');
     assert.equal(await runs.file(id, 'log'), 'x\nx\nx\n');
-    const isTitle = ({ asked }: { asked: { tools: readonly unknown[] } }) => asked.tools.length === 0;
+    const isTitle = ({ request }: { request: { tools: readonly unknown[] } }) => request.tools.length === 0;
     assert.equal(runs.model.exchanges.filter((one) => !isTitle(one)).length, 3);
     assert.equal(runs.model.exchanges.filter(isTitle).length, 1);
     assert.equal(await titleOf(runs, id), 'Scripted');
@@ -82,7 +82,7 @@ describe('a title of the built-in agent', () => {
 
   it('does not replace one that a person has set', async (t) => {
     const { runs, id } = await firstTitleAfter(t, 'Mine');
-    await until('it was asked for', () => runs.model.exchanges.length === 3);
+    await until('it was request for', () => runs.model.exchanges.length === 3);
     await runs.say(id, 'And now this, please, which is a message that is long enough, too.');
     await runs.turns(id, 2);
     assert.equal(await titleOf(runs, id), 'Mine');

@@ -39,10 +39,10 @@ describe('a conversation with the built-in agent', () => {
     await runs.reaches(id, 'RUNNING');
     assert.deepEqual(await runs.turns(id, 2), ['I see.']);
     assert.equal(await runs.file(id, 'log'), 'first\nsecond\n');
-    const { asked } = runs.model.exchanges.at(-1) ?? assert.fail();
-    assert.match(asked.results[1] ?? '', /stopped by the user/);
-    assert.match(asked.told, /What happened\?/);
-    assert.doesNotMatch(asked.told, /<history>|interrupted/);
+    const { request } = runs.model.exchanges.at(-1) ?? assert.fail();
+    assert.match(request.results[1] ?? '', /stopped by the user/);
+    assert.match(request.prompt, /What happened\?/);
+    assert.doesNotMatch(request.prompt, /<history>|interrupted/);
   });
 
   it('that a shutdown interrupts continues after the start, and counts as stopped by nobody', async (t) => {
@@ -55,7 +55,7 @@ describe('a conversation with the built-in agent', () => {
     await first.service.stop();
     const second = await startBuiltinWith(t, model, { place });
     assert.deepEqual(await second.turns(id, 2), ['I see.']);
-    assert.match(model.exchanges.at(-1)?.asked.results[0] ?? '', /outcome is unknown/);
+    assert.match(model.exchanges.at(-1)?.request.results[0] ?? '', /outcome is unknown/);
   });
 
   it('leaves no background command alive when it is stopped', async (t) => {
@@ -90,8 +90,8 @@ describe('a conversation with the built-in agent', () => {
     await runs.reaches(id, 'RUNNING');
     assert.deepEqual(await runs.turns(id, 2), ['I see.']);
     assert.equal(await runs.file(id, 'log'), 'first\nsecond\n');
-    const { asked } = runs.model.exchanges.at(-1) ?? assert.fail();
-    assert.match(asked.results[1] ?? '', /outcome is unknown/);
+    const { request } = runs.model.exchanges.at(-1) ?? assert.fail();
+    assert.match(request.results[1] ?? '', /outcome is unknown/);
   });
 
   it('whose journal is damaged continues in a new session, with the history of the log', async (t) => {
@@ -108,8 +108,8 @@ describe('a conversation with the built-in agent', () => {
     await runs.say(id, 'And now?');
     await runs.reaches(id, 'RUNNING');
     await runs.turns(id, 2);
-    const { asked } = runs.model.exchanges.at(-1) ?? assert.fail();
-    assert.match(asked.told, /<history>\nUser: Remember the milk\.\n\nYou ran: echo first >>log/);
-    assert.match(asked.told, /And now\?/);
+    const { request } = runs.model.exchanges.at(-1) ?? assert.fail();
+    assert.match(request.prompt, /<history>\nUser: Remember the milk\.\n\nYou ran: echo first >>log/);
+    assert.match(request.prompt, /And now\?/);
   });
 });

@@ -102,7 +102,7 @@ describe('the model of the built-in agent', () => {
         const last = (await runs.events(id)).at(-1);
         return status === 'STOPPED' || last?.extras?.['agent_state'] === 'awaiting_user_input';
       });
-      const notes = runs.model.exchanges.filter(({ asked }) => /Take notes of the/.test(asked.told));
+      const notes = runs.model.exchanges.filter(({ request }) => /Take notes of the/.test(request.prompt));
       assert.equal(notes.length > 0, condenses);
     });
 });

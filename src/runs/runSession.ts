@@ -3,7 +3,7 @@
 import { type Agent, type AgentOptions, openAgent } from '../agents/acp/agent.ts';
 import { toMcpServers } from '../agents/acp/mcpServers.ts';
 import type { OpenedSession } from '../agents/acp/session.ts';
-import { type AskMode, homeFilesOf, launchOf, sessionOf } from '../agents/launch.ts';
+import { type ApprovalMode, homeFilesOf, launchOf, sessionOf } from '../agents/launch.ts';
 import { ownToolsName } from '../bridge/toolServer.ts';
 import { plainModelName } from '../models/providers.ts';
 import type { RunInputs } from './inputs.ts';
@@ -16,7 +16,7 @@ type Listeners = Pick<AgentOptions, 'onUpdate' | 'onOtherUpdate' | 'onPermission
 interface AgentStart extends Listeners {
   readonly environment: RunEnvironment;
   readonly inputs: RunInputs;
-  readonly mode: AskMode;
+  readonly mode: ApprovalMode;
   /** No agent has used this home before. */
   readonly isNewHome: boolean;
   /** The timeout of each answer until a session is open. */
@@ -64,7 +64,7 @@ function toStartError(error: NodeJS.ErrnoException): never {
 interface SessionOptions {
   readonly environment: RunEnvironment;
   readonly inputs: RunInputs;
-  readonly mode: AskMode;
+  readonly mode: ApprovalMode;
   /** The session to resume. */
   readonly resume: string | null;
 }

@@ -38,7 +38,7 @@ function factsOf({ events, files, toolMessages, exchanges }: Seen): Readonly<Rec
   );
   const says = (text: string) => said.some((one) => one.includes(text));
   const isTold = (text: string) =>
-    exchanges.some(({ asked }) => asked.results.some((result) => result.includes(text)));
+    exchanges.some(({ request }) => request.results.some((result) => result.includes(text)));
   const ended = events.filter(({ extras }) => extras?.['outcome'] === 'completed');
   const ends = (name: string, content: string, about: (extras: TestEvent['extras']) => boolean) =>
     ended.some((one) => one.observation === name && one.content?.includes(content) && about(one.extras));

@@ -109,13 +109,13 @@ for (const kind of databaseKinds)
         await next.turns(id, 2);
         assert.equal((await saidIn(next, id)).at(-1), 'The end.');
         assert.equal(await scene.logOf(id), log);
-        const { asked } = scene.model.of(name).exchanges.at(-1) ?? assert.fail();
-        assert.equal(asked.results.length, results.length);
-        for (const [i, expected] of results.entries()) assert.match(asked.results[i] ?? '', expected);
-        assert.match(asked.told, /You were interrupted before you had finished/);
-        assert.doesNotMatch(asked.told, /<history>/, 'the session is the same');
+        const { request } = scene.model.of(name).exchanges.at(-1) ?? assert.fail();
+        assert.equal(request.results.length, results.length);
+        for (const [i, expected] of results.entries()) assert.match(request.results[i] ?? '', expected);
+        assert.match(request.prompt, /You were interrupted before you had finished/);
+        assert.doesNotMatch(request.prompt, /<history>/, 'the session is the same');
         assert.match(errorsAndNotices(await next.events(id)).join(), /^The agent was interrupted[^,]*$/);
-        assert.doesNotMatch(asked.told, /the same messages/, 'its journal has them');
+        assert.doesNotMatch(request.prompt, /the same messages/, 'its journal has them');
         await next.say(id, 'More?');
         await next.turns(id, 3);
         assert.equal((await next.info(id)).status, 'RUNNING');
@@ -137,7 +137,10 @@ describe('a service that is killed while the built-in agent waits for an answer'
     const second = await approvalRequest(next, id, 2);
     assert.ok(second.id > asked.id);
     assert.ok(!existsSync(join(await scene.workspaceOf(id), 'log')));
-    assert.match(scene.model.of('asking').exchanges.at(-1)?.asked.results[0] ?? '', /Nothing of it was done/);
+    assert.match(
+      scene.model.of('asking').exchanges.at(-1)?.request.results[0] ?? '',
+      /Nothing of it was done/,
+    );
     assert.match(errorsAndNotices(await next.events(id)).join(), /The approval request has expired/);
     const json = { decision: 'allow', question: second.id };
     assert.equal((await next.ask(`/api/conversations/${id}/confirm`, { json })).status, 200);
@@ -188,7 +191,7 @@ for (const { kind, signal } of ends)
       const next = await start();
       await next.turns(seasoned, 3);
       await next.turns(novice, 2);
-      const toldTo = (word: string) => model.of(word).exchanges.at(-1)?.asked.told ?? '';
+      const toldTo = (word: string) => model.of(word).exchanges.at(-1)?.request.prompt ?? '';
       for (const message of ['seasoned', 'message A', 'message B', 'message C'])
         assert.equal(toldTo('seasoned').split(message).length, 2, message);
       assert.equal(toldTo('novice').split('novice').length, 2);

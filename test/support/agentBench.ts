@@ -27,7 +27,7 @@ export interface AgentBenchOptions {
   readonly model?: ScriptedModel;
   readonly current?: Partial<CurrentModel>;
   readonly condenses?: boolean;
-  readonly askAgainMs?: number;
+  readonly retryMs?: number;
   /** The home of an earlier agent. */
   readonly home?: string;
   readonly cwd?: string;
@@ -75,7 +75,7 @@ export async function startAgentBench(t: TestContext, options: AgentBenchOptions
     config: { gateway, token: 'run-token', condenses },
     home,
     env: process.env,
-    askAgainMs: options.askAgainMs ?? 2,
+    retryMs: options.retryMs ?? 2,
   });
   const toAgent = new TransformStream<Uint8Array, Uint8Array>();
   const toClient = new TransformStream<Uint8Array, Uint8Array>();

@@ -48,7 +48,7 @@ describe('an answer that breaks off', () => {
 
   it('is not asked for again by one who is cancelled meanwhile, and nothing of the history is lost', async (t) => {
     const answers = [calling([run('echo x >>log')]), cutOff(half), saying('Here.')];
-    const bench = await startRawBench(t, answers, { askAgainMs: 60_000 });
+    const bench = await startRawBench(t, answers, { retryMs: 60_000 });
     const turn = bench.prompt('go');
     await until('it waits', async () => /Trying again/.test(thoughts(bench)));
     await bench.cancel();

@@ -25,7 +25,7 @@ describe('the built-in agent', () => {
       assert.equal(written?.status, 'completed');
       assert.equal(written?.content?.[0]?.type, 'diff');
       assert.deepEqual(ran?.rawOutput, { exit_code: 3 });
-      assert.match(bench.model.exchanges[2]?.asked.results[1] ?? '', /hello/);
+      assert.match(bench.model.exchanges[2]?.request.results[1] ?? '', /hello/);
       assert.deepEqual(
         bench.asked.map(({ toolCall }) => toolCall.kind),
         ['edit', 'execute'],
@@ -41,7 +41,7 @@ describe('the built-in agent', () => {
       assert.equal(await bench.prompt('go'), 'end_turn');
       assert.ok(bench.said().endsWith(`In ${protocol}.`));
     }
-    assert.equal(bench.model.exchanges.at(-1)?.asked.results.length, protocols.length);
+    assert.equal(bench.model.exchanges.at(-1)?.request.results.length, protocols.length);
   });
 
   it('says what to set where there is no model, and goes on with the next message once there is', async (t) => {
@@ -65,7 +65,7 @@ describe('the built-in agent', () => {
       bench.ended().map(({ status }) => status),
       ['failed', 'failed'],
     );
-    assert.match(bench.model.exchanges[1]?.asked.results[0] ?? '', /rejected/);
+    assert.match(bench.model.exchanges[1]?.request.results[0] ?? '', /rejected/);
   });
 
   it('asks no more for what is always allowed: that very command, and no other', async (t) => {
@@ -102,7 +102,7 @@ describe('the built-in agent', () => {
     await bench.prompt('first');
     await bench.prompt('second');
     assert.equal(bench.said(), 'One.Two.');
-    assert.match(bench.model.exchanges[1]?.asked.told ?? '', /first\nsecond/);
+    assert.match(bench.model.exchanges[1]?.request.prompt ?? '', /first\nsecond/);
   });
 
   it('sees images', async (t) => {
@@ -112,14 +112,14 @@ describe('the built-in agent', () => {
     const image = { type: 'image' as const, data, mimeType: 'image/png' };
     await bench.prompt([{ type: 'text', text: 'what is this?' }, image]);
     assert.equal(bench.said(), 'A cat.');
-    assert.match(bench.model.exchanges[0]?.asked.told ?? '', /what is this\?\[image\]/);
+    assert.match(bench.model.exchanges[0]?.request.prompt ?? '', /what is this\?\[image\]/);
   });
 
   it('says that there is an image where its model is known to see none', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'Nothing.' }], current: { images: false } });
     await bench.open();
     await bench.prompt([{ type: 'image', data: 'AAAA', mimeType: 'image/png' }]);
-    assert.match(bench.model.exchanges[0]?.asked.told ?? '', /an image, which you cannot see/);
+    assert.match(bench.model.exchanges[0]?.request.prompt ?? '', /an image, which you cannot see/);
   });
 
   for (const [protocol, seen] of [
@@ -136,12 +136,12 @@ describe('the built-in agent', () => {
       writeFileSync(join(bench.cwd, 'a.png'), Buffer.from(pixel, 'base64'));
       await bench.open();
       await bench.prompt('go');
-      const { asked } = bench.model.exchanges[1] ?? {};
+      const { request } = bench.model.exchanges[1] ?? {};
       assert.match(
-        asked?.told ?? '',
+        request?.prompt ?? '',
         seen ? /that your tools gave:\[image\]/ : /images, which you cannot see/,
       );
-      assert.doesNotMatch(asked?.results.join() ?? '', /iVBOR/);
+      assert.doesNotMatch(request?.results.join() ?? '', /iVBOR/);
     });
 
   it('gives a title to a conversation that begins with more than a few words', async (t) => {
@@ -161,6 +161,6 @@ describe('the built-in agent', () => {
     writeFileSync(join(bench.cwd, 'AGENTS.md'), 'Use tabs, always.');
     await bench.open();
     await bench.prompt('go');
-    assert.match(bench.model.exchanges[0]?.asked.told ?? '', /Use tabs, always\./);
+    assert.match(bench.model.exchanges[0]?.request.prompt ?? '', /Use tabs, always\./);
   });
 });

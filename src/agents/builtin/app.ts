@@ -1,4 +1,4 @@
-// The agent's side of the protocol: it begins, opens sessions or goes on with them, and takes prompts.
+// The agent side of ACP: it initializes, creates and resumes sessions, and handles prompts.
 import {
   type AgentApp,
   agent,
@@ -16,13 +16,13 @@ import { createSession, resumeSession, type Session } from './session.ts';
 interface AppOptions {
   readonly config: AgentConfig;
   readonly home: string;
-  /** For what the agent starts. */
+  /** The environment of the processes that the agent starts. */
   readonly env: NodeJS.ProcessEnv;
-  /** Before a model whose answer broke off is asked again; a shorter one, for tests. */
-  readonly askAgainMs?: number;
+  /** The delay before a broken model response is retried. Tests use a shorter one. */
+  readonly retryMs?: number;
 }
 
-/** Of JSON-RPC. What stands beside it is read by the user. */
+/** A code of JSON-RPC. The user reads the message beside it. */
 const internalError = -32_603;
 
 const offer = {
@@ -37,7 +37,7 @@ const offer = {
   },
 };
 
-export function createAgentApp({ config, home, env, askAgainMs }: AppOptions): {
+export function createAgentApp({ config, home, env, retryMs }: AppOptions): {
   readonly app: AgentApp;
   close(): Promise<void>;
 } {
@@ -60,7 +60,7 @@ export function createAgentApp({ config, home, env, askAgainMs }: AppOptions): {
     env,
     cwd,
     mcpServers,
-    ...(askAgainMs === undefined ? {} : { askAgainMs }),
+    ...(retryMs === undefined ? {} : { retryMs }),
   });
 
   const app = agent({ name: identity.name })
@@ -73,8 +73,8 @@ export function createAgentApp({ config, home, env, askAgainMs }: AppOptions): {
       const session = resumeSession(optionsFor(params), params.sessionId);
       if (session === undefined) throw RequestError.sessionNotFound(params.sessionId);
       keep(session);
-      const noted = session.notedTurn();
-      return noted === undefined ? {} : withTurn(noted);
+      const recorded = session.recordedTurn();
+      return recorded === undefined ? {} : withTurn(recorded);
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client }) => {
       const { sessionId, prompt } = params;

@@ -1,16 +1,16 @@
-// Names of calls of our own: providers give the same one twice, and each has a form that others would refuse, should
-// the user change the model.
+// Replaces the ids of tool calls, because some providers use the same id twice, and other providers would refuse their
+// format after the user has changed the model.
 import { randomBytes } from 'node:crypto';
 import type { ModelMessage } from 'ai';
 import { textOf } from '../../text/foreignText.ts';
 
-/** Letters and digits, so many: what every provider takes. */
+/** Every provider accepts ids of nine letters and digits. */
 const idChars = 9;
 
 export interface CallIds {
-  /** Ours for the provider's. */
+  /** Returns the new id for an id of the provider. */
   idOf(theirs: string): string;
-  /** The message with our ids in its calls, and in results of calls that could not be understood. */
+  /** Returns the message with new ids in its calls, and in results of calls that could not be parsed. */
   renamed(message: ModelMessage): ModelMessage;
 }
 
@@ -21,7 +21,7 @@ function newCallId(): string {
     .slice(0, idChars);
 }
 
-/** Of one answer. */
+/** Serves one response of the model. */
 export function createCallIds(): CallIds {
   const ids = new Map<string, string>();
 

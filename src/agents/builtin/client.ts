@@ -1,4 +1,4 @@
-// Whoever started the agent, as a session sees them: told what happens, and asked for leave.
+// The ACP client of a session: it receives updates and answers approval requests.
 import {
   type AgentContext,
   methods,
@@ -7,12 +7,12 @@ import {
   type ToolCallUpdate,
 } from '@agentclientprotocol/sdk';
 
-export type Leave = 'once' | 'always' | 'rejected' | 'cancelled';
+export type Decision = 'once' | 'always' | 'rejected' | 'cancelled';
 
-export interface Client {
-  /** Told in order. */
-  tell(update: SessionUpdate): Promise<void>;
-  ask(call: ToolCallUpdate): Promise<Leave>;
+export interface AcpClient {
+  /** Updates arrive in order. */
+  send(update: SessionUpdate): Promise<void>;
+  requestApproval(call: ToolCallUpdate): Promise<Decision>;
 }
 
 const options: readonly PermissionOption[] = [
@@ -21,16 +21,16 @@ const options: readonly PermissionOption[] = [
   { optionId: 'rejected', name: 'Reject', kind: 'reject_once' },
 ];
 
-export function createClient(context: AgentContext, sessionId: string): Client {
+export function createClient(context: AgentContext, sessionId: string): AcpClient {
   return {
-    tell: (update) => context.notify(methods.client.session.update, { sessionId, update }),
-    ask: async (toolCall) => {
+    send: (update) => context.notify(methods.client.session.update, { sessionId, update }),
+    requestApproval: async (toolCall) => {
       const { outcome } = await context.request(methods.client.session.requestPermission, {
         sessionId,
         toolCall,
         options: [...options],
       });
-      return outcome.outcome === 'selected' ? (outcome.optionId as Leave) : 'cancelled';
+      return outcome.outcome === 'selected' ? (outcome.optionId as Decision) : 'cancelled';
     },
   };
 }

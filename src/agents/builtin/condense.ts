@@ -1,17 +1,17 @@
-// Long histories become short ones: the oldest messages give way to notes that the model itself takes of them.
+// Condenses long histories: a summary by the model replaces the oldest messages.
 import { generateText, type ModelMessage, type ToolResultPart } from 'ai';
 import { sideRequestHeader } from '../../gateway/currentModel.ts';
 import { jsonOf, textOf } from '../../text/foreignText.ts';
-import type { Client } from './client.ts';
+import type { AcpClient } from './client.ts';
 import { charsPerToken, tokensOf, tokensOfAll } from './history.ts';
 import type { Journal } from './journal.ts';
 import { type Model, providerOptions } from './model.ts';
 
-/** Of what the model can take in: from there on it is condensed. */
+/** The share of the context window from which the history is condensed. */
 const fullShare = 0.75;
-/** Of what the model can take in, or of all where that is less: so much of the newest is left as it is. */
+/** The share of the context window, or of a shorter history, that the newest messages keep. */
 const keptShare = 0.2;
-/** By so much a history has to grow before it is condensed again, so that nothing turns in a circle. */
+/** How much a history must grow before it is condensed again, so that there is no endless loop. */
 const growth = 1.3;
 const partCharsMax = 4_000;
 const messageCharsMax = 20_000;
@@ -43,18 +43,18 @@ function render({ role, content }: ModelMessage): string {
   return `${role}: ${parts.map((part) => cut(part, partCharsMax)).join('\n')}`;
 }
 
-/** Where the newest begins that stays: never among results, for a result alone has no call that it belongs to. */
-function findSeam(messages: readonly ModelMessage[], tokensMax: number): number {
+/** Returns the index of the first message to keep. It is never a tool result, which would be without its call. */
+function findSplit(messages: readonly ModelMessage[], tokensMax: number): number {
   let tokens = 0;
-  let seam = messages.length;
+  let split = messages.length;
   for (let at = messages.length - 1; at > 0; at--) {
     const message = messages[at] as ModelMessage;
     tokens += tokensOf(message);
-    // The newest answer, with what came of it, stays however long it is.
-    if (tokens > tokensMax && seam < messages.length) break;
-    if (message.role !== 'tool') seam = at;
+    // The newest answer and its results stay, however long they are.
+    if (tokens > tokensMax && split < messages.length) break;
+    if (message.role !== 'tool') split = at;
   }
-  return seam;
+  return split;
 }
 
 function shorten(part: ToolResultPart, charsMax: number): ToolResultPart {
@@ -63,7 +63,7 @@ function shorten(part: ToolResultPart, charsMax: number): ToolResultPart {
   return { ...part, output: { ...output, value: cut(output.value, charsMax) } };
 }
 
-/** What stays, with results that are too long for it cut. */
+/** Cuts results that are too long in the messages to keep. */
 function shortened(messages: readonly ModelMessage[], tokensMax: number): ModelMessage[] {
   if (tokensOfAll(messages) <= tokensMax) return [...messages];
   const results = messages.flatMap((message) => (message.role === 'tool' ? message.content : [])).length;
@@ -80,14 +80,14 @@ function shortened(messages: readonly ModelMessage[], tokensMax: number): ModelM
   );
 }
 
-/** What was said first of all; it stands in the notes of an earlier time, where there are some. */
+/** Returns the first message of the conversation, which may be in an earlier summary. */
 function firstMessageOf(first: ModelMessage | undefined): string {
   if (first?.role !== 'user') return '';
   const [, begun] = /<first_message>\n(.*?)\n<\/first_message>/s.exec(textOf(first.content)) ?? [];
   return begun ?? cut(render(first), messageCharsMax);
 }
 
-/** The newest of the user that does not stay. */
+/** Returns the newest message of the user that is not kept. */
 function lastMessageOf(old: readonly ModelMessage[]): string {
   const last = old.slice(1).findLast(({ role }) => role === 'user');
   return last === undefined
@@ -103,7 +103,7 @@ function summaryOf(old: readonly ModelMessage[], notes: string): ModelMessage {
   };
 }
 
-/** The whole of it as one message, for where it cannot be sent as it is. */
+/** Converts a history that cannot be sent to one message. */
 export function asNotes(messages: readonly ModelMessage[]): ModelMessage[] {
   const notes = cut(messages.map(render).join('\n\n'), asNotesCharsMax);
   return [
@@ -114,7 +114,7 @@ export function asNotes(messages: readonly ModelMessage[]): ModelMessage[] {
 interface CondenseNeeds {
   readonly model: Model;
   readonly journal: Journal;
-  readonly client: Client;
+  readonly client: AcpClient;
   readonly signal: AbortSignal;
 }
 
@@ -133,22 +133,22 @@ async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMe
 }
 
 export interface Condenser {
-  /** Where it is time, by the count of the provider or, without one, by a guess. */
+  /** Condenses if the token count of the provider, or else an estimate, is too high. */
   condenseIfLong(needs: CondenseNeeds, tokens: number | undefined): Promise<void>;
-  /** False where it cannot be: there is too little of it, or the model does not answer. */
+  /** Returns false if the history is too short or the model does not answer. */
   condense(needs: CondenseNeeds): Promise<boolean>;
 }
 
-/** One for each session: it remembers when it last did so. */
+/** Each session has its own, because it remembers the last time. */
 export function createCondenser(): Condenser {
   let notBefore = 0;
 
   async function condense(needs: CondenseNeeds): Promise<boolean> {
     const { journal, client, model, signal } = needs;
     const { messages } = journal;
-    // A provider may take less than is known of it.
+    // The actual limit of the provider may be lower than the known one.
     const tokensMax = Math.min(model.contextTokens, tokensOfAll(messages)) * keptShare;
-    const seam = findSeam(messages, tokensMax);
+    const seam = findSplit(messages, tokensMax);
     const old = messages.slice(0, seam);
     if (old.length < 2) return false;
     try {
@@ -156,7 +156,7 @@ export function createCondenser(): Condenser {
       if (notes === '') return false;
       journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
       const text = 'The conversation became long. I continue with a summary of its beginning.';
-      await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+      await client.send({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
       return true;
     } catch (error) {
       if (signal.aborted) throw error;

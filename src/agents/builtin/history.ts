@@ -1,4 +1,4 @@
-// What was said and done so far, as a request holds it: how long it is, and fit for the model that is asked now.
+// The history in a model request: estimates its length, and adapts it to the current model.
 import type { ModelMessage } from 'ai';
 import { jsonOf } from '../../text/foreignText.ts';
 import type { Model } from './model.ts';
@@ -6,14 +6,14 @@ import type { Model } from './model.ts';
 type Part = Exclude<ModelMessage['content'], string>[number];
 
 export const charsPerToken = 4;
-/** What an image takes, about, whatever its size. */
+/** The approximate cost of an image of any size. */
 const imageTokens = 1_600;
 
 function tokensOfPart(part: Part): number {
   return part.type === 'file' || part.type === 'image' ? imageTokens : jsonOf(part).length / charsPerToken;
 }
 
-/** A guess. */
+/** Returns an estimate. */
 export function tokensOf({ content }: ModelMessage): number {
   if (typeof content === 'string') return content.length / charsPerToken;
   return (content as readonly Part[]).reduce((sum, part) => sum + tokensOfPart(part), 0);
@@ -23,7 +23,7 @@ export function tokensOfAll(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, message) => sum + tokensOf(message), 0);
 }
 
-/** Reasoning of another provider, which the user had set before, is nothing to this one. */
+/** Whether the part is reasoning of another provider, which this one would not accept. */
 function isForeign(part: Part, { reasoningKey }: Model): boolean {
   if (part.type !== 'reasoning' && part.type !== 'reasoning-file') return false;
   const { providerOptions } = part;

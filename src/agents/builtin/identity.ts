@@ -1,4 +1,4 @@
-// By what name the agent goes, with those who start it and with tool servers.
+// The name of the agent for ACP clients and MCP servers.
 export const identity = {
   name: 'parley-agent',
   title: 'The built-in agent of Parley',

@@ -201,7 +201,7 @@ describe('a session whose agent was killed', () => {
     await second.prompt('and?');
     assert.equal(second.said(), 'Still here.');
     assert.equal(readFileSync(join(first.cwd, 'log'), 'utf8'), 'once\ntwice\n');
-    assert.equal(first.model.exchanges.at(-1)?.asked.results.length, 2);
+    assert.equal(first.model.exchanges.at(-1)?.request.results.length, 2);
   });
 
   it('reads of a call that its end cut off that its outcome is unknown', async (t) => {
@@ -214,7 +214,7 @@ describe('a session whose agent was killed', () => {
     const second = await startAgentBench(t, { model: first.model, home: first.home, cwd: first.cwd });
     await second.resume(first.sessionId());
     await second.prompt('and?');
-    assert.match(first.model.exchanges.at(-1)?.asked.results[0] ?? '', /outcome is unknown/);
+    assert.match(first.model.exchanges.at(-1)?.request.results[0] ?? '', /outcome is unknown/);
   });
 
   it('is refused where the home does not know it, so that a new one is opened', async (t) => {

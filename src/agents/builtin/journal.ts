@@ -1,5 +1,5 @@
-// What a session has said and done, line by line in a file of the home: each step is written before the next begins, so
-// that a session whose program was killed goes on where it was.
+// The journal of a session: a file in the home with a line for each step, written before the next step begins. After a
+// kill, the session resumes from it.
 
 import {
   closeSync,
@@ -34,24 +34,24 @@ type Entry =
   | { readonly replaced: readonly ModelMessage[]; readonly turn?: number };
 
 export interface Journal {
-  /** As the model is to read them. */
+  /** The messages for the model. */
   readonly messages: readonly ModelMessage[];
   /** The last turn in the journal; null if it is empty, undefined if its turns have no numbers. */
-  notedTurn(): RecordedTurn;
+  recordedTurn(): RecordedTurn;
   addMessage(message: ModelMessage, turn?: number): void;
-  /** Before a call has any effect. */
+  /** Must be called before a call has any effect. */
   begin(callId: string): void;
   addResult(result: ToolResultPart): void;
-  /** Puts these in the place of all that was there. */
+  /** Replaces all messages. */
   replace(messages: readonly ModelMessage[]): void;
-  /** Calls that were left without a result get one that says so. */
+  /** Adds results to calls that have none, which say that they were interrupted. */
   settle(): void;
-  /** What comes later is not written. */
+  /** Later entries are ignored. */
   close(): void;
 }
 
 const sessionId = /^[0-9a-f-]{36}$/;
-/** A longer one is not gone on with. */
+/** A larger journal is not resumed. */
 const bytesMax = 256 * mib;
 
 function fileOf(home: string, id: string): string {
@@ -70,9 +70,9 @@ function withEntry(messages: readonly ModelMessage[], entry: Entry): ModelMessag
 const numbered = (turn: number | undefined) => (turn === undefined ? {} : { turn });
 
 /** A message without a number comes from a client that does not number turns. */
-function notedAfter(noted: RecordedTurn, entry: Entry): RecordedTurn {
-  if ('message' in entry || 'replaced' in entry) return entry.turn ?? noted ?? undefined;
-  return noted;
+function recordedAfter(recorded: RecordedTurn, entry: Entry): RecordedTurn {
+  if ('message' in entry || 'replaced' in entry) return entry.turn ?? recorded ?? undefined;
+  return recorded;
 }
 
 const roles: readonly unknown[] = ['user', 'assistant', 'tool'];
@@ -103,24 +103,28 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** Undefined where anything else has written to it, too: a model that reads half of a session is refused for ever. */
+/** Returns undefined if the file is damaged, because providers would refuse an incomplete history in every request. */
 function readEntries(file: string): Entry[] | undefined {
   const text = readFileSync(file, 'utf8');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  // What was cut off when its writer died must not become a part of the next line.
+  // A line that was cut off by a kill must not become a part of the next line.
   if (whole.length < text.length) truncateSync(file, Buffer.byteLength(whole));
   const entries = whole.split('\n').slice(0, -1).map(parseLine);
   return entries.every(isEntry) ? entries : undefined;
 }
 
-/** Calls of the last message whose results are missing. */
+/** Returns the calls of the last message whose results are missing. */
 function openCalls(messages: readonly ModelMessage[]): ToolCallPart[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
-  const said = messages[at];
-  if (said?.role !== 'assistant' || typeof said.content === 'string') return [];
-  const told = messages.slice(at + 1).flatMap((message) => (message.role === 'tool' ? message.content : []));
-  const answered = new Set(told.map((part) => (part.type === 'tool-result' ? part.toolCallId : '')));
-  return said.content.filter((part) => part.type === 'tool-call').filter((c) => !answered.has(c.toolCallId));
+  const answer = messages[at];
+  if (answer?.role !== 'assistant' || typeof answer.content === 'string') return [];
+  const results = messages
+    .slice(at + 1)
+    .flatMap((message) => (message.role === 'tool' ? message.content : []));
+  const answered = new Set(results.map((part) => (part.type === 'tool-result' ? part.toolCallId : '')));
+  return answer.content
+    .filter((part) => part.type === 'tool-call')
+    .filter((c) => !answered.has(c.toolCallId));
 }
 
 const outcomes = {
@@ -129,7 +133,7 @@ const outcomes = {
   notBegun: 'You were interrupted before this was begun. Nothing of it was done.',
 };
 
-/** All of it, or nothing: the disk may be full. */
+/** Writes all of the text or nothing, because the disk may be full. */
 function append(handle: number, text: string): void {
   const bytes = Buffer.from(text);
   const { size } = fstatSync(handle);
@@ -149,18 +153,18 @@ function open(file: string, entries: readonly Entry[]): Journal {
   let handle = openSync(file, 'a', 0o600);
   const begun = new Set(entries.flatMap((entry) => ('began' in entry ? [entry.began] : [])));
   let messages = entries.reduce<ModelMessage[]>(withEntry, []);
-  let noted = entries.reduce<RecordedTurn>(notedAfter, null);
+  let noted = entries.reduce<RecordedTurn>(recordedAfter, null);
   let isOpen = true;
 
   function add(entry: Entry): void {
     if (!isOpen) return;
     append(handle, lineOf(entry));
     messages = withEntry(messages, entry);
-    noted = notedAfter(noted, entry);
+    noted = recordedAfter(noted, entry);
     if ('began' in entry) begun.add(entry.began);
   }
 
-  /** In a file of its own: what it stands for is not read again. */
+  /** Writes a new file, so that the replaced messages are not read again. */
   function replace(replaced: readonly ModelMessage[]): void {
     if (!isOpen) return;
     const fresh = `${file}.new`;
@@ -183,7 +187,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
     get messages() {
       return messages;
     },
-    notedTurn: () => noted,
+    recordedTurn: () => noted,
     addMessage: (message, turn) => add({ message, ...numbered(turn) }),
     begin: (began) => add({ began }),
     addResult: (result) => add({ result }),
@@ -196,7 +200,7 @@ function open(file: string, entries: readonly Entry[]): Journal {
   };
 }
 
-/** Whatever is no folder where one should be goes. */
+/** Removes anything at this path that is not a folder. */
 function ensureFolder(folder: string): void {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   rmSync(folder, { force: true });
@@ -212,7 +216,7 @@ export function createJournal(home: string, id: string): Journal {
   return open(file, [opened]);
 }
 
-/** What lies there may be anything, for commands of the model can reach it, too. */
+/** Commands of the model can write to the home, so the path may be anything. */
 function isOurs(file: string): boolean {
   try {
     const stats = lstatSync(file);
@@ -223,8 +227,7 @@ function isOurs(file: string): boolean {
 }
 
 /**
- * Undefined where there is none, or nothing in it that a model can go on with. Calls that were under way get a result
- * that says so.
+ * Returns undefined if there is no journal or it cannot be used. Calls that were in progress get a result that says so.
  */
 export function resumeJournal(home: string, id: string): Journal | undefined {
   const file = fileOf(home, id);

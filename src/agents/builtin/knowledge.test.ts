@@ -16,9 +16,9 @@ const microagent = (name: string) => `.openhands/microagents/${name}`;
 
 describe('what a repository tells agents', () => {
   it('is nothing where it says nothing', async (t) => {
-    const { always, calledFor } = await readKnowledge(temporary(t));
+    const { always, triggeredBy } = await readKnowledge(temporary(t));
     assert.equal(always, '');
-    assert.deepEqual(calledFor('anything'), []);
+    assert.deepEqual(triggeredBy('anything'), []);
   });
 
   it('is AGENTS.md, and the microagents without a word of their own', async (t) => {
@@ -40,11 +40,11 @@ describe('what a repository tells agents', () => {
       "triggers:\r\n  - 'docker'",
     ]) {
       const text = `---\nname: docker\ntype: knowledge\n${triggers}\n---\nUse rootless mode.`;
-      const { always, calledFor } = await readKnowledge(repository(t, { [microagent('docker.md')]: text }));
+      const { always, triggeredBy } = await readKnowledge(repository(t, { [microagent('docker.md')]: text }));
       assert.equal(always, '', triggers);
-      assert.deepEqual(calledFor('something else'), []);
-      assert.match(calledFor('start it in DOCKER please').join(), /Use rootless mode/);
-      assert.deepEqual(calledFor('docker again'), []);
+      assert.deepEqual(triggeredBy('something else'), []);
+      assert.match(triggeredBy('start it in DOCKER please').join(), /Use rootless mode/);
+      assert.deepEqual(triggeredBy('docker again'), []);
     }
   });
 

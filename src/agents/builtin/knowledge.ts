@@ -1,5 +1,5 @@
-// What a repository tells agents: AGENTS.md, and the microagents of .openhands/microagents, which are there always or
-// where the user's message holds one of their words.
+// Instructions of a repository for agents: AGENTS.md, and the microagents in .openhands/microagents, which apply always
+// or if the user's message contains one of their triggers.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { microagentsFolder, parseMicroagent } from '../../text/microagents.ts';
@@ -8,25 +8,25 @@ import { readStart, withFile } from './tools/fileText.ts';
 
 const fileBytesMax = 32 * kib;
 const filesMax = 50;
-/** Of all files that always hold, together. */
+/** The limit of all files that always apply. */
 const allCharsMax = 64 * kib;
 const standing = ['AGENTS.md', '.openhands_instructions'] as const;
 
 interface Microagent {
   readonly name: string;
   readonly text: string;
-  /** In lower case; none: it is always meant. */
+  /** In lower case. Without triggers, the microagent always applies. */
   readonly triggers: readonly string[];
 }
 
 export interface Knowledge {
-  /** What holds for every message; empty where there is nothing. */
+  /** The instructions that always apply; may be empty. */
   readonly always: string;
-  /** What the words of a message call for, each once. */
-  calledFor(message: string): string[];
+  /** Returns the microagents that a message triggers, each once per session. */
+  triggeredBy(message: string): string[];
 }
 
-/** What is no file is passed over: a link may lead to anything. */
+/** Returns undefined if the path is not a regular file, because a link may lead anywhere. */
 async function readText(file: string): Promise<string | undefined> {
   try {
     return await withFile(file, 'Reading', async (open) => {
@@ -60,12 +60,12 @@ function section(name: string, text: string): string {
   return `<file name=${JSON.stringify(name)}>\n${text}\n</file>`;
 }
 
-/** Never rejects: what cannot be read is not there. */
+/** Never rejects. Files that cannot be read are ignored. */
 export async function readKnowledge(cwd: string): Promise<Knowledge> {
   const texts = await Promise.all(standing.map((name) => readText(join(cwd, name))));
   const microagents = await readMicroagents(cwd);
   const isAlways = ({ triggers }: Microagent) => triggers.length === 0;
-  const told = new Set<Microagent>();
+  const sent = new Set<Microagent>();
   const always = [
     ...standing.flatMap((name, i) => (texts[i] ? [section(name, texts[i])] : [])),
     ...microagents.filter(isAlways).map(({ name, text }) => section(`${microagentsFolder}/${name}`, text)),
@@ -73,12 +73,12 @@ export async function readKnowledge(cwd: string): Promise<Knowledge> {
   return {
     always:
       always.length <= allCharsMax ? always : `${always.slice(0, allCharsMax)}\n… the rest is left out.`,
-    calledFor: (message) => {
+    triggeredBy: (message) => {
       const words = message.toLowerCase();
       const called = microagents.filter(
-        (one) => !told.has(one) && one.triggers.some((trigger) => words.includes(trigger)),
+        (one) => !sent.has(one) && one.triggers.some((trigger) => words.includes(trigger)),
       );
-      for (const one of called) told.add(one);
+      for (const one of called) sent.add(one);
       return called.map(({ name, text }) => section(`${microagentsFolder}/${name}`, text));
     },
   };

@@ -1,19 +1,19 @@
-// The built-in agent: a program that speaks ACP on its standard streams, and asks its model through the gateway.
+// The built-in agent: a program that speaks ACP on its standard streams, and uses its model through the gateway.
 import { homedir } from 'node:os';
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { createAgentApp } from './app.ts';
 import { configVariable, readConfig } from './config.ts';
 
-// The libraries of tool servers leave rejections behind when a connection breaks; the use that it broke has failed.
+// The MCP library has unhandled rejections when a connection breaks. The affected call has failed already.
 process.on('unhandledRejection', (error) => process.stderr.write(`${(error as Error)?.message}\n`));
 
-// They are for those who write programs with it.
+// Warnings of the AI SDK are for its developers.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
-const { [configVariable]: told, ...env } = process.env;
-const { app, close } = createAgentApp({ config: readConfig(told), home: homedir(), env });
-// What it starts has no need of it.
+const { [configVariable]: configText, ...env } = process.env;
+const { app, close } = createAgentApp({ config: readConfig(configText), home: homedir(), env });
+// Processes that the agent starts must not inherit it.
 delete process.env[configVariable];
 const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
 const input = Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>;

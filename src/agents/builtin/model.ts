@@ -1,4 +1,4 @@
-// The model of the moment, as the libraries know it. They are large, and each is loaded when it is needed.
+// The current model as an object of the AI SDK. The libraries are large, so each is loaded when it is needed.
 import type { LanguageModel } from 'ai';
 import { CurrentModel, currentModelPath } from '../../gateway/currentModel.ts';
 import type { Protocol } from '../../models/protocols.ts';
@@ -8,27 +8,27 @@ import type { AgentConfig } from './config.ts';
 export interface Model {
   readonly language: LanguageModel;
   readonly contextTokens: number;
-  /** Undefined: it need not be said. */
+  /** Undefined if the API does not require it. */
   readonly outputTokensMax: number | undefined;
-  /** Under which its reasoning is known again; undefined where that has no mark. */
+  /** The key that marks reasoning of this provider; undefined if it has none. */
   readonly reasoningKey: string | undefined;
-  /** Unless it is known not to. */
+  /** True unless it is known that the model accepts no images. */
   readonly seesImages: boolean;
 }
 
-interface Place {
+interface ModelEndpoint {
   readonly name: string;
   readonly base: string;
   readonly token: string;
 }
 
-const askMs = 10_000;
-/** Where a model's own is not known: what nearly all have. */
-const contextTokensUsual = 128_000;
+const requestMs = 10_000;
+/** Used if the context window is unknown. Nearly all models have at least this. */
+const contextTokensDefault = 128_000;
 
-/** Where it must be said how long an answer may be: enough for one, and room is left for what was said before. */
+/** The output limit for APIs that require one. It leaves room for the history. */
 const outputTokensMost: Readonly<Partial<Record<Protocol, number>>> = { anthropic: 32_000 };
-/** Whose reasoning a request may hold: others would not know it. */
+/** The providers whose reasoning a request may contain. */
 const reasoningKeys: Readonly<Record<Protocol, string | undefined>> = {
   anthropic: 'anthropic',
   gemini: 'google',
@@ -36,7 +36,7 @@ const reasoningKeys: Readonly<Record<Protocol, string | undefined>> = {
   'openai-chat': undefined,
 };
 
-const loads: Readonly<Record<Protocol, (place: Place) => Promise<LanguageModel>>> = {
+const loads: Readonly<Record<Protocol, (endpoint: ModelEndpoint) => Promise<LanguageModel>>> = {
   anthropic: async ({ name, base, token }) => {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
     return createAnthropic({ baseURL: `${base}/v1`, apiKey: token })(name);
@@ -55,40 +55,40 @@ const loads: Readonly<Record<Protocol, (place: Place) => Promise<LanguageModel>>
   },
 };
 
-/** What providers need beside the messages. */
+/** Options of requests to providers. */
 export const providerOptions = {
-  // Nothing of a conversation is kept there for later.
+  // The provider must not store the conversation.
   openai: { store: false },
 };
 
-/** Marks where a provider may remember what came before, so that it is not charged in full again. */
-export const rememberUpToHere = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
+/** Marks the end of the part that the provider may cache, so that it is cheaper in the next request. */
+export const cacheUpToHere = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 
-async function askForModel({ gateway, token }: AgentConfig, signal: AbortSignal): Promise<CurrentModel> {
+async function readCurrentModel({ gateway, token }: AgentConfig, signal: AbortSignal): Promise<CurrentModel> {
   const response = await fetch(gateway + currentModelPath, {
     headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(askMs)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
   });
-  const told: unknown = await response.json();
-  if (compileCheck(CurrentModel)(told) !== undefined)
-    throw new Error('The gateway does not say which model there is.');
-  return told as CurrentModel;
+  const parsed: unknown = await response.json();
+  if (compileCheck(CurrentModel)(parsed) !== undefined)
+    throw new Error('The gateway did not return the current model.');
+  return parsed as CurrentModel;
 }
 
 function capped(own: number | null, most: number | undefined): number | undefined {
   return most === undefined ? undefined : Math.min(own ?? most, most);
 }
 
-/** The user's model as it is now, or the sentence that says why there is none. */
+/** Returns the current model of the user, or a sentence that explains why there is none. */
 export async function findModel(
   config: AgentConfig,
   signal: AbortSignal,
 ): Promise<Model | { readonly fault: string }> {
-  const { name, protocol, base, fault, context, max_output, images } = await askForModel(config, signal);
+  const { name, protocol, base, fault, context, max_output, images } = await readCurrentModel(config, signal);
   if (fault !== null) return { fault };
   return {
     language: await loads[protocol]({ name, base: config.gateway + base, token: config.token }),
-    contextTokens: context ?? contextTokensUsual,
+    contextTokens: context ?? contextTokensDefault,
     outputTokensMax: capped(max_output, outputTokensMost[protocol]),
     reasoningKey: reasoningKeys[protocol],
     seesImages: images ?? true,

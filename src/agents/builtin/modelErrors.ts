@@ -1,18 +1,18 @@
-// What may go wrong when a model is asked, and what becomes of it.
+// Classifies errors of model requests.
 import { APICallError } from 'ai';
 import { textOf } from '../../text/foreignText.ts';
 
 const statusOfLimit = 402;
 const statusOfTooLarge = 413;
-/** A provider in trouble says so in the middle of a stream, too, where the gateway cannot ask again. */
-const passingStatuses: readonly number[] = [408, 409, 429];
+/** Providers also report these in the middle of a stream, where the gateway cannot retry. */
+const temporaryStatuses: readonly number[] = [408, 409, 429];
 const wordsMax = 500;
 
-/** The turn cannot go on. `isKnown`: the gateway has told the user why already. */
+/** The turn cannot continue. If `isKnown` is set, the gateway has already told the user why. */
 export class StepError extends Error {
   readonly isKnown: boolean;
   readonly isTooLong: boolean;
-  /** The provider takes something in the request for wrong. */
+  /** The provider considers the request invalid. */
   readonly isRefused: boolean;
 
   constructor(message: string, { isKnown = false, isTooLong = false, isRefused = false } = {}) {
@@ -24,25 +24,25 @@ export class StepError extends Error {
   }
 }
 
-/** Providers have no common word for it. */
+/** Matches error messages about the length. Providers have no common code for it. */
 const tooLong =
   /context.{0,20}(length|window|limit|size)|too (long|large|many tokens)|maximum.{0,20}tokens|exceed.{0,40}(tokens|context)|reduce the length/i;
 
-/** What a provider tells in the middle of a stream is any value. */
+/** Errors in the middle of a stream may be any value. */
 function messageOf(error: unknown): string {
   const { message } = (typeof error === 'object' && error !== null ? error : {}) as { message?: unknown };
   return typeof message === 'string' ? message : textOf(error);
 }
 
-/** The provider has said no; undefined where an answer had begun, or none came. */
+/** Returns the error if the provider refused the request; undefined if the response had begun, or there was none. */
 function refusalOf(error: unknown): APICallError | undefined {
   if (!APICallError.isInstance(error)) return undefined;
   const { statusCode = 200 } = error;
-  const isPassingStatus = statusCode === 200 || statusCode >= 500 || passingStatuses.includes(statusCode);
-  return isPassingStatus ? undefined : error;
+  const isTemporary = statusCode === 200 || statusCode >= 500 || temporaryStatuses.includes(statusCode);
+  return isTemporary ? undefined : error;
 }
 
-/** Of the libraries, which name what cannot be sent at all, or of ours. */
+/** Whether it is a bug of Parley, or an error of the libraries about a request that cannot be sent. */
 function isBug(error: unknown): boolean {
   if (error instanceof TypeError) return !/fetch failed|terminated|network/i.test(error.message);
   return (
@@ -50,8 +50,8 @@ function isBug(error: unknown): boolean {
   );
 }
 
-/** The connection broke, or an answer could not be read to its end: another request may do better. */
-export function isPassing(error: unknown): boolean {
+/** Whether a retry may succeed, because the connection broke or the response was incomplete. */
+export function isTemporary(error: unknown): boolean {
   return refusalOf(error) === undefined && !isBug(error) && !tooLong.test(messageOf(error));
 }
 

@@ -1,15 +1,15 @@
-// A session: what it remembers, its tools, and one turn after the other.
+// A session: its journal, its tools and its turns.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, McpServer, StopReason } from '@agentclientprotocol/sdk';
 import { asNotice } from '../acp/agentNotices.ts';
 import type { RecordedTurn } from '../acp/recordedTurns.ts';
-import type { Client } from './client.ts';
+import type { AcpClient } from './client.ts';
 import type { AgentConfig } from './config.ts';
 import { createJournal, type Journal, resumeJournal } from './journal.ts';
 import { type Knowledge, readKnowledge } from './knowledge.ts';
+import { type McpServers, openMcpServers } from './mcpServers.ts';
 import { findModel, type Model } from './model.ts';
 import { readInstructions, systemPrompt } from './system.ts';
-import { openToolServers, type ToolServers } from './toolServers.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
 import { firstWordsOf, toMessage } from './userMessage.ts';
 
@@ -19,21 +19,21 @@ interface SessionOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly mcpServers: readonly McpServer[];
-  readonly askAgainMs?: number;
+  readonly retryMs?: number;
 }
 
 export interface Session {
   readonly id: string;
-  /** Takes one prompt at a time. Rejects with a message for the user. `turn` is written to the journal. */
-  prompt(blocks: readonly ContentBlock[], client: Client, turn?: number): Promise<StopReason>;
+  /** Handles one prompt at a time. Rejects with a message for the user. `turn` is written to the journal. */
+  prompt(blocks: readonly ContentBlock[], client: AcpClient, turn?: number): Promise<StopReason>;
   /** The last turn in its journal; null if that is empty, undefined if its turns have no numbers. */
-  notedTurn(): RecordedTurn;
+  recordedTurn(): RecordedTurn;
   cancel(): void;
-  /** Nothing that it started is alive then. */
+  /** Ends every process that the session has started. */
   close(): Promise<void>;
 }
 
-/** What is large is loaded while the service still prepares its first message. */
+/** Loads large modules while the service still prepares the first message. */
 function loadParts() {
   const loading = Promise.all([import('./turn.ts'), import('./title.ts'), import('./condense.ts')]).then(
     ([{ takeTurn }, { findTitle }, { createCondenser }]) => ({
@@ -43,7 +43,7 @@ function loadParts() {
     }),
   );
   loading.catch(() => {
-    // Whoever needs them hears of it.
+    // The error is thrown when the parts are used.
   });
   return loading;
 }
@@ -51,9 +51,9 @@ function loadParts() {
 const remedy =
   'Settings are changed under Settings on the page, with PATCH /api/settings, or on the machine of the service: `./parley settings set llm_model anthropic/claude-sonnet-4-5` and `./parley settings set llm_api_key < key.txt`. Then send your message again.';
 
-async function sayFault(fault: string, client: Client): Promise<StopReason> {
+async function sayFault(fault: string, client: AcpClient): Promise<StopReason> {
   const text = `I cannot start: ${fault}\n\n${remedy}`;
-  await client.tell({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
+  await client.send({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
   return 'end_turn';
 }
 
@@ -62,46 +62,46 @@ interface Opened extends SessionOptions {
   readonly journal: Journal;
 }
 
-function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: Opened): Session {
+function open({ id, journal, config, home, cwd, env, mcpServers, retryMs }: Opened): Session {
   const parts = loadParts();
   const allowed = new Set<string>();
-  let faultsTold = false;
-  let client: Client | undefined;
+  let faultsReported = false;
+  let client: AcpClient | undefined;
   const toolbox: Toolbox = createToolbox({
     env,
     onPlan: (steps) => {
       const entries = steps.map((step) => ({ ...step, priority: 'medium' as const }));
-      void client?.tell({ sessionUpdate: 'plan', entries });
+      void client?.send({ sessionUpdate: 'plan', entries });
     },
   });
-  const servers: Promise<ToolServers> = openToolServers({ servers: mcpServers, cwd, env });
+  const servers: Promise<McpServers> = openMcpServers({ servers: mcpServers, cwd, env });
   const knowledge: Promise<Knowledge> = readKnowledge(cwd);
-  // Before anything else runs that could write there.
+  // Read before anything runs that could write there.
   const instructions = readInstructions(home);
   let turn: AbortController | undefined;
 
-  async function giveTitle(model: Model, said: string, to: Client, signal: AbortSignal): Promise<void> {
+  async function giveTitle(model: Model, said: string, to: AcpClient, signal: AbortSignal): Promise<void> {
     const { findTitle } = await parts;
     const title = await findTitle(model, said, signal);
-    if (title !== undefined) await to.tell({ sessionUpdate: 'session_info_update', title });
+    if (title !== undefined) await to.send({ sessionUpdate: 'session_info_update', title });
   }
 
   async function work(
     model: Model,
     blocks: readonly ContentBlock[],
-    to: Client,
+    to: AcpClient,
     signal: AbortSignal,
     turnNumber: number | undefined,
   ): Promise<StopReason> {
-    const { always, calledFor } = await knowledge;
-    const said = toMessage(blocks, { calledFor, seesImages: model.seesImages });
+    const { always, triggeredBy } = await knowledge;
+    const said = toMessage(blocks, { triggeredBy, seesImages: model.seesImages });
     const words = firstWordsOf(blocks);
     const { takeTurn, condenser } = await parts;
     const { tools: remoteTools, faults } = await servers;
     const text = faults.join('\n');
-    if (!faultsTold && text !== '')
-      await to.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text }, ...asNotice });
-    faultsTold = true;
+    if (!faultsReported && text !== '')
+      await to.send({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text }, ...asNotice });
+    faultsReported = true;
     if (journal.messages.length === 0) void giveTitle(model, words, to, signal);
     const system = systemPrompt({ cwd, instructions: await instructions, knowledge: always });
     const tools = [...toolbox.tools, ...remoteTools];
@@ -116,7 +116,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
       signal,
       allowed,
       condenser,
-      askAgainMs,
+      retryMs,
     };
     return takeTurn(needs, said, turnNumber);
   }
@@ -125,7 +125,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
     id,
     prompt: async (blocks, to, turnNumber) => {
       client = to;
-      // Before all else: it may be cancelled at any time.
+      // Created first, because the turn may be cancelled at any time.
       turn = new AbortController();
       const { signal } = turn;
       try {
@@ -137,10 +137,10 @@ function open({ id, journal, config, home, cwd, env, mcpServers, askAgainMs }: O
         throw error;
       }
     },
-    notedTurn: journal.notedTurn,
+    recordedTurn: journal.recordedTurn,
     cancel: () => turn?.abort(),
     close: async () => {
-      // First: what ends now was stopped by nobody, and the next agent must not read that it was.
+      // Closed first: the user has not stopped anything, so the journal must not say that.
       journal.close();
       turn?.abort();
       await toolbox.close();
@@ -154,7 +154,7 @@ export function createSession(options: SessionOptions): Session {
   return open({ ...options, id, journal: createJournal(options.home, id) });
 }
 
-/** Undefined where the home does not know it. */
+/** Returns undefined if there is no journal for this id. */
 export function resumeSession(options: SessionOptions, id: string): Session | undefined {
   const journal = resumeJournal(options.home, id);
   return journal && open({ ...options, id, journal });

@@ -1,20 +1,20 @@
-// One request to the model: what it says is passed on as it comes, and what it wants done is returned.
+// One model request: its text is streamed to the client, and its tool calls are returned.
 import { setTimeout as pause } from 'node:timers/promises';
 import { type FinishReason, jsonSchema, type ModelMessage, streamText, type ToolSet } from 'ai';
 import { createCallIds } from './callIds.ts';
-import type { Client } from './client.ts';
+import type { AcpClient } from './client.ts';
 import { fitFor, tokensOfAll } from './history.ts';
-import { type Model, providerOptions, rememberUpToHere } from './model.ts';
-import { isPassing, toStepError } from './modelErrors.ts';
+import { cacheUpToHere, type Model, providerOptions } from './model.ts';
+import { isTemporary, toStepError } from './modelErrors.ts';
 import type { Tool } from './tools/tool.ts';
 
-/** The gateway tries again what fails before an answer begins; here, answers that were broken off. */
+/** Attempts for broken responses. The gateway retries requests that fail before a response begins. */
 const attemptsMax = 4;
-const askAgainUsualMs = 1_000;
+const retryDefaultMs = 1_000;
 const outputTokensMin = 4_096;
-/** Of what the model can take in: guesses are not exact. */
+/** The usable share of the context window, because token estimates are inexact. */
 const spareShare = 0.95;
-/** Ends of answers that did not come to theirs. */
+/** Finish reasons of incomplete responses. */
 const broken: readonly FinishReason[] = ['error', 'interrupted'];
 
 export interface StepNeeds {
@@ -22,44 +22,44 @@ export interface StepNeeds {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly Tool[];
-  readonly client: Client;
+  readonly client: AcpClient;
   readonly signal: AbortSignal;
-  /** Before the second attempt; longer before each further one. */
-  readonly askAgainMs?: number | undefined;
+  /** The delay before the second attempt. It doubles before each further one. */
+  readonly retryMs?: number | undefined;
 }
 
-export interface WantedCall {
+export interface RequestedCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
 }
 
 export interface Step {
-  /** What it said and wants; with results of the calls that could not be understood. */
+  /** The messages of the model, with results of the calls that could not be parsed. */
   readonly messages: readonly ModelMessage[];
-  readonly calls: readonly WantedCall[];
+  readonly calls: readonly RequestedCall[];
   readonly finishReason: FinishReason;
-  /** Of the whole conversation, as the provider counts them; undefined where it does not. */
+  /** The token count of the whole conversation; undefined if the provider does not report it. */
   readonly tokens: number | undefined;
 }
 
 function toToolSet(tools: readonly Tool[]): ToolSet {
-  // Without a function to run: which call is run when is decided here.
+  // The tools have no `execute`, because this program decides when a call is executed.
   return Object.fromEntries(
     tools.map(({ name, description, input }) => [name, { description, inputSchema: jsonSchema(input) }]),
   );
 }
 
-/** The last message is marked, so that the next request finds all before it remembered. */
+/** Marks the last message, so that the next request finds everything up to it in the cache. */
 function withMark(messages: readonly ModelMessage[]): ModelMessage[] {
   return messages.map((message, i) =>
-    i === messages.length - 1 ? { ...message, providerOptions: rememberUpToHere } : message,
+    i === messages.length - 1 ? { ...message, providerOptions: cacheUpToHere } : message,
   );
 }
 
 const words = (text: string) => ({ type: 'text', text }) as const;
 
-/** The turn was stopped in the middle of an answer, of which the user has read this much. */
+/** The turn was stopped in the middle of a response. `said` is the text that the user has read. */
 export class StepStopped extends Error {
   readonly said: string;
 
@@ -69,7 +69,7 @@ export class StepStopped extends Error {
   }
 }
 
-/** So long an answer may be, with what was said before. */
+/** Limits the length of the response to what is left of the context window. */
 function outputTokensFor({ model: { outputTokensMax, contextTokens }, messages }: StepNeeds) {
   if (outputTokensMax === undefined) return {};
   const left = contextTokens * spareShare - tokensOfAll(messages);
@@ -80,7 +80,7 @@ async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
   const { system, client, signal, model } = needs;
   const result = streamText({
     model: model.language,
-    instructions: { role: 'system', content: system, providerOptions: rememberUpToHere },
+    instructions: { role: 'system', content: system, providerOptions: cacheUpToHere },
     messages: withMark(fitFor(needs.messages, model)),
     tools: toolSet,
     maxRetries: 0,
@@ -88,20 +88,20 @@ async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
     providerOptions,
     ...outputTokensFor(needs),
     onError: () => {
-      // It is in the stream, too.
+      // The error is in the stream, too.
     },
   });
   const { idOf, renamed } = createCallIds();
-  const calls: WantedCall[] = [];
+  const calls: RequestedCall[] = [];
   let said = '';
   let finishReason: FinishReason = 'other';
   let tokens: number | undefined;
   for await (const part of result.stream) {
     if (part.type === 'text-delta') {
       said += part.text;
-      await client.tell({ sessionUpdate: 'agent_message_chunk', content: words(part.text) });
+      await client.send({ sessionUpdate: 'agent_message_chunk', content: words(part.text) });
     } else if (part.type === 'reasoning-delta')
-      await client.tell({ sessionUpdate: 'agent_thought_chunk', content: words(part.text) });
+      await client.send({ sessionUpdate: 'agent_thought_chunk', content: words(part.text) });
     else if (part.type === 'tool-call' && part.invalid !== true)
       calls.push({ id: idOf(part.toolCallId), name: part.toolName, input: part.input });
     else if (part.type === 'finish-step') {
@@ -110,24 +110,24 @@ async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
     } else if (part.type === 'error' && !signal.aborted) throw part.error;
   }
   if (signal.aborted) throw new StepStopped(said);
-  if (broken.includes(finishReason)) throw new Error('the answer has no end');
+  if (broken.includes(finishReason)) throw new Error('the response is incomplete');
   const messages = (await result.responseMessages).filter(({ content }) => content.length > 0);
   return { messages: messages.map(renamed), calls, finishReason, tokens };
 }
 
-/** Throws StepStopped, StepError, or what is a bug. */
+/** Throws StepStopped or StepError. Any other error is a bug. */
 export async function takeStep(needs: StepNeeds): Promise<Step> {
   const toolSet = toToolSet(needs.tools);
-  const { askAgainMs = askAgainUsualMs } = needs;
+  const { retryMs = retryDefaultMs } = needs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await request(needs, toolSet);
     } catch (error) {
       if (needs.signal.aborted) throw error instanceof StepStopped ? error : new StepStopped('');
-      if (!isPassing(error) || attempt === attemptsMax) throw toStepError(error, attempt);
+      if (!isTemporary(error) || attempt === attemptsMax) throw toStepError(error, attempt);
       const content = words('The response of the model was interrupted. Trying again.');
-      await needs.client.tell({ sessionUpdate: 'agent_thought_chunk', content });
-      await pause(askAgainMs * 2 ** (attempt - 1), undefined, { signal: needs.signal }).catch(() => {
+      await needs.client.send({ sessionUpdate: 'agent_thought_chunk', content });
+      await pause(retryMs * 2 ** (attempt - 1), undefined, { signal: needs.signal }).catch(() => {
         throw new StepStopped('');
       });
     }

@@ -1,4 +1,4 @@
-// A title for a conversation, by the model, from the first message.
+// Generates the title of a conversation from its first message.
 import { generateText } from 'ai';
 import { sideRequestHeader } from '../../gateway/currentModel.ts';
 import { type Model, providerOptions } from './model.ts';
@@ -17,7 +17,7 @@ function tidy(text: string): string {
   return Array.from(plain.trim()).slice(0, titleCharsMax).join('').trim();
 }
 
-/** Undefined where none is needed, or the model gives none. Never rejects. */
+/** Returns undefined if no title is needed or the model returns none. Never rejects. */
 export async function findTitle(
   model: Model,
   message: string,

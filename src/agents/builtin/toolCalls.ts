@@ -1,26 +1,26 @@
-// Does what the model wants done: announced, allowed, begun in the journal, done, told, and its result in the journal.
+// Executes tool calls: each is announced, approved, recorded in the journal, executed, reported, and its result recorded.
 import type { ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { ToolResultPart } from 'ai';
 import { jsonOf } from '../../text/foreignText.ts';
-import type { Client, Leave } from './client.ts';
+import type { AcpClient, Decision } from './client.ts';
 import type { Journal } from './journal.ts';
-import type { WantedCall } from './step.ts';
+import type { RequestedCall } from './step.ts';
 import type { FileChange, Tool, ToolImage, ToolResult, ToolUse } from './tools/tool.ts';
 
-/** Output while a tool runs is told no more often. */
+/** The shortest interval between updates with output of a running tool. */
 const outputEveryMs = 250;
 
 interface CallNeeds {
   readonly tools: readonly Tool[];
   readonly cwd: string;
   readonly journal: Journal;
-  readonly client: Client;
+  readonly client: AcpClient;
   readonly signal: AbortSignal;
-  /** What the user has allowed for good. */
+  /** What the user has allowed permanently. */
   readonly allowed: Set<string>;
 }
 
-const refusals: Readonly<Record<Exclude<Leave, 'once' | 'always'>, string>> = {
+const refusals: Readonly<Record<Exclude<Decision, 'once' | 'always'>, string>> = {
   rejected:
     'The user rejected this. Nothing of it was done. Do not try it in another way: ask, or go on without.',
   cancelled: 'It was stopped before this was begun. Nothing of it was done.',
@@ -36,20 +36,20 @@ function contentOf({ text, image, change }: ToolResult): ToolCallContent[] {
   ];
 }
 
-/** The text alone: not every API takes images there, and some would read the letters of one. */
+/** Returns text only, because not every API accepts images there, and some would read their base64 as text. */
 function toOutput({ text, failed }: ToolResult): ToolResultPart['output'] {
   const value = text === '' ? '(no output)' : text;
   return failed === true ? { type: 'error-text', value } : { type: 'text', value };
 }
 
-/** Tells the newest output now and then. What is returned tells nothing more. */
-function createOutput(client: Client, toolCallId: string) {
+/** Reports the newest output at intervals. */
+function createOutput(client: AcpClient, toolCallId: string) {
   let newest: string | undefined;
   const tell = () => {
     if (newest === undefined) return;
     const content = [textContent(newest)];
     newest = undefined;
-    void client.tell({ sessionUpdate: 'tool_call_update', toolCallId, content });
+    void client.send({ sessionUpdate: 'tool_call_update', toolCallId, content });
   };
   const timer = setInterval(tell, outputEveryMs);
   return {
@@ -68,8 +68,8 @@ async function run(tool: Tool, input: never, use: ToolUse): Promise<ToolResult> 
   }
 }
 
-/** What `always` holds for: a tool that only reads or edits files as a whole, of all others this very use. */
-function sameOf({ name, kind }: Tool, input: unknown): string {
+/** Returns what `always` applies to: the whole tool if it only reads or edits files, otherwise this exact call. */
+function permissionKey({ name, kind }: Tool, input: unknown): string {
   const isTame = kind === 'read' || kind === 'search' || kind === 'think' || kind === 'edit';
   return isTame ? name : `${name} ${jsonOf(input)}`;
 }
@@ -77,8 +77,8 @@ function sameOf({ name, kind }: Tool, input: unknown): string {
 export function createToolCalls(needs: CallNeeds) {
   const { tools, cwd, journal, client, signal, allowed } = needs;
 
-  /** Returns the call as it was told, and the path that it names without links. */
-  async function announce(tool: Tool, { id, input }: WantedCall, use: ToolUse) {
+  /** Returns the announced call and its path without links. */
+  async function announce(tool: Tool, { id, input }: RequestedCall, use: ToolUse) {
     const resolved = await tool.resolve?.(input as never, use);
     const linked = resolved?.isLinked === true ? resolved : undefined;
     const path = linked?.path ?? tool.path?.(input as never);
@@ -91,28 +91,28 @@ export function createToolCalls(needs: CallNeeds) {
       ...(path === undefined ? {} : { locations: [{ path }] }),
       ...(change === undefined ? {} : { content: [changeContent(change)] }),
     };
-    await client.tell({ sessionUpdate: 'tool_call', ...call, status: 'pending' });
+    await client.send({ sessionUpdate: 'tool_call', ...call, status: 'pending' });
     return { call, resolved };
   }
 
   async function mayRun(tool: Tool, call: ToolCallUpdate): Promise<ToolResult | undefined> {
-    const same = sameOf(tool, call.rawInput);
+    const same = permissionKey(tool, call.rawInput);
     if (allowed.has(same)) return undefined;
-    const leave = signal.aborted ? 'cancelled' : await client.ask(call);
+    const leave = signal.aborted ? 'cancelled' : await client.requestApproval(call);
     if (leave === 'always') allowed.add(same);
     return leave === 'once' || leave === 'always' ? undefined : { text: refusals[leave], failed: true };
   }
 
-  async function use(tool: Tool, call: WantedCall): Promise<ToolResult> {
+  async function use(tool: Tool, call: RequestedCall): Promise<ToolResult> {
     const { id, input } = call;
     const output = createOutput(client, id);
     const toolUse = { cwd, signal, onOutput: output.onOutput };
     try {
-      const { call: told, resolved } = await announce(tool, call, toolUse);
-      const refused = await mayRun(tool, told);
+      const { call: announced, resolved } = await announce(tool, call, toolUse);
+      const refused = await mayRun(tool, announced);
       if (refused !== undefined) return refused;
       journal.begin(id);
-      await client.tell({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
+      await client.send({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
       const approved = resolved === undefined ? {} : { approvedPath: resolved?.path ?? null };
       return await run(tool, input as never, { ...toolUse, ...approved });
     } finally {
@@ -121,10 +121,10 @@ export function createToolCalls(needs: CallNeeds) {
   }
 
   /**
-   * Whatever goes wrong is a result that the model reads; throws only where the journal cannot be written. Returns the
-   * image that the model is to see, too.
+   * Errors become results that the model reads. Throws only if the journal cannot be written. Returns the image of the
+   * result, which the model should see, too.
    */
-  return async function doCall(call: WantedCall): Promise<ToolImage | undefined> {
+  return async function doCall(call: RequestedCall): Promise<ToolImage | undefined> {
     const { id, name, input } = call;
     const tool = tools.find((one) => one.name === name);
     const fault = tool === undefined ? `There is no tool ${name}.` : tool.check(input);
@@ -135,7 +135,7 @@ export function createToolCalls(needs: CallNeeds) {
     journal.addResult({ type: 'tool-result', toolCallId: id, toolName: name, output: toOutput(result) });
     const status = result.failed === true ? 'failed' : 'completed';
     const { exitCode } = result;
-    await client.tell({
+    await client.send({
       sessionUpdate: 'tool_call_update',
       toolCallId: id,
       status,

@@ -1,7 +1,7 @@
-// One turn: the model is asked, what it wants is done, and so on until it wants nothing more.
+// One turn: model requests and their tool calls, until the model requests no more calls.
 import type { StopReason } from '@agentclientprotocol/sdk';
 import type { ModelMessage } from 'ai';
-import type { Client } from './client.ts';
+import type { AcpClient } from './client.ts';
 import { asNotes, type Condenser } from './condense.ts';
 import type { AgentConfig } from './config.ts';
 import { hasImages, withoutImages } from './history.ts';
@@ -20,14 +20,14 @@ export interface TurnNeeds {
   readonly cwd: string;
   readonly journal: Journal;
   readonly tools: readonly Tool[];
-  readonly client: Client;
+  readonly client: AcpClient;
   readonly signal: AbortSignal;
   readonly allowed: Set<string>;
   readonly condenser: Condenser;
-  readonly askAgainMs?: number | undefined;
+  readonly retryMs?: number | undefined;
 }
 
-/** A model that does not come to an end by then is in a circle. */
+/** A model that needs more steps is in a loop. */
 const stepsMax = 1_000;
 
 const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> = {
@@ -35,10 +35,10 @@ const stopReasons: Readonly<Partial<Record<Step['finishReason'], StopReason>>> =
   'content-filter': 'refusal',
 };
 
-/** Answers in a row that want something done which is not to be understood: it is in a circle then. */
+/** After this many consecutive responses with invalid tool calls, the model is in a loop. */
 const misunderstoodMax = 8;
 
-/** Undefined where there are no images, or they are not what is wrong: a file may only look like one. */
+/** Retries without images. Returns undefined if there are none, or they are not the reason for the refusal. */
 async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
   const { journal, client } = needs;
   if (!hasImages(journal.messages)) return undefined;
@@ -50,46 +50,46 @@ async function stepWithoutImages(needs: TurnNeeds): Promise<Step | undefined> {
   if (step === undefined) return undefined;
   journal.replace(messages);
   const text = 'The model does not accept these images. I continue without them.';
-  await client.tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
+  await client.send({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
   return step;
 }
 
 async function nextStep(needs: TurnNeeds): Promise<Step> {
   const { config, condenser, journal } = needs;
-  const ask = () => takeStep({ ...needs, messages: journal.messages });
+  const request = () => takeStep({ ...needs, messages: journal.messages });
   try {
-    return await ask();
+    return await request();
   } catch (error) {
     if (error instanceof StepStopped) throw error;
     if (!(error instanceof StepError)) {
-      // What is in the home may have been written by anybody: what cannot be sent is told instead.
+      // Anything may have written to the home. A history that cannot be sent is converted to text.
       journal.replace(asNotes(journal.messages));
-      return ask();
+      return request();
     }
-    if (error.isTooLong && config.condenses && (await condenser.condense(needs))) return ask();
+    if (error.isTooLong && config.condenses && (await condenser.condense(needs))) return request();
     const step = error.isRefused ? await stepWithoutImages(needs) : undefined;
     if (step === undefined) throw error;
     return step;
   }
 }
 
-/** What tools have to show comes after their results, where all APIs take images. */
+/** Images of tools come after their results, because all APIs accept images there. */
 function shownImages(images: readonly ToolImage[], { seesImages }: Model): ModelMessage {
   if (!seesImages) return { role: 'user', content: '[Your tools gave images, which you cannot see.]' };
   const parts = images.map(({ data, mimeType }) => imagePart(data, mimeType));
   return { role: 'user', content: [{ type: 'text', text: 'The images that your tools gave:' }, ...parts] };
 }
 
-/** Wants something done that could not be understood; the model has been told why. */
+/** Whether the step has only invalid tool calls. The model has received the reason. */
 function isMisunderstood({ messages, calls, finishReason }: Step): boolean {
   return calls.length === 0 && finishReason !== 'length' && messages.some(({ role }) => role === 'tool');
 }
 
-async function tell({ client, model }: TurnNeeds, { messages, tokens }: Step): Promise<void> {
+async function report({ client, model }: TurnNeeds, { messages, tokens }: Step): Promise<void> {
   if (tokens !== undefined)
-    await client.tell({ sessionUpdate: 'usage_update', used: tokens, size: model.contextTokens });
+    await client.send({ sessionUpdate: 'usage_update', used: tokens, size: model.contextTokens });
   const content = { type: 'text', text: 'The model ended its answer without a word.' } as const;
-  if (messages.length === 0) await client.tell({ sessionUpdate: 'agent_thought_chunk', content });
+  if (messages.length === 0) await client.send({ sessionUpdate: 'agent_thought_chunk', content });
 }
 
 async function work(needs: TurnNeeds): Promise<StopReason> {
@@ -99,7 +99,7 @@ async function work(needs: TurnNeeds): Promise<StopReason> {
   for (let steps = 0; steps < stepsMax && misunderstood < misunderstoodMax; steps++) {
     const step = await nextStep(needs);
     for (const message of step.messages) journal.addMessage(message);
-    await tell(needs, step);
+    await report(needs, step);
     const images: ToolImage[] = [];
     for (const call of step.calls) {
       const image = await doCall(call);
@@ -115,7 +115,7 @@ async function work(needs: TurnNeeds): Promise<StopReason> {
   return 'max_turn_requests';
 }
 
-/** Rejects where the model cannot be asked, and the user was not told why. */
+/** Rejects if a model request fails and the user has not been told why. */
 export async function takeTurn(
   needs: TurnNeeds,
   said: ModelMessage,
@@ -127,7 +127,7 @@ export async function takeTurn(
   try {
     return await work(needs);
   } catch (error) {
-    // The user has read it, and may speak of it.
+    // The user has read this text and may refer to it.
     if (error instanceof StepStopped && error.said !== '')
       journal.addMessage({ role: 'assistant', content: `${error.said}\n[The user stopped you here.]` });
     if (signal.aborted) return 'cancelled';

@@ -1,4 +1,4 @@
-// From what the user sent to what the model reads.
+// Converts a prompt of the user to a message for the model.
 import type { ContentBlock } from '@agentclientprotocol/sdk';
 import type { FilePart, ModelMessage, TextPart } from 'ai';
 
@@ -28,22 +28,22 @@ function toPart(block: ContentBlock, seesImages: boolean): Part {
 }
 
 interface MessageOptions {
-  /** What the repository has to say to such words. */
-  readonly calledFor: (words: string) => readonly string[];
+  /** Returns the microagents that the text triggers. */
+  readonly triggeredBy: (words: string) => readonly string[];
   readonly seesImages: boolean;
 }
 
 export function toMessage(
   blocks: readonly ContentBlock[],
-  { calledFor, seesImages }: MessageOptions,
+  { triggeredBy, seesImages }: MessageOptions,
 ): ModelMessage {
   const parts = blocks.map((block) => toPart(block, seesImages));
   const words = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  const told = calledFor(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
-  return { role: 'user', content: [...parts, ...told] };
+  const notes = triggeredBy(words).map((one) => text(`The repository tells agents this of it:\n\n${one}`));
+  return { role: 'user', content: [...parts, ...notes] };
 }
 
-/** What the user said first; before it may stand what the service had to say of earlier days. */
+/** Returns the first text of the user. A history of the service may precede it. */
 export function firstWordsOf(blocks: readonly ContentBlock[]): string {
   const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
   return texts.find((one) => !one.includes('<history>')) ?? '';

@@ -1,5 +1,5 @@
-// The files that a trial creates and checks. They are read with care, because the agent may have replaced them by links
-// or made them huge.
+// The files that a trial creates and checks. They are read carefully, because the agent may have replaced them with
+// links or made them huge.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -19,7 +19,7 @@ function faultsOf(workspace: string): Record<string, boolean> {
 const text = 'written by the agent';
 
 describe('the outcomes of a trial', () => {
-  it('are read from files that the agent has made, and from nothing that they lead to', (t) => {
+  it('are read from files that the agent has created, not from targets of links', (t) => {
     const workspace = temporaryFolder(t);
     const elsewhere = join(temporaryFolder(t), 'file');
     writeFileSync(elsewhere, text);
@@ -29,7 +29,7 @@ describe('the outcomes of a trial', () => {
     assert.deepEqual([faults['writes a file'], faults['runs a command']], [false, true]);
   });
 
-  it('are faults where a file is larger than any good one, or a folder', (t) => {
+  it('are faults if a file is too large or a folder', (t) => {
     const workspace = temporaryFolder(t);
     writeFileSync(join(workspace, 'written.txt'), ' '.repeat(2_000) + text);
     mkdirSync(join(workspace, 'copied.txt'));

@@ -1,5 +1,5 @@
-// What must be true of a trial once the agent has ended its turn.
-import type { AskMode } from '../launch.ts';
+// Checks a trial after the agent has ended its turn.
+import type { ApprovalMode } from '../launch.ts';
 import { editedText, rejectedFile, seenEffects, writtenText } from './files.ts';
 import type { Step } from './scriptedModel/script.ts';
 import type { Exchange } from './scriptedModel/server.ts';
@@ -8,8 +8,8 @@ export const trialInstruction = 'Standing instruction of the trial: keep to the 
 
 const answer = 'The scripted work is done.';
 const quotedMax = 500;
-/** The script of the model. `workspace` is the path inside the sandbox; trialAsking.ts judges the mode `ask`. */
-export function trialScript(workspace: string, mode: AskMode): readonly Step[] {
+/** The script of the model. `workspace` is the path inside the sandbox. `approvalOutcomes.ts` judges the mode `ask`. */
+export function trialScript(workspace: string, mode: ApprovalMode): readonly Step[] {
   const write = { write: { path: `${workspace}/written.txt`, text: writtenText } };
   const copy = (from: string, to: string) => ({ run: `cp '${workspace}/${from}' '${workspace}/${to}'` });
   if (mode === 'auto') return [write, copy('written.txt', 'copied.txt'), { say: answer }];
@@ -23,13 +23,13 @@ export function rejectedScript(workspace: string): readonly Step[] {
 }
 
 interface Trial {
-  /** The name under which it was to ask for its model. */
+  /** The name of the model that the agent should request. */
   readonly model: string;
-  /** As seen from outside. */
+  /** The path outside the sandbox. */
   readonly workspace: string;
   readonly exchanges: readonly Exchange[];
   readonly said: string;
-  /** The file of standing instructions, where it has one. */
+  /** The file with the instructions, if the agent has one. */
   readonly instructions: string | undefined;
 }
 
@@ -48,12 +48,12 @@ export function trialOutcomes(trial: Trial): Outcome[] {
   const { model, workspace, exchanges, said, instructions } = trial;
   const unable = exchanges.map(({ answer }) => (answer.call === undefined ? answer.fault : undefined));
   const noTool = unable.find((fault) => fault !== undefined);
-  const results = exchanges.at(-1)?.asked.results ?? [];
+  const results = exchanges.at(-1)?.request.results ?? [];
   const outcomes: Outcome[] = [];
   const check = (name: string, isGood: boolean, fault: string) =>
     outcomes.push({ name, fault: isGood ? undefined : fault });
 
-  const models = new Set(exchanges.map(({ asked }) => asked.model));
+  const models = new Set(exchanges.map(({ request }) => request.model));
   check('asks its model', models.has(model), `it asked for${quote([...models].join(', '))}`);
   const done = seenEffects(workspace);
   const wrote = done.includes('written');
@@ -62,8 +62,8 @@ export function trialOutcomes(trial: Trial): Outcome[] {
   check('runs a command', copied, noTool ?? `its tools said${quote(results.join(' / '))}`);
   check('answers', said.includes(answer), `it said${quote(said)}`);
   if (instructions !== undefined) {
-    const knows = exchanges.some(({ asked }) => asked.told.includes(trialInstruction));
-    check(`reads ~/${instructions}`, knows, 'the model was told nothing of it');
+    const knows = exchanges.some(({ request }) => request.prompt.includes(trialInstruction));
+    check(`reads ~/${instructions}`, knows, 'its content did not reach the model');
   }
   return outcomes;
 }

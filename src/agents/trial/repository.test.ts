@@ -14,7 +14,7 @@ const profile: Profile = {
 };
 
 describe('the hostile repository of a trial', () => {
-  it('is a git work tree with settings and hooks for known agents, and for those that nobody knows', (t) => {
+  it('is a git work tree with settings and hooks for known and unknown agents', (t) => {
     const workspace = temporaryFolder(t);
     plantRepository(workspace, '/workspace', profile);
     for (const name of ['.git/HEAD', '.claude/settings.json', '.codex/config.toml', 'opencode.json'])
@@ -26,7 +26,7 @@ describe('the hostile repository of a trial', () => {
     assert.equal(repositoryActed(workspace), false);
   });
 
-  it('has acted where it left its trace, be it a link to nothing', (t) => {
+  it('has acted if it left its trace, even a dangling link', (t) => {
     const workspace = temporaryFolder(t);
     symlinkSync('/nonexistent', join(workspace, 'acted-by-itself.txt'));
     assert.equal(repositoryActed(workspace), true);

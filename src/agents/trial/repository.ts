@@ -102,12 +102,12 @@ function filesFor(command: string, names: readonly string[]): Readonly<Record<st
   };
 }
 
-/** Names under which an agent may look for its configuration. */
+/** Names that an agent may use for its configuration files. */
 function namesOf({ id, programs }: Profile): string[] {
   return [...new Set([id, ...programs.flatMap(({ command }) => command ?? [])])];
 }
 
-/** `inside` is the workspace as seen from inside. */
+/** `inside` is the path of the workspace inside the sandbox. */
 export function plantRepository(workspace: string, inside: string, profile: Profile): void {
   const files = { ...gitFiles, ...filesFor(`touch '${inside}/${trace}'`, namesOf(profile)) };
   for (const [name, content] of Object.entries(files)) {
@@ -117,7 +117,7 @@ export function plantRepository(workspace: string, inside: string, profile: Prof
   }
 }
 
-/** Whether something of the repository was run. */
+/** Whether a hook or an MCP server of the repository was run. */
 export function repositoryActed(workspace: string): boolean {
   return lstatSync(join(workspace, trace), { throwIfNoEntry: false }) !== undefined;
 }

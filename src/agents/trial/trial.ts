@@ -1,4 +1,4 @@
-// Drives an agent against a scripted model, from its start to its answer, and tells what it could do.
+// Tests an agent with a scripted model, from its start to its answer, and reports what worked.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createBridge } from '../../bridge/bridge.ts';
@@ -9,10 +9,10 @@ import type { PermissionAnswer, PermissionRequest } from '../acp/approvalRequest
 import { AgentError } from '../acp/errors.ts';
 import { createEventMapper } from '../acp/events.ts';
 import type { SessionUpdate } from '../acp/update.ts';
-import type { Found } from '../find.ts';
-import { type AskMode, homeFilesOf, launchOf, sessionOf } from '../launch.ts';
+import type { FoundAgent } from '../find.ts';
+import { type ApprovalMode, homeFilesOf, launchOf, sessionOf } from '../launch.ts';
 import type { Profile } from '../profiles.ts';
-import { askingOutcomes, type SeenRequest } from './asking.ts';
+import { approvalOutcomes, type SeenRequest } from './approvalOutcomes.ts';
 import { readTrialFile, rejectedFile, seenEffects, writtenText } from './files.ts';
 import { type Outcome, rejectedScript, trialInstruction, trialOutcomes, trialScript } from './outcomes.ts';
 import { plantRepository } from './repository.ts';
@@ -26,20 +26,20 @@ export interface TrialStep extends Outcome {
   readonly ms?: number;
 }
 
-/** `unjudged` means that the trial could not tell; it does not count as a success. */
+/** `unjudged` means that the trial has no result. It does not count as a success. */
 export type TrialVerdict = 'good' | 'bad' | 'unjudged';
 
 interface TrialOptions {
   readonly profile: Profile;
-  readonly found: Found;
+  readonly found: FoundAgent;
   readonly engine: SandboxEngine;
-  readonly mode: AskMode;
+  readonly mode: ApprovalMode;
   /** The name under which the agent knows the scripted model. */
   readonly model: string;
-  /** An empty folder, for workspace and home. It is left to the caller. */
+  /** An empty folder for workspace and home. The caller removes it. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Called as each step is done. */
+  /** Called after each step. */
   onStep(step: TrialStep): void;
 }
 
@@ -48,8 +48,8 @@ function explain(error: unknown, token: string): string {
   return `${(error as Error).message}${details}`.replaceAll(token, '[token]');
 }
 
-/** Rejects when the time is up or the signal is given. */
-async function within<Result>(ms: number, signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+/** Rejects after a timeout or when the signal is aborted. */
+async function withTimeout<Result>(ms: number, signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`It took longer than ${ms / 1_000} s.`)), ms);
   const abort = () => late.reject(new Error('It was interrupted.'));
@@ -136,20 +136,20 @@ interface Outcomes {
   /** The checks that it works. */
   readonly working: readonly Outcome[];
   /** The checks that it asks for approval; empty in the mode `auto`. */
-  readonly asking: readonly Outcome[];
+  readonly approving: readonly Outcome[];
 }
 
 /** Acting without approval outweighs everything else, and a check that could not be made is never a success. */
-function verdictOf({ working, asking }: Outcomes): TrialVerdict {
-  if (asking.some(({ fault }) => fault !== undefined)) return 'bad';
-  if (asking.some(({ unjudged }) => unjudged !== undefined)) return 'unjudged';
+function verdictOf({ working, approving }: Outcomes): TrialVerdict {
+  if (approving.some(({ fault }) => fault !== undefined)) return 'bad';
+  if (approving.some(({ unjudged }) => unjudged !== undefined)) return 'unjudged';
   return working.some(({ fault }) => fault !== undefined) ? 'bad' : 'good';
 }
 
-interface Stage {
+interface TrialStage {
   readonly options: TrialOptions;
   readonly spec: SandboxSpec;
-  /** The workspace as seen from inside. */
+  /** The path of the workspace inside the sandbox. */
   readonly inside: string;
   enter(): Promise<SandboxProcess>;
   /** Makes the model follow this script from now on. */
@@ -158,21 +158,21 @@ interface Stage {
 }
 
 /** Runs a turn in which everything is rejected. Only its effects matter, not how it ends. */
-async function tryRejecting({ options, spec, inside, enter, play }: Stage) {
+async function tryRejecting({ options, spec, inside, enter, play }: TrialStage) {
   play(rejectedScript(inside));
   let wasAsked = false;
   const onPermission = (request: PermissionRequest) => {
     wasAsked = true;
     return choose(request, 'reject_once');
   };
-  const timed: Timed = (_, ms, work) => within(ms, options.signal, work);
+  const timed: Timed = (_, ms, work) => withTimeout(ms, options.signal, work);
   const program = await enter();
   await driveTurn({ program, cwd: inside, timed, onPermission }, options).catch(() => '');
   await program.kill();
   return { wasAsked, acted: readTrialFile(spec.workspace, rejectedFile) !== undefined };
 }
 
-async function tryTurns(stage: Stage): Promise<Outcomes> {
+async function tryTurns(stage: TrialStage): Promise<Outcomes> {
   const { options, spec, inside, enter, play, timed } = stage;
   const { workspace } = spec;
   const { mode, model, profile } = options;
@@ -187,10 +187,10 @@ async function tryTurns(stage: Stage): Promise<Outcomes> {
   await program.kill();
   const { instructions } = profile;
   const working = trialOutcomes({ model, workspace, exchanges, said, instructions });
-  if (mode === 'auto') return { working, asking: [] };
-  const results = exchanges.at(-1)?.asked.results ?? [];
+  if (mode === 'auto') return { working, approving: [] };
+  const results = exchanges.at(-1)?.request.results ?? [];
   const rejected = await tryRejecting(stage);
-  return { working, asking: askingOutcomes({ workspace, requests, results, rejected }) };
+  return { working, approving: approvalOutcomes({ workspace, requests, results, rejected }) };
 }
 
 /** Tries the agent and ends every process that it started. */
@@ -211,7 +211,7 @@ export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
     const since = performance.now();
     let fault: string | undefined;
     try {
-      return await within(boundMs, signal, work);
+      return await withTimeout(boundMs, signal, work);
     } catch (error) {
       failed = true;
       fault = explain(error, bridge.token);
@@ -229,7 +229,7 @@ export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
 
   try {
     const outcomes = await tryTurns({ options, spec, inside, enter, play, timed });
-    for (const outcome of [...outcomes.working, ...outcomes.asking]) onStep(outcome);
+    for (const outcome of [...outcomes.working, ...outcomes.approving]) onStep(outcome);
     return verdictOf(outcomes);
   } catch (error) {
     if (!failed) throw error;

@@ -44,7 +44,7 @@ export const listAgents: Handler<typeof agentsListCommand> = async ({ options })
     profiles().map(async (profile) => {
       const found = await findAgent(profile);
       const { id, name, protocol, install = null } = profile;
-      return { id, name, protocol, found: found?.place ?? null, version: found?.version ?? null, install };
+      return { id, name, protocol, found: found?.foundAt ?? null, version: found?.version ?? null, install };
     }),
   );
   printRecords(createOutput(options), records, {
@@ -90,7 +90,7 @@ export const testAgent: Handler<typeof agentsTestCommand> = async ({ args, optio
     return await untilInterrupted(endingSignals, async (signal) => {
       const engine = await getEngine(options.sandbox, folder);
       const version = found.version === undefined ? '' : ` ${found.version}`;
-      const about = `${profile.name}${version}, ${found.place}, sandbox ${engine.kind}`;
+      const about = `${profile.name}${version}, ${found.foundAt}, sandbox ${engine.kind}`;
       process.stdout.write(`${plainLine(about)}\n`);
       const mode = confirm ? 'ask' : 'auto';
       const trial = { profile, found, engine, mode, model, folder, signal, onStep: printStep } as const;

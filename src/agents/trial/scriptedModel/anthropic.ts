@@ -44,7 +44,7 @@ export const anthropic: ModelProtocol = {
         .filter(({ type }) => type === 'tool_result')
         .map(({ content }) => textOf(content)),
       said: contents('assistant').map(textOf),
-      told: [textOf(system), ...contents('user').map(textOf)].join('\n'),
+      prompt: [textOf(system), ...contents('user').map(textOf)].join('\n'),
     };
   },
   whole: (answer, model) => messageOf(model, { content: [blockOf(answer)], stop_reason: stopOf(answer) }),

@@ -1,10 +1,10 @@
-// How an answer goes out: at once, slowly, in part, or not at all.
+// Sends a response: at once, slowly, in part, or not at all.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Trouble } from './troubles.ts';
+import type { InjectedFault } from './injectedFaults.ts';
 import type { Json, Sent } from './wire.ts';
 
-/** An answer, ready to be sent. */
+/** A response that is ready to be sent. */
 interface Delivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly pieces: readonly string[];
@@ -18,7 +18,7 @@ export function refuse(response: ServerResponse, status: number, message: string
   sendJson(response, status, { error: { message, type: 'scripted_model', code: null } });
 }
 
-/** In two pieces, so that it has a middle. */
+/** The body has two pieces, so that it can be cut in its middle. */
 export function wholeDelivery(body: Json): Delivery {
   const text = JSON.stringify(body);
   const middle = text.length >> 1;
@@ -43,7 +43,7 @@ async function sendSlowly(
   { headers, pieces }: Delivery,
   { firstMs = 0, betweenMs = 0 }: { readonly firstMs?: number; readonly betweenMs?: number },
 ): Promise<void> {
-  // Whoever is still to be answered has a connection, which is what keeps the program alive.
+  // The timer need not keep the process alive, because the connection of the client does.
   const wait = (ms: number) => sleep(ms, undefined, { ref: false });
   await wait(firstMs);
   response.writeHead(200, headers);
@@ -55,7 +55,7 @@ async function sendSlowly(
   response.end();
 }
 
-/** Half of the pieces arrive. */
+/** Sends half of the pieces. */
 function sendHalf(response: ServerResponse, { headers, pieces }: Delivery): void {
   const half = pieces.slice(0, Math.ceil(pieces.length / 2)).join('');
   response.writeHead(200, headers).write(half, () => response.socket?.destroy());
@@ -64,17 +64,17 @@ function sendHalf(response: ServerResponse, { headers, pieces }: Delivery): void
 export async function deliver(
   response: ServerResponse,
   delivery: Delivery,
-  trouble: Trouble | undefined,
+  fault: InjectedFault | undefined,
 ): Promise<void> {
-  if (trouble === undefined) {
+  if (fault === undefined) {
     response.writeHead(200, delivery.headers);
     for (const piece of delivery.pieces) response.write(piece);
     response.end();
-  } else if ('fail' in trouble) {
-    const { status, retryAfterS } = trouble.fail;
+  } else if ('fail' in fault) {
+    const { status, retryAfterS } = fault.fail;
     if (retryAfterS !== undefined) response.setHeader('retry-after', String(retryAfterS));
-    refuse(response, status, 'The script wants it so.');
-  } else if ('slow' in trouble) await sendSlowly(response, delivery, trouble.slow);
-  else if (trouble.drop === 'middle') sendHalf(response, delivery);
+    refuse(response, status, 'The script injects this error.');
+  } else if ('slow' in fault) await sendSlowly(response, delivery, fault.slow);
+  else if (fault.drop === 'middle') sendHalf(response, delivery);
   else response.socket?.destroy();
 }

@@ -50,7 +50,7 @@ export const gemini: ModelProtocol = {
         .filter(({ functionResponse }) => functionResponse !== undefined)
         .map(({ functionResponse }) => JSON.stringify((functionResponse as Json)['response'])),
       said: all.filter(byModel).map((content) => textOf(partsOf(content))),
-      told: [systemInstruction, ...byUser].map((content) => textOf(partsOf(content))).join('\n'),
+      prompt: [systemInstruction, ...byUser].map((content) => textOf(partsOf(content))).join('\n'),
     };
   },
   whole: (answer, model) => bodyOf(answer, model),

@@ -44,7 +44,7 @@ export const openaiChat: ModelProtocol = {
       }),
       results: of('tool'),
       said: of('assistant'),
-      told: [...of('system'), ...of('developer'), ...of('user')].join('\n'),
+      prompt: [...of('system'), ...of('developer'), ...of('user')].join('\n'),
     };
   },
   whole: (answer, model) => ({

@@ -19,7 +19,7 @@ const usage = {
   total_tokens: scriptedUsage.input + scriptedUsage.output,
 };
 
-/** Tools can be kept in namespaces. No name has a slash, so that one stands between the two here. */
+/** Tools can be in namespaces. Names have no slash, so a slash separates the two here. */
 function toolsOf(tools: unknown, namespace = ''): Tool[] {
   return objects(tools).flatMap(({ type, name, parameters, tools: kept }) => {
     if (type === 'namespace') return toolsOf(kept, `${name}/`);
@@ -80,7 +80,7 @@ export const openaiResponses: ModelProtocol = {
       tools: toolsOf(tools),
       results: items.filter(isResult).map(({ output }) => textOf(output)),
       said: messages.filter(isSaid).map(({ content }) => textOf(content)),
-      told: [
+      prompt: [
         textOf(instructions),
         ...messages.filter((m) => !isSaid(m)).map(({ content }) => textOf(content)),
       ].join('\n'),

@@ -1,32 +1,33 @@
-// A model without a mind: what it answers is a list of steps, and which of them is next follows from what it is sent.
+// The scripted model answers with a list of steps. The request determines which step is next.
+
+import type { InjectedFault } from './injectedFaults.ts';
 import { fillEdit, fillRun, fillWrite, findByEnd, type Tool } from './tools.ts';
-import type { Trouble } from './troubles.ts';
 
 export type Work =
   /** Says a text, which ends the agent's turn. */
   | { readonly say: string }
   /** Has the agent write a file. */
   | { readonly write: { readonly path: string; readonly text: string } }
-  /** Has it edit a part of a file, or rewrite the file if it has no tool for that. */
+  /** Has the agent edit a part of a file, or rewrite the file if it has no tool for that. */
   | { readonly edit: { readonly path: string; readonly from: string; readonly to: string } }
-  /** Has it run a command in a shell. */
+  /** Has the agent run a command in a shell. */
   | { readonly run: string }
-  /** Has it call a tool, such as of a tool server, of which the end of its name is known. */
+  /** Has the agent call a tool, such as of an MCP server, whose name ends like this. */
   | { readonly call: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> } };
 
-export type Step = Work | Trouble;
+export type Step = Work | InjectedFault;
 
-/** What a request holds, whatever its protocol. */
-export interface Asked {
+/** The content of a request, independent of its protocol. */
+export interface ModelRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly tools: readonly Tool[];
-  /** What the agent's tools gave so far, one text for each call. */
+  /** The results of the agent's tools so far, one text for each call. */
   readonly results: readonly string[];
-  /** What the model has said so far. */
+  /** The messages of the model so far. */
   readonly said: readonly string[];
-  /** What the agent and the user tell it, without the above. */
-  readonly told: string;
+  /** The rest of the prompt: the text of the agent and the user. */
+  readonly prompt: string;
 }
 
 export interface Call {
@@ -39,15 +40,18 @@ export type Answer =
   | { readonly text: string; readonly call?: undefined; readonly fault?: string }
   | { readonly call: Call };
 
-/** For requests beside the work, such as for a title. */
-const besideTheWork = 'Scripted.';
-const afterTheEnd = 'There is no more in the script.';
+/** The answer to side requests, such as for a title. */
+const sideAnswer = 'Scripted.';
+const endAnswer = 'There is no more in the script.';
 
 /**
- * The step that is next: one for each result of a tool, and one for each text of the script that was said. So a request
- * that is sent again gets the same answer.
+ * Returns the next step: it counts the results of tools and the texts of the script that were said. So a repeated
+ * request gets the same answer.
  */
-function stepAfter(work: readonly Work[], { results, said }: Asked): { step: Work | undefined; at: number } {
+function stepAfter(
+  work: readonly Work[],
+  { results, said }: ModelRequest,
+): { step: Work | undefined; at: number } {
   const texts = work.flatMap((step) => ('say' in step ? [step.say] : []));
   const heard = said.filter((text) => texts.some((known) => text.includes(known))).length;
   const at = results.length + heard;
@@ -71,7 +75,7 @@ function callFor(step: Act, tools: readonly Tool[]): Omit<Call, 'id'> | undefine
     return fillEdit(tools, step.edit) ?? callFor({ write: { path, text } }, tools);
   }
   const { path, text } = step.write;
-  // Some agents write files by commands alone.
+  // Some agents write files only with commands.
   return (
     fillWrite(tools, step.write) ??
     fillRun(tools, `printf %s ${quoteForShell(text)} > ${quoteForShell(path)}`)
@@ -84,14 +88,17 @@ function faultOf(step: Act, tools: readonly Tool[]): string {
   return `no ${wanted} among ${tools.map(({ name }) => name).join(', ')}`;
 }
 
-/** `at` is the place of the step that is answered; undefined for what is beside the work. */
-export function answerTo(work: readonly Work[], asked: Asked): { answer: Answer; at: number | undefined } {
-  const { step, at } = stepAfter(work, asked);
-  if (step === undefined) return { answer: { text: afterTheEnd }, at };
+/** `at` is the index of the step; undefined for side requests. */
+export function answerTo(
+  work: readonly Work[],
+  request: ModelRequest,
+): { answer: Answer; at: number | undefined } {
+  const { step, at } = stepAfter(work, request);
+  if (step === undefined) return { answer: { text: endAnswer }, at };
   if ('say' in step) return { answer: { text: step.say }, at };
-  if (asked.tools.length === 0) return { answer: { text: besideTheWork }, at: undefined };
-  const call = callFor(step, asked.tools);
+  if (request.tools.length === 0) return { answer: { text: sideAnswer }, at: undefined };
+  const call = callFor(step, request.tools);
   if (call !== undefined) return { answer: { call: { id: `call_${at}`, ...call } }, at };
-  const fault = faultOf(step, asked.tools);
+  const fault = faultOf(step, request.tools);
   return { answer: { text: `There is ${fault}.`, fault }, at };
 }

@@ -63,7 +63,7 @@ describe('the scripted model', () => {
     assert.deepEqual(chunks[0].choices[0].delta.tool_calls[0], call);
     assert.equal(chunks[1].choices[0].finish_reason, 'tool_calls');
     assert.equal(chunks[2].usage.prompt_tokens, scriptedUsage.input);
-    assert.equal(model.exchanges[0]?.asked.told, 'go');
+    assert.equal(model.exchanges[0]?.request.prompt, 'go');
   });
 
   it('speaks responses', async (t) => {
@@ -130,10 +130,10 @@ describe('the scripted model', () => {
     assert.deepEqual(whole.candidates[0]?.content.parts[0]?.functionCall.args, written);
     const events = await stream('/gemini/v1beta/models/a/m:streamGenerateContent?alt=sse', body);
     assert.deepEqual(parsed(events), [{ ...whole, modelVersion: 'a/m' }]);
-    assert.equal(model.exchanges[1]?.asked.model, 'a/m');
+    assert.equal(model.exchanges[1]?.request.model, 'a/m');
   });
 
-  it('goes on by what it is sent, and answers the same to what is sent again', async (t) => {
+  it('continues from the content of the request, and answers a repeated request in the same way', async (t) => {
     const { ask } = await serve(t, [{ run: 'one' }, { say: 'First.' }, { run: 'two' }, { say: 'Second.' }]);
     const tools = [{ name: 'bash', input_schema: { type: 'object', properties: { command: text } } }];
     const user = { role: 'user', content: 'go' };
@@ -159,14 +159,14 @@ describe('the scripted model', () => {
     assert.equal(await next(all), 'There is no more in the script.');
   });
 
-  it('writes by a command where there is no tool for it, quoted for the shell', async (t) => {
+  it('writes with a quoted command if there is no tool for it', async (t) => {
     const { ask } = await serve(t, [{ write: { path: '/w/a', text: "it's" } }]);
     const tools = [{ name: 'bash', input_schema: { properties: { command: text } } }];
     const { content }: { content: { input: unknown }[] } = await ask('/v1/messages', { tools });
     assert.deepEqual(content[0]?.input, { command: "printf %s 'it'\\''s' > '/w/a'" });
   });
 
-  it('says which tools there were where none fits, and answers beside the work where there are none', async (t) => {
+  it('names the tools if none fits, and answers as a side request if there are none', async (t) => {
     const { ask, model } = await serve(t);
     await ask('/v1/messages', { tools: [{ name: 'write_stdin', input_schema: {} }] });
     const [exchange] = model.exchanges;
@@ -178,7 +178,7 @@ describe('the scripted model', () => {
     assert.equal(content[0]?.text, 'Scripted.');
   });
 
-  it('refuses other paths, 404, bodies that are no JSON, 400, and an agent that never ends, 402', async (t) => {
+  it('refuses other paths, 404, bodies that are not JSON, 400, and an agent that never ends, 402', async (t) => {
     const { post } = await serve(t, [{ say: 'x' }]);
     const statusOf = async (path: string, body: unknown) => (await post(path, body)).status;
     assert.equal(await statusOf('/v1/nonsense', {}), 404);

@@ -1,4 +1,4 @@
-// Serves a script to agents, in the protocol that each of them speaks. What precedes the last part of a path is theirs.
+// Serves a script to agents in the protocol of each. Agents may use any path before its last part.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CurrentModel, currentModelPath } from '../../../gateway/currentModel.ts';
@@ -7,29 +7,29 @@ import { mib } from '../../../validation/schema.ts';
 import { anthropic } from './anthropic.ts';
 import { deliver, refuse, sendJson, streamDelivery, wholeDelivery } from './delivery.ts';
 import { gemini } from './gemini.ts';
+import { type InjectedFault, splitScript } from './injectedFaults.ts';
 import { openaiChat } from './openaiChat.ts';
 import { openaiResponses } from './openaiResponses.ts';
-import { type Answer, type Asked, answerTo, type Step } from './script.ts';
-import { splitScript, type Trouble } from './troubles.ts';
+import { type Answer, answerTo, type ModelRequest, type Step } from './script.ts';
 import { type Json, type ModelProtocol, scriptedUsage } from './wire.ts';
 
 const protocols: readonly ModelProtocol[] = [openaiChat, openaiResponses, anthropic, gemini];
 
 const bodyBytesMax = 32 * mib;
-/** An agent that asks so often is in a circle. 402 is the answer that ends all of them. */
-const usualRequestsMax = 200;
+/** An agent with more requests is in a loop. The status 402 ends every agent. */
+const requestsMaxDefault = 200;
 
 export interface Exchange {
-  readonly asked: Asked;
+  readonly request: ModelRequest;
   readonly answer: Answer;
-  /** What befell it on its way. */
-  readonly trouble?: Trouble;
+  /** The fault that was injected. */
+  readonly fault?: InjectedFault;
 }
 
 export interface ScriptedModel {
   /** Answers a request. `path` may have a query. */
   handle(request: IncomingMessage, response: ServerResponse, path: string): void;
-  /** What was asked and answered so far, oldest first. */
+  /** The requests and answers so far, oldest first. */
   readonly exchanges: readonly Exchange[];
 }
 
@@ -54,8 +54,8 @@ function currentModel(name: string, protocol: Protocol): CurrentModel {
   return { name, protocol, base, fault: null, context: null, max_output: null, images: null };
 }
 
-/** What agents ask beside the work: how much a text is, and which models there are. */
-function aside(response: ServerResponse, path: string, current: CurrentModel): void {
+/** Answers other requests of agents: token counts and lists of models. */
+function answerOther(response: ServerResponse, path: string, current: CurrentModel): void {
   const { input } = scriptedUsage;
   if (/count_?tokens$/i.test(path)) sendJson(response, 200, { input_tokens: input, totalTokens: input });
   else if (/\/models$/.test(path)) sendJson(response, 200, { object: 'list', data: [], models: [] });
@@ -65,33 +65,37 @@ function aside(response: ServerResponse, path: string, current: CurrentModel): v
 
 interface ModelOptions {
   readonly requestsMax?: number;
-  /** What it says it is, to agents that ask. */
+  /** The name of the model for agents that ask. */
   readonly name?: string;
   readonly protocol?: Protocol;
 }
 
 export function createScriptedModel(
   script: readonly Step[],
-  { requestsMax = usualRequestsMax, name = 'scripted', protocol: spoken = 'openai-chat' }: ModelOptions = {},
+  {
+    requestsMax = requestsMaxDefault,
+    name = 'scripted',
+    protocol: spoken = 'openai-chat',
+  }: ModelOptions = {},
 ): ScriptedModel {
   const exchanges: Exchange[] = [];
-  const { work, meet } = splitScript(script);
+  const { work, nextFault } = splitScript(script);
 
-  async function reply(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  async function reply(incoming: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const protocol = protocols.find((candidate) => candidate.path.test(path));
-    if (protocol === undefined || request.method !== 'POST')
-      return aside(response, path, currentModel(name, spoken));
-    if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent asks without end.');
-    const body = await readBody(request);
+    if (protocol === undefined || incoming.method !== 'POST')
+      return answerOther(response, path, currentModel(name, spoken));
+    if (exchanges.length >= requestsMax) return refuse(response, 402, 'The agent sends too many requests.');
+    const body = await readBody(incoming);
     if (body === undefined) return refuse(response, 400, 'The body is not a JSON object, or too large.');
-    const asked = protocol.read(body, path);
-    const { answer, at } = answerTo(work, asked);
-    const trouble = at === undefined ? undefined : meet(at);
-    exchanges.push({ asked, answer, ...(trouble === undefined ? {} : { trouble }) });
-    const delivery = asked.stream
-      ? streamDelivery(protocol.parts(answer, asked.model))
-      : wholeDelivery(protocol.whole(answer, asked.model));
-    await deliver(response, delivery, trouble);
+    const request = protocol.read(body, path);
+    const { answer, at } = answerTo(work, request);
+    const fault = at === undefined ? undefined : nextFault(at);
+    exchanges.push({ request, answer, ...(fault === undefined ? {} : { fault }) });
+    const delivery = request.stream
+      ? streamDelivery(protocol.parts(answer, request.model))
+      : wholeDelivery(protocol.whole(answer, request.model));
+    await deliver(response, delivery, fault);
   }
 
   return {
@@ -103,7 +107,7 @@ export function createScriptedModel(
   };
 }
 
-/** Serves it on a port of the loopback, for whatever is not behind a bridge. */
+/** Serves the model on a loopback port, for clients without a bridge. */
 export async function listenScriptedModel(
   model: ScriptedModel,
 ): Promise<{ origin: string; close(): Promise<void> }> {

@@ -1,4 +1,4 @@
-// Picks, of the tools that an agent offers, one that writes a file or runs a command, and fills in what it takes.
+// Selects a tool of the agent that writes a file or runs a command, and builds its input.
 
 export interface Tool {
   readonly name: string;
@@ -16,7 +16,7 @@ interface Schema {
 
 type Input = Record<string, unknown>;
 
-/** Likeliest first. */
+/** The likeliest names come first. */
 const writers = [/^write(_?file)?$/i, /^create(_?file)?$/i];
 const editors = [/^edit(_?file)?$/i, /^(str_?)?replace$/i, /^search_?replace$/i];
 const runners = [/^(bash|shell|sh|terminal)$/i, /^(run|exec|execute|shell)_?(shell_?)?(command)?$/i];
@@ -48,7 +48,7 @@ function inputOf({ schema }: Tool): Schema {
   return typeof schema === 'object' && schema !== null ? schema : {};
 }
 
-/** Each of `wanted` goes to the member whose name fits. Undefined where one of them has no such member. */
+/** Assigns each value of `wanted` to a field with a matching name. Returns undefined if one has no such field. */
 function fillInput(tool: Tool, wanted: readonly (readonly [RegExp, string])[]): Input | undefined {
   const { properties = {}, required = [] } = inputOf(tool);
   const input: Input = {};
@@ -78,7 +78,7 @@ function firstFilled(
 const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 
 /**
- * Agents put the name of a tool server before that of its tool, each in its own way: `mcp__server__tool`,
+ * Agents put the name of an MCP server before the name of its tool in different ways: `mcp__server__tool`,
  * `server_tool`.
  */
 export function findByEnd(tools: readonly Tool[], end: string): Tool | undefined {

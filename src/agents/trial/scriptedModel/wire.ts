@@ -1,5 +1,5 @@
-// What the four protocols have in common: how a body is looked through, and what a protocol must be able to do.
-import type { Answer, Asked } from './script.ts';
+// What the four protocols have in common, and the interface of a protocol.
+import type { Answer, ModelRequest } from './script.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -10,21 +10,21 @@ export interface Sent {
 }
 
 export interface ModelProtocol {
-  /** Whether a request for that path, without its query, is one for an answer. */
+  /** Matches the paths, without query, of requests for an answer. */
   readonly path: RegExp;
-  read(body: Json, url: string): Asked;
+  read(body: Json, url: string): ModelRequest;
   /** The answer as one body. */
   whole(answer: Answer, model: string): Json;
   /** The answer as a stream of events. */
   parts(answer: Answer, model: string): readonly Sent[];
 }
 
-/** The words of a text, each with the blanks that follow it: what a stream has of it at a time. */
+/** Splits a text into words with the blanks after them, which are the pieces of a stream. */
 export function piecesOf(text: string): string[] {
   return text.split(/(?<=\s)(?=\S)/);
 }
 
-/** What every answer says that it took, in tokens. */
+/** The token usage that every answer reports. */
 export const scriptedUsage = { input: 100, output: 10 };
 
 export function objects(value: unknown): Json[] {
@@ -36,7 +36,7 @@ function partText({ type, text, inlineData }: Json): string {
   return inlineData !== undefined || String(type).includes('image') ? '[image]' : '';
 }
 
-/** The text of a content: a string, or a list of parts that hold one. Images are named. */
+/** Returns the text of a content, which is a string or a list of parts. Images are replaced with a placeholder. */
 export function textOf(content: unknown): string {
   return typeof content === 'string' ? content : objects(content).map(partText).join('');
 }

@@ -54,7 +54,7 @@ function textsOf(stream: string): string[] {
 
 const [chat] = apis;
 
-describe('a scripted model in trouble', () => {
+describe('a scripted model with injected faults', () => {
   for (const api of apis)
     it(`streams a text word by word in ${api.name}`, async (t) => {
       const { ask } = await serve(t, [{ say: words }]);
@@ -62,7 +62,7 @@ describe('a scripted model in trouble', () => {
       assert.deepEqual(texts, ['All ', 'is ', 'well ', 'that ', 'ends.']);
     });
 
-  it('fails with a status as often as the script says, and then goes on', async (t) => {
+  it('fails with a status as often as the script says, and then continues', async (t) => {
     const { ask, model } = await serve(t, [
       { fail: { status: 429, retryAfterS: 3 }, times: 2 },
       { fail: { status: 500 } },
@@ -80,7 +80,7 @@ describe('a scripted model in trouble', () => {
       [200, null],
     ]);
     assert.deepEqual(
-      model.exchanges.map(({ trouble }) => trouble !== undefined),
+      model.exchanges.map(({ fault }) => fault !== undefined),
       [true, true, true, false],
     );
   });
@@ -92,7 +92,7 @@ describe('a scripted model in trouble', () => {
   });
 
   for (const streamed of [false, true])
-    it(`drops a connection in the middle of an answer${streamed ? ', streamed' : ''}`, async (t) => {
+    it(`drops a connection in the middle of a response${streamed ? ', streamed' : ''}`, async (t) => {
       const { ask } = await serve(t, [{ drop: 'middle' }, { say: words }]);
       const answer = await ask(chat, streamed);
       assert.equal(answer.status, 200);
@@ -111,7 +111,7 @@ describe('a scripted model in trouble', () => {
     assert.ok(performance.now() - began >= 250);
   });
 
-  it('befalls the step that it stands before, and nothing that is asked beside the work', async (t) => {
+  it('affects the step after the fault, but no side request', async (t) => {
     const { ask } = await serve(t, [{ say: words }, { fail: { status: 503 } }, { run: 'ls' }]);
     const messages = [{ role: 'assistant', content: words }];
     const tools = [{ function: { name: 'bash', parameters: { properties: { command: {} } } } }];
@@ -126,7 +126,7 @@ describe('a step that calls a tool by the end of its name', () => {
   const script: readonly Step[] = [{ call: { tool: 'get-weather', input: { city: 'Ulm' } } }];
   const offer = (...names: string[]) => ({ tools: names.map((name) => ({ function: { name } })) });
 
-  it('finds it whatever the agent puts before it', async (t) => {
+  it('finds the tool whatever the agent puts before its name', async (t) => {
     for (const name of [
       'get-weather',
       'mcp__sky__get-weather',
@@ -140,7 +140,7 @@ describe('a step that calls a tool by the end of its name', () => {
     }
   });
 
-  it('says which tools there were where it is not among them', async (t) => {
+  it('names the tools if it is not among them', async (t) => {
     const { ask, model } = await serve(t, script);
     await (await ask(chat, false, offer('bash', 'forget-weather'))).text();
     const fault = 'no tool get-weather among bash, forget-weather';

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { startAgentBench, temporary } from '../../../test/support/agentBench.ts';
 import { listenOnLoopback, pretenders, startMcpServer } from '../../../test/support/mcpServer.ts';
 import { createEventMapper } from '../acp/events.ts';
-import { openToolServers } from './toolServers.ts';
+import { openMcpServers } from './mcpServers.ts';
 
 const stdioServer = `
 import { createInterface } from 'node:readline';
@@ -36,7 +36,7 @@ const use = (signal = new AbortController().signal) => ({ cwd: '/', signal, onOu
 describe('tool servers', () => {
   it('over stdio, with their environment, in the workspace', async (t) => {
     const cwd = temporary(t);
-    const { tools, faults, close } = await openToolServers({ servers: [stdio(t)], cwd, env: process.env });
+    const { tools, faults, close } = await openMcpServers({ servers: [stdio(t)], cwd, env: process.env });
     t.after(close);
     assert.deepEqual(faults, []);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe('tool servers', () => {
     it(`over HTTP, in the form ${form}`, async (t) => {
       const server = await startMcpServer(t, { form, tools: ['a', 'b', 'c'], pageSize: 2, key: 'k' });
       const headers = [{ name: 'Authorization', value: 'Bearer k' }];
-      const { tools, faults, close } = await openToolServers({
+      const { tools, faults, close } = await openMcpServers({
         servers: [{ type: form === 'sse' ? 'sse' : 'http', name: 'far', url: server.url, headers }],
         cwd: '/',
         env: {},
@@ -68,7 +68,7 @@ describe('tool servers', () => {
 
   it('that fail are named, and take nothing from the others', async (t) => {
     const broken = await listenOnLoopback(t, pretenders.failing);
-    const { tools, faults, close } = await openToolServers({
+    const { tools, faults, close } = await openMcpServers({
       servers: [
         { type: 'http', name: 'broken', url: broken.url, headers: [] },
         { name: 'absent', command: '/nonexistent/program', args: [], env: [] },
@@ -101,7 +101,7 @@ describe('tool servers', () => {
     const bench = await startAgentBench(t, { script, mcpServers: [stdio(t)] });
     await bench.open();
     await bench.prompt('go');
-    assert.match(bench.model.exchanges[1]?.asked.results[0] ?? '', /WORD=told/);
+    assert.match(bench.model.exchanges[1]?.request.results[0] ?? '', /WORD=told/);
     assert.equal(bench.asked[0]?.toolCall.title, 'mcp__my_files__get_env');
   });
 });

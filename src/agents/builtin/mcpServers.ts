@@ -1,5 +1,4 @@
-// The tools of the servers that the user has configured, as tools of the agent. One server that fails takes nothing
-// from the others.
+// Offers the tools of the configured MCP servers to the model. A server that fails does not affect the others.
 import type { McpServer } from '@agentclientprotocol/sdk';
 import type { MCPClient } from '@ai-sdk/mcp';
 import { jsonOf, textOf } from '../../text/foreignText.ts';
@@ -10,15 +9,15 @@ import type { Tool, ToolImage, ToolResult } from './tools/tool.ts';
 const startMs = 30_000;
 const callMs = 10 * 60_000;
 const toolsMax = 200;
-/** Of all servers together: providers take no more than 128 in all. */
+/** The limit of all servers together, because providers accept at most 128 tools. */
 const allToolsMax = 100;
 const descriptionCharsMax = 4_000;
 const pagesMax = 20;
 const resultCharsMax = 60_000;
-/** What all providers allow for the name of a tool. */
+/** The longest tool name that all providers accept. */
 const nameCharsMax = 64;
 
-export interface ToolServers {
+export interface McpServers {
   readonly tools: readonly Tool[];
   /** A sentence for each server that cannot be used. */
   readonly faults: readonly string[];
@@ -43,7 +42,7 @@ function recordOf(
 async function transportOf(server: McpServer, { cwd, env }: ServersOptions) {
   if ('url' in server && (server.type === 'http' || server.type === 'sse'))
     return { type: server.type, url: server.url, headers: recordOf(server.headers) };
-  if (!('command' in server)) throw new Error('it is of a kind that is not known.');
+  if (!('command' in server)) throw new Error('its transport is unknown.');
   const { StdioMCPTransport } = await import('@ai-sdk/mcp/mcp-stdio');
   const { command, args } = server;
   const inherited = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value ?? '']));
@@ -60,13 +59,13 @@ async function connect(server: McpServer, options: ServersOptions): Promise<MCPC
   const { createMCPClient } = await import('@ai-sdk/mcp');
   return createMCPClient({
     transport: await transportOf(server, options),
-    // Servers of older days want to be greeted first.
+    // Older servers require the initialization first.
     protocolVersionDiscovery: false,
     initializationOptions: { timeout: startMs },
     clientName: identity.name,
     version: identity.version,
     onUncaughtError: () => {
-      // The use that it concerns has failed, too.
+      // The affected call has failed, too.
     },
   });
 }
@@ -95,7 +94,7 @@ function nameOf(server: string, tool: string, taken: Set<string>): string {
 
 interface ContentPart {
   readonly type: string;
-  readonly [member: string]: unknown;
+  readonly [field: string]: unknown;
 }
 
 function partText(part: ContentPart): string {
@@ -106,7 +105,7 @@ function partText(part: ContentPart): string {
   return part.type === 'image' ? '[an image]' : jsonOf(part);
 }
 
-/** The first that models can be shown. */
+/** Returns the first image that models accept. */
 function imageOf(parts: readonly ContentPart[]): ToolImage | undefined {
   for (const { type, data } of parts) {
     const image = type === 'image' && typeof data === 'string' ? decodeImage(data) : undefined;
@@ -130,8 +129,9 @@ function toResult(result: CallResult): ToolResult {
   };
   const parts = content ?? [];
   const image = imageOf(parts);
-  const told = parts.map(partText).join('\n');
-  const text = told === '' && structuredContent !== undefined ? jsonOf(structuredContent) : told;
+  const contentText = parts.map(partText).join('\n');
+  const text =
+    contentText === '' && structuredContent !== undefined ? jsonOf(structuredContent) : contentText;
   return {
     text: cut(text === '' ? '(no output)' : text),
     ...(isError === true ? { failed: true } : {}),
@@ -145,7 +145,7 @@ function toTool(client: MCPClient, { name, description, inputSchema }: Definitio
     description: (description ?? '').slice(0, descriptionCharsMax),
     // Some providers refuse an object without properties.
     input: { ...inputSchema, type: 'object', properties: inputSchema.properties ?? {} },
-    // Its server checks it.
+    // The server validates the input.
     check: () => undefined,
     kind: 'other',
     title: () => ownName,
@@ -154,14 +154,14 @@ function toTool(client: MCPClient, { name, description, inputSchema }: Definitio
         const options = { signal, timeout: callMs };
         return toResult(await client.callTool({ name, arguments: input, options }));
       } catch (error) {
-        return { text: `The tool server failed: ${(error as Error).message}`, failed: true };
+        return { text: `The MCP server failed: ${(error as Error).message}`, failed: true };
       }
     },
   };
 }
 
 /** Never rejects. */
-export async function openToolServers(options: ServersOptions): Promise<ToolServers> {
+export async function openMcpServers(options: ServersOptions): Promise<McpServers> {
   const taken = new Set<string>();
   const clients: MCPClient[] = [];
   const faults: string[] = [];
