@@ -3,9 +3,18 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../../test/support/service.ts';
 import { createdExample, createExamples } from '../conversations/create/examples.ts';
-import { ConversationResponse, CreateConversation } from '../conversations/create/schema.ts';
+import { ConversationResponse, CreateConversation, SuggestedTask } from '../conversations/create/schema.ts';
 import { createdKeyExample, newKeyExample } from '../keys/examples.ts';
 import { CreatedKey, NewKey } from '../keys/schema.ts';
+import {
+  branchExample,
+  gitUserExample,
+  microagentContentExample,
+  microagentExample,
+  repositoryExample,
+  taskExample,
+} from '../repositories/examples.ts';
+import { Branch, GitUser, Microagent, MicroagentContent, Repository } from '../repositories/schema.ts';
 import { fullSettingsExample, reducedSettingsExample } from '../settings/examples.ts';
 import { FullSettings, ReducedSettings } from '../settings/schema.ts';
 import { compileCheck } from '../validation/validation.ts';
@@ -89,5 +98,11 @@ describe('GET /openapi.json', () => {
     check(CreatedKey, createdKeyExample);
     check(FullSettings, fullSettingsExample);
     check(ReducedSettings, reducedSettingsExample);
+    check(GitUser, gitUserExample);
+    check(Repository, repositoryExample);
+    check(Branch, branchExample);
+    check(SuggestedTask, taskExample);
+    check(Microagent, microagentExample);
+    check(MicroagentContent, microagentContentExample);
   });
 });

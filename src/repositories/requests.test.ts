@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { assertWithout, filesBelow } from '../../test/support/canaries.ts';
+import { databaseKinds } from '../../test/support/databases.ts';
 import { listenAsProvider, providerToken } from '../../test/support/gitProvider.ts';
 import { startWithProviders } from '../../test/support/gitProviderService.ts';
 import { startService } from '../../test/support/service.ts';
@@ -228,23 +229,24 @@ describe('a Git provider that misbehaves', () => {
   });
 });
 
-describe('the access token', () => {
-  it('is sent in a header, and appears in no answer, log or file', async (t) => {
-    const { service, fake } = await startWithProviders(t, ['github']);
-    const bad = { json: { message: `Bad token ${providerToken}` } };
-    const texts: string[] = [];
-    for (const status of [200, 400, 401, 403, 404, 422, 429, 500]) {
-      fake.answerAll({ ...bad, status });
-      texts.push((await service.ask(repositories)).text);
-    }
-    assert.equal(fake.seen.length, 7);
-    for (const { authorization, path, query } of fake.seen) {
-      assert.equal(authorization, `Bearer ${providerToken}`);
-      assertWithout([providerToken], 'the URL', `${path}?${query}`);
-    }
-    for (const text of texts) assertWithout([providerToken], 'an answer', text);
-    assertWithout([providerToken], 'the log', service.logs());
-    for (const file of filesBelow(service.place.dataDir))
-      assertWithout([providerToken], file, readFileSync(file));
+for (const kind of databaseKinds)
+  describe(`the access token on ${kind}`, () => {
+    it('is sent in a header, and appears in no answer, log or file', async (t) => {
+      const { service, fake } = await startWithProviders(t, ['github'], { kind });
+      const bad = { json: { message: `Bad token ${providerToken}` } };
+      const texts: string[] = [];
+      for (const status of [200, 400, 401, 403, 404, 422, 429, 500]) {
+        fake.answerAll({ ...bad, status });
+        texts.push((await service.ask(repositories)).text);
+      }
+      assert.equal(fake.seen.length, 7);
+      for (const { authorization, path, query } of fake.seen) {
+        assert.equal(authorization, `Bearer ${providerToken}`);
+        assertWithout([providerToken], 'the URL', `${path}?${query}`);
+      }
+      for (const text of texts) assertWithout([providerToken], 'an answer', text);
+      assertWithout([providerToken], 'the log', service.logs());
+      for (const file of filesBelow(service.place.dataDir))
+        assertWithout([providerToken], file, readFileSync(file));
+    });
   });
-});

@@ -291,8 +291,15 @@ describe('the repositories of a user', () => {
     assert.equal((await service.ask('/api/repositories/suggested-tasks')).status, 502);
   });
 
-  it('are listed by the id of an app installation, and by names of organizations', async (t) => {
-    const { service } = await startWithProviders(t, ['github']);
+  it('are listed by the id of an app installation, which tokens of an app see', async (t) => {
+    const { service, fake } = await startWithProviders(t, ['github']);
+    fake.takeOver(({ path }, response) => {
+      if (path !== '/user/installations') return false;
+      response.writeHead(200).end(JSON.stringify({ total_count: 1, installations: [{ id: 7 }] }));
+      return true;
+    });
+    const found = await service.ask('/api/git-providers/github/installations');
+    assert.deepEqual(found.body, { results: ['7'] });
     const { body } = await service.ask('/api/repositories?installation=7');
     assert.deepEqual(namesOf(body.results), ['acme/shop']);
   });

@@ -43,6 +43,8 @@ export interface FakeProvider {
   takeOver(work: TakeOver): void;
   /** All later requests get this answer. */
   answerAll(answer: ProviderAnswer): void;
+  /** Changes the JSON of all later answers. */
+  changeAll(change: (json: unknown) => unknown): void;
 }
 
 interface Dialect {
@@ -90,6 +92,7 @@ export async function listenAsProvider(
   const seen: Seen[] = [];
   let takeOver: TakeOver = () => false;
   let always: ProviderAnswer | undefined;
+  let change = (json: unknown) => json;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = await readRequest(request, dialect);
@@ -101,7 +104,7 @@ export async function listenAsProvider(
       : { status: 401, json: { message: `Bad credentials: ${authorization}` } };
     const status = send(
       response,
-      found,
+      'json' in found ? { ...found, json: change(found.json) } : found,
       asked.method === 'GET' ? request.headers['if-none-match'] : undefined,
     );
     seen.push({ ...asked, authorization, status });
@@ -117,6 +120,9 @@ export async function listenAsProvider(
     },
     answerAll: (one) => {
       always = one;
+    },
+    changeAll: (one) => {
+      change = one;
     },
   };
 }
