@@ -381,6 +381,15 @@ const options = {
     shownDefault: '0',
     parse: (text = '0') => zeroOrOne(text),
   }),
+  v0: option({
+    env: 'PARLEY_V0',
+    flag: 'v0',
+    group: 'Requests',
+    value: '0|1',
+    help: 'Whether the service has what only clients of the V0 API need: socket.io and /api/user.',
+    shownDefault: '1',
+    parse: (text = '1') => zeroOrOne(text),
+  }),
   withoutKey: option({
     env: 'PARLEY_WITHOUT_KEY',
     flag: 'without-key',

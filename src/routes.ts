@@ -22,7 +22,8 @@ import { secretRoutes } from './secrets/routes.ts';
 import type { Services } from './services.ts';
 import { optionRoutes } from './settings/optionRoutes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
-import { v0UserRoutes } from './v0/userRoutes.ts';
+import { v0Routes } from './v0/routes.ts';
+import { socketPath } from './v0/socketRoutes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { workspaceRoutes } from './workspaces/read/routes.ts';
 
@@ -51,13 +52,12 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   usageRoutes(app, services.usages);
   keyRoutes(app, services.keys);
   webhookRoutes(app, services.webhooks);
-  v0UserRoutes(app, services);
 }
 
 export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 'app' | 'openAnswers'> {
   const { config, logger, databaseKind, checkWritable, services, isStopping, address } = options;
   const answers = config.role !== 'worker';
-  const { app, routes, openAnswers } = createServer({
+  const { app, routes, openAnswers, failures } = createServer({
     config,
     logger,
     authenticate: services.keys.authenticate,
@@ -65,10 +65,12 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
     requestRates: services.rates.requests,
     verifyNode: services.nodes.verify,
     forNodesOnly: !answers,
+    upgradePaths: answers && config.v0 ? [socketPath] : [],
     isStopping,
     ...(answers ? { fastRoute: fastSettingsRoute(services.settings) } : {}),
   });
   if (answers) apiRoutes(app, services, config);
+  if (answers && config.v0) v0Routes(app, services, failures);
   // Other processes read the workspaces of a worker.
   workspaceRoutes(app, services.workspaces, services.passOn);
   healthRoutes(app, {

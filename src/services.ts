@@ -190,6 +190,7 @@ export function createServices({ config, logger, database, vault, owner, closers
   const { passOn, close: closePassOn } = createPassOn(nodes);
   closers.push(closePassOn, nodes.close);
   return {
+    onBackgroundError,
     rates,
     keys,
     settings,

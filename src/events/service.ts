@@ -36,6 +36,12 @@ export interface Stream {
   readonly reset: boolean;
 }
 
+export interface ConversationStream extends Stream {
+  /** The id of the next event when the stream was opened. */
+  readonly next: number;
+  readonly title: string;
+}
+
 function pageLimit(text: string | undefined): number {
   if (text === undefined) return pageDefault;
   const limit = wholeNumber(text, eventsPageMax);
@@ -56,7 +62,10 @@ function eventCursor(after: string | undefined): string {
 export function createEvents({ database, hub, keys, onBackgroundError }: EventsOptions) {
   const subscriptions = new Map<string, Set<Subscription>>();
 
-  async function find(principal: Principal, id: string): Promise<{ key: number; next_event: number }> {
+  async function find(
+    principal: Principal,
+    id: string,
+  ): Promise<{ key: number; next_event: number; title: string }> {
     const log = await database.run(findLog, conversationName(principal, id));
     if (log === undefined) throw noConversation();
     return log;
@@ -94,12 +103,17 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
   }
 
   /** Opens the stream of a conversation. Throws if the conversation does not exist or the cursor is invalid. */
-  async function openConversation(principal: Principal, id: string, after?: string): Promise<Stream> {
+  async function openConversation(
+    principal: Principal,
+    id: string,
+    after?: string,
+  ): Promise<ConversationStream> {
     const cursor = eventCursor(after);
-    const { key, next_event: next } = await find(principal, id);
+    const { key, next_event: next, title } = await find(principal, id);
     // The client cannot have seen events that do not exist yet.
     const past = Number(cursor) >= next;
-    return { log: conversationLog(database, key), cursor: past ? String(next - 1) : cursor, reset: false };
+    const log = conversationLog(database, key);
+    return { log, cursor: past ? String(next - 1) : cursor, reset: false, next, title };
   }
 
   /** Opens the stream of the changes of a user's conversations, from now on or after a cursor. */

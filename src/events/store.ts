@@ -98,12 +98,12 @@ export function* deleteEvents(q: Queries, conversation: number, nextEvent: numbe
 const selectLog = prepared((q: Queries, { userId, id }: ConversationName) =>
   q.build
     .selectFrom('conversations')
-    .select(['key', 'next_event'])
+    .select(['key', 'next_event', 'title'])
     .where('user_id', '=', userId)
     .where('id', '=', id),
 );
 
-/** Returns the number of the log and the next id; undefined if the user has no such conversation. */
+/** Returns the number of the log, the next id and the title; undefined if the user has no such conversation. */
 export const findLog = read('events.findLog', function* (q, name: ConversationName) {
   return yield* one(selectLog(q, name));
 });

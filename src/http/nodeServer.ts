@@ -31,6 +31,7 @@ interface NodeServerOptions {
   readonly answer: RequestListener;
   readonly openAnswers: OpenAnswers;
   readonly nextId: () => string;
+  readonly upgradePaths: readonly string[];
 }
 
 function countHosts(rawHeaders: readonly string[]): number {
@@ -91,7 +92,7 @@ export function createClientErrorHandler({
   };
 }
 
-export function createNodeServer({ answer, openAnswers, nextId }: NodeServerOptions): Server {
+export function createNodeServer({ answer, openAnswers, nextId, upgradePaths }: NodeServerOptions): Server {
   const listener: RequestListener = (request, response) => {
     openAnswers.follow(request, response);
     const fault = headFault(request);
@@ -108,6 +109,8 @@ export function createNodeServer({ answer, openAnswers, nextId }: NodeServerOpti
       keepAliveTimeout: keepAliveTimeoutMs,
       // Checked in `headFault` instead, because Node's own response has no body.
       requireHostHeader: false,
+      // Other requests with an Upgrade header are answered as if they had none.
+      shouldUpgradeCallback: ({ url = '' }) => upgradePaths.some((path) => url.startsWith(path)),
     },
     listener,
   );

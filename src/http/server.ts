@@ -30,6 +30,7 @@ import { collectRoutes, type DeclaredRoute, type Server } from './routeTable.ts'
 import { boundStall } from './stall.ts';
 import { discardBody } from './unreadBody.ts';
 import { createUnrouted, type Unrouted } from './unrouted.ts';
+import { routeUpgrades } from './upgrades.ts';
 
 const paramLengthMax = 512;
 const corsMaxAgeS = 600;
@@ -47,6 +48,8 @@ interface ServerOptions {
   readonly verifyNode: VerifyNode;
   /** Only other processes may use the API. */
   readonly forNodesOnly: boolean;
+  /** Requests below these paths may become WebSockets. */
+  readonly upgradePaths: readonly string[];
   readonly isStopping: () => boolean;
   readonly fastRoute?: FastRoute;
 }
@@ -71,6 +74,7 @@ export interface CreatedServer {
   /** Grows as routes are declared. */
   readonly routes: readonly DeclaredRoute[];
   readonly openAnswers: OpenAnswers;
+  readonly failures: AuthFailures;
 }
 
 interface ServerParts {
@@ -93,7 +97,7 @@ function createFastify(options: ServerOptions, { guard, trusted, nextId, openAns
         options.fastRoute === undefined
           ? answerUsually
           : openFastLane(options.fastRoute, { ...options, guard, nextId }, answerUsually);
-      return createNodeServer({ answer, openAnswers, nextId });
+      return createNodeServer({ answer, openAnswers, nextId, upgradePaths: options.upgradePaths });
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -187,7 +191,8 @@ export function createServer(options: ServerOptions): CreatedServer {
     else done();
   });
   if (logger.isLevelEnabled('debug')) logRequests(app);
-  return { app, routes, openAnswers: parts.openAnswers };
+  routeUpgrades(app.server, app);
+  return { app, routes, openAnswers: parts.openAnswers, failures };
 }
 
 function isLastOfConnection({ headers, raw }: FastifyRequest, reply: FastifyReply): boolean {
