@@ -4,7 +4,7 @@ import { startConversation } from '../src/conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database, DatabaseKind } from '../src/db/transaction.ts';
 import { eventText, userMessage } from '../src/events/shapes.ts';
-import { createPlace, databaseKinds } from '../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../test/support/databases.ts';
 import { createConversations } from './conversations.ts';
 import { createMakers, createMany } from './creations.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -22,15 +22,15 @@ async function overHttp(lifetime: Lifetime, plan: Plan, kind: DatabaseKind): Pro
   const { connections, rounds } = plan.append;
   const { roundMs, warmupMs, settleMs } = plan;
   process.stderr.write(`append over HTTP, ${databaseNames[kind]} …\n`);
-  const place = await createPlace(kind);
-  const service = await startService(lifetime, place);
+  const storage = await createStorage(kind);
+  const service = await startService(lifetime, storage);
   const [one = '', ...many] = await createConversations(service.url, connections + 1);
   const logs = [many, [one]];
   const targets = logs.map((ids) => loadTarget(service, ids.map(sendMessage)));
   const load = { targets, connections, rounds, roundMs, warmupMs, settleMs };
   const turns = await runLoad(lifetime, load);
   await service.stop();
-  await place.remove();
+  await storage.remove();
   const two = decimals(2);
   return logs.map(({ length }, i) => {
     const of = turns[i] ?? [];
@@ -57,8 +57,8 @@ interface Store {
 }
 
 async function openStore(kind: DatabaseKind, conversations: number): Promise<Store> {
-  const place = await createPlace(kind);
-  const database = await openConfiguredDatabase(place, fail);
+  const storage = await createStorage(kind);
+  const database = await openConfiguredDatabase(storage, fail);
   const { timeOrdered } = await createMakers(database);
   const made = Array.from({ length: conversations + 1 }, timeOrdered);
   const rest = made.values();
@@ -67,7 +67,7 @@ async function openStore(kind: DatabaseKind, conversations: number): Promise<Sto
   const [one = '', ...many] = made.map(({ id }) => id);
   const remove = async () => {
     await database.close();
-    await place.remove();
+    await storage.remove();
   };
   const logs = [many, [one]].map((ids) => ({ ids, rates: [] }));
   return { kind, database, userId: made[0]?.userId ?? 0, logs, remove };

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseKind } from '../src/db/transaction.ts';
-import { createPlace } from '../test/support/databases.ts';
+import { createStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Turn } from './load.ts';
 import { loadTarget, mediansOf, runLoad } from './loadProcess.ts';
@@ -83,8 +83,8 @@ function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]
 
 /** The turns of the service and of a bare server, both fresh. */
 async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connections }: Case) {
-  const place = await createPlace(kind);
-  const service = await startService(lifetime, place);
+  const storage = await createStorage(kind);
+  const service = await startService(lifetime, storage);
   const bare = await startBare(lifetime, ask, await sendOnce(service.url, ask));
   const { rounds, roundMs, warmupMs, settleMs } = plan;
   const targets = [loadTarget(service, [ask]), loadTarget(bare, [ask])];
@@ -92,7 +92,7 @@ async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connecti
   const [ours = [], bares = []] = await runLoad(lifetime, load);
   await bare.stop();
   await service.stop();
-  await place.remove();
+  await storage.remove();
   return { ours, bares };
 }
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openConfiguredDatabase } from '../src/database.ts';
-import type { Place } from '../test/support/databases.ts';
+import type { TestStorage } from '../test/support/databases.ts';
 import { createMakers, createMany } from './creations.ts';
 import { fail } from './store.ts';
 
@@ -12,7 +12,7 @@ const idExpression = `case when n.i % 2 = 0
     then printf('%012x7%03x', ?2 + n.i / 8, n.i % 4096) || lower(hex(randomblob(8)))
     else lower(hex(randomblob(16))) end`;
 
-export function databaseFile({ dataDir }: Place): string {
+export function databaseFile({ dataDir }: TestStorage): string {
   return join(dataDir, 'parley.db');
 }
 
@@ -26,13 +26,13 @@ function columns(connection: DatabaseSync, except: readonly string[]): string {
 }
 
 /** Leaves so many conversations, each a row and its first events, and all of it on the disk. */
-export async function fillSqlite(place: Place, count: number): Promise<void> {
-  const database = await openConfiguredDatabase(place, fail);
+export async function fillSqlite(storage: TestStorage, count: number): Promise<void> {
+  const database = await openConfiguredDatabase(storage, fail);
   const { timeOrdered } = await createMakers(database);
   await createMany(database, timeOrdered, { inFlight: 1, more: (begun) => begun < 1 });
   await database.close();
 
-  const file = databaseFile(place);
+  const file = databaseFile(storage);
   const connection = new DatabaseSync(file);
   connection.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -1000000');
   const copied = columns(connection, ['key', 'id', 'created_at']);

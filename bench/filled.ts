@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database } from '../src/db/transaction.ts';
-import { createPlace, type Place } from '../test/support/databases.ts';
+import { createStorage, type TestStorage } from '../test/support/databases.ts';
 import { createMakers, type Makers } from './creations.ts';
 import { databaseFile, fillSqlite } from './fill.ts';
 import type { Plan } from './plan.ts';
@@ -14,7 +14,7 @@ import { fail } from './store.ts';
 /** A filled database at rest: a service can be started on it, or it can be opened. */
 export interface Filled {
   readonly count: number;
-  readonly place: Place;
+  readonly storage: TestStorage;
   /** When it was filled. */
   readonly fileBytes: number;
 }
@@ -34,9 +34,9 @@ export type FilledOnce = () => Promise<Both<Filled>>;
 
 async function fill(count: number): Promise<Filled> {
   process.stderr.write(`filling ${whole(count)} conversations …\n`);
-  const place = await createPlace('sqlite');
-  await fillSqlite(place, count);
-  return { count, place, fileBytes: statSync(databaseFile(place)).size };
+  const storage = await createStorage('sqlite');
+  await fillSqlite(storage, count);
+  return { count, storage, fileBytes: statSync(databaseFile(storage)).size };
 }
 
 /** They lie in the temp folder of the run, and go with it. */
@@ -52,13 +52,13 @@ export function createFilledOnce({ sizes }: Plan): FilledOnce {
 }
 
 export async function openFilled(filled: Filled): Promise<Opened> {
-  const database = await openConfiguredDatabase(filled.place, fail);
+  const database = await openConfiguredDatabase(filled.storage, fail);
   return { ...filled, database, makers: await createMakers(database) };
 }
 
 /** Looks at the file without the store. */
-export function readFrom<Out>({ place }: Filled, look: (connection: DatabaseSync) => Out): Out {
-  const connection = new DatabaseSync(databaseFile(place), { readOnly: true });
+export function readFrom<Out>({ storage }: Filled, look: (connection: DatabaseSync) => Out): Out {
+  const connection = new DatabaseSync(databaseFile(storage), { readOnly: true });
   try {
     return look(connection);
   } finally {

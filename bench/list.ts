@@ -171,8 +171,8 @@ export async function measureList(
   const filled = await filledOnce();
   const store = await atTheStore(plan, filled);
   const services = {
-    small: await startService(lifetime, filled.small.place),
-    large: await startService(lifetime, filled.large.place),
+    small: await startService(lifetime, filled.small.storage),
+    large: await startService(lifetime, filled.large.storage),
   };
   const middles = { small: middleOf(filled.small), large: middleOf(filled.large) };
   const http = await overHttp(lifetime, plan, services, middles);

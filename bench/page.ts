@@ -3,7 +3,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../test/support/chromium.ts';
-import { createPlace } from '../test/support/databases.ts';
+import { createStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { atMost, type PartReport, whole } from './report.ts';
@@ -87,8 +87,8 @@ function scrollFrames(page: Page): Promise<number[]> {
 export async function measurePage(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const { opens } = plan.page;
   process.stderr.write(`page, ${opens} visits …\n`);
-  const place = await createPlace('sqlite');
-  const service = await startService(lifetime, place);
+  const storage = await createStorage('sqlite');
+  const service = await startService(lifetime, storage);
   const browser = await launchBrowser();
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   await page.goto(`${service.url}/#key=${sessionKey}`);
@@ -104,7 +104,7 @@ export async function measurePage(lifetime: Lifetime, plan: Plan): Promise<PartR
   const frames = (await scrollFrames(page)).sort((a, b) => a - b);
   await browser.close();
   await service.stop();
-  await place.remove();
+  await storage.remove();
 
   const ms = (value: number) => `${whole(value)} ms`;
   const kb = (value: number) => `${whole(value / 1_000)} KB`;

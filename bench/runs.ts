@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeBubblewrap } from '../src/sandbox/probe.ts';
-import { createPlace, type Place } from '../test/support/databases.ts';
+import { createStorage, type TestStorage } from '../test/support/databases.ts';
 import { inspect } from '../test/support/inspect.ts';
 import { fakeAgentPath, writeAgents } from '../test/support/runs.ts';
 import { until } from '../test/support/until.ts';
@@ -26,9 +26,9 @@ const json = { 'X-Session-API-Key': sessionKey, 'Content-Type': 'application/jso
 
 type Kind = keyof typeof targets.runningMs;
 
-function startWorkers(lifetime: Lifetime, place: Place, sandbox: Kind): Promise<Service> {
+function startWorkers(lifetime: Lifetime, storage: TestStorage, sandbox: Kind): Promise<Service> {
   const { PATH } = process.env;
-  return startService(lifetime, place, {
+  return startService(lifetime, storage, {
     PATH: `${fakeAgentPath()}:${PATH}`,
     PARLEY_ROLE: 'all',
     PARLEY_SANDBOX: sandbox,
@@ -95,9 +95,9 @@ interface KindReport {
 async function measureKind(lifetime: Lifetime, plan: Plan, kind: Kind): Promise<KindReport> {
   const { starts, crowd } = plan.runs;
   process.stderr.write(`runs in ${kind}, ${starts} starts, then ${crowd} at once …\n`);
-  const place = await createPlace('sqlite');
-  writeAgents(place.dataDir);
-  const service = await startWorkers(lifetime, place, kind);
+  const storage = await createStorage('sqlite');
+  writeAgents(storage.dataDir);
+  const service = await startWorkers(lifetime, storage, kind);
   await post(service.url, '/api/settings', { agent: 'fake' });
   await toRunning(service.url);
   const times: number[] = [];
@@ -108,7 +108,7 @@ async function measureKind(lifetime: Lifetime, plan: Plan, kind: Kind): Promise<
   await sleep(settleMs);
   const each = (ownBytes(service) - before) / crowd;
   await service.stop();
-  await place.remove();
+  await storage.remove();
 
   const ms = (value: number) => `${whole(value)} ms`;
   const mb = (value: number) => `${decimals(1)(value / 1e6)} MB`;
@@ -122,8 +122,8 @@ async function measureKind(lifetime: Lifetime, plan: Plan, kind: Kind): Promise<
   };
 }
 
-async function runOf(place: Place, id: string) {
-  const [row] = await inspect(place, `select run_id, owner, steps from conversations where id = '${id}'`);
+async function runOf(storage: TestStorage, id: string) {
+  const [row] = await inspect(storage, `select run_id, owner, steps from conversations where id = '${id}'`);
   return { runId: row?.['run_id'], owner: String(row?.['owner']), steps: Number(row?.['steps']) };
 }
 
@@ -132,20 +132,20 @@ async function measureTakeover(lifetime: Lifetime, plan: Plan): Promise<Figure> 
   process.stderr.write(`takeover, ${plan.runs.takeovers} times …\n`);
   const times: number[] = [];
   for (let i = 0; i < plan.runs.takeovers; i++) {
-    const place = await createPlace('postgres');
-    writeAgents(place.dataDir);
-    const first = await startWorkers(lifetime, place, 'process');
+    const storage = await createStorage('postgres');
+    writeAgents(storage.dataDir);
+    const first = await startWorkers(lifetime, storage, 'process');
     await post(first.url, '/api/settings', { agent: 'fake' });
     const { conversation_id: id } = await post(first.url, '/api/conversations', { initial_user_msg: 'hang' });
     await until('it runs', async () => (await statusOf(first.url, id)) === 'RUNNING', waitMs);
-    const second = await startWorkers(lifetime, place, 'process');
-    const before = await runOf(place, id);
+    const second = await startWorkers(lifetime, storage, 'process');
+    const before = await runOf(storage, id);
     process.kill(first.pid, 'SIGKILL');
     const began = performance.now();
     await until(
       'another has it',
       async () => {
-        const now = await runOf(place, id);
+        const now = await runOf(storage, id);
         // Its first steps are those of a start; with the fourth it is RUNNING again.
         return now.runId !== null && now.runId !== before.runId && now.steps >= 3;
       },
@@ -153,7 +153,7 @@ async function measureTakeover(lifetime: Lifetime, plan: Plan): Promise<Figure> 
     );
     times.push(performance.now() - began);
     await second.stop();
-    await place.remove();
+    await storage.remove();
   }
   return atMost(
     'A killed worker is taken over',

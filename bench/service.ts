@@ -1,6 +1,6 @@
-// The real service as a child process, as an operator starts it, on a place of its own.
+// Starts the real service as a child process with its own data folder, as an operator does.
 import { fileURLToPath } from 'node:url';
-import type { Place } from '../test/support/databases.ts';
+import type { TestStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import { type Program, startProgram } from './program.ts';
 import { bearerToken, sendOnce, sessionKey } from './requests.ts';
@@ -15,7 +15,7 @@ export interface Service extends Program {
 /** `more` goes over what is usual in a benchmark. */
 export async function startService(
   lifetime: Lifetime,
-  place: Place,
+  storage: TestStorage,
   more: NodeJS.ProcessEnv = {},
 ): Promise<Service> {
   const { PATH, TMPDIR } = process.env;
@@ -29,10 +29,10 @@ export async function startService(
     // Only what is measured: nothing takes the conversations, and none is too many.
     PARLEY_ROLE: 'api',
     PARLEY_WAITING_MAX: '0',
-    PARLEY_DATA_DIR: place.dataDir,
+    PARLEY_DATA_DIR: storage.dataDir,
     SESSION_API_KEY: sessionKey,
     PARLEY_AUTH_TOKEN: bearerToken,
-    ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+    ...(storage.databaseUrl === undefined ? {} : { DATABASE_URL: storage.databaseUrl }),
     ...more,
   });
   await sendOnce(program.url, { method: 'GET', path: '/ready', headers: {} });

@@ -1,6 +1,6 @@
 // Measures how fast the settings of one user can be written: by one writer, by many at once, and through two processes.
 import type { DatabaseKind } from '../src/db/transaction.ts';
-import { createPlace, databaseKinds } from '../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
 import { atLeast, decimals, type PartReport, whole } from './report.ts';
@@ -57,16 +57,16 @@ async function writeFor(urls: readonly string[], ms: number, load: Load): Promis
 
 async function measureKind(lifetime: Lifetime, kind: DatabaseKind, plan: Plan): Promise<readonly Load[]> {
   const { rounds, roundMs, warmupMs } = plan;
-  const place = await createPlace(kind);
+  const storage = await createStorage(kind);
   const loads = createLoads(kind);
   const services = [];
   for (let i = 0; i < Math.max(...loads.map(({ processes }) => processes)); i++)
-    services.push(await startService(lifetime, place, { PARLEY_SECRET_KEY: secretKey }));
+    services.push(await startService(lifetime, storage, { PARLEY_SECRET_KEY: secretKey }));
   const urls = services.map(({ url }) => url);
   for (const load of loads) await writeFor(urls, warmupMs, { ...load, rates: [], latencies: [] });
   for (let round = 0; round < rounds; round++) for (const load of loads) await writeFor(urls, roundMs, load);
   for (const service of services) await service.stop();
-  await place.remove();
+  await storage.remove();
   return loads;
 }
 
@@ -76,7 +76,7 @@ export async function measureSettingsWrites(lifetime: Lifetime, plan: Plan): Pro
   const figures = [];
   for (const kind of databaseKinds) {
     const loads = await measureKind(lifetime, kind, plan);
-    const rateOf = (place: number) => median(loads[place]?.rates ?? []);
+    const rateOf = (storage: number) => median(loads[storage]?.rates ?? []);
     for (const { name, rates, latencies } of loads) {
       const p99 = percentile(
         latencies.toSorted((a, b) => a - b),

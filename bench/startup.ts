@@ -1,6 +1,6 @@
 // How soon the service is ready on an existing database, and how much memory it holds, idle and after a load.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPlace } from '../test/support/databases.ts';
+import { createStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';
 import { loadTarget, runLoad } from './loadProcess.ts';
 import type { Plan } from './plan.ts';
@@ -24,13 +24,13 @@ async function loadOnce(lifetime: Lifetime, plan: Plan, service: Service): Promi
 
 export async function measureStartup(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   process.stderr.write(`start and memory, ${plan.starts} starts …\n`);
-  const place = await createPlace('sqlite');
-  let service = await startService(lifetime, place);
+  const storage = await createStorage('sqlite');
+  let service = await startService(lifetime, storage);
   await sendOnce(service.url, postConversation);
   const readyMs: number[] = [];
   for (let start = 0; start < plan.starts; start++) {
     await service.stop();
-    service = await startService(lifetime, place, { PARLEY_ROLE: 'all' });
+    service = await startService(lifetime, storage, { PARLEY_ROLE: 'all' });
     readyMs.push(service.readyMs);
   }
   await sleep(idleMs);
@@ -38,7 +38,7 @@ export async function measureStartup(lifetime: Lifetime, plan: Plan): Promise<Pa
   await loadOnce(lifetime, plan, service);
   const afterLoad = residentBytes(service.pid);
   await service.stop();
-  await place.remove();
+  await storage.remove();
 
   const ms = (value: number) => `${whole(value)} ms`;
   const ready = atMost('Ready after the start, existing database', median(readyMs), readyMsTarget, ms);

@@ -1,7 +1,7 @@
 // Creations a second at the store alone, without HTTP, on both databases in turns.
 import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database, DatabaseKind } from '../src/db/transaction.ts';
-import { createPlace, databaseKinds } from '../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../test/support/databases.ts';
 import { createMakers, createMany, type Make } from './creations.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
@@ -27,12 +27,12 @@ export function fail(error: Error): void {
 }
 
 async function openStore(kind: DatabaseKind): Promise<Store> {
-  const place = await createPlace(kind);
-  const database = await openConfiguredDatabase(place, fail);
+  const storage = await createStorage(kind);
+  const database = await openConfiguredDatabase(storage, fail);
   const { timeOrdered } = await createMakers(database);
   const remove = async () => {
     await database.close();
-    await place.remove();
+    await storage.remove();
   };
   return { kind, database, make: timeOrdered, rates: [], remove };
 }

@@ -1,7 +1,7 @@
 // Many who follow: what an open stream costs in memory, and how soon a message is with all of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createPlace } from '../test/support/databases.ts';
+import { createStorage } from '../test/support/databases.ts';
 import { runChild } from './child.ts';
 import { createConversations } from './conversations.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -58,8 +58,8 @@ async function measure(lifetime: Lifetime, plan: Plan, crowd: Audience): Promise
   const { settleMs, messages } = plan.streams;
   const readers = possible(crowd);
   process.stderr.write(`streams: ${whole(readers)} readers of ${whole(conversations)} …\n`);
-  const place = await createPlace('sqlite');
-  const service = await startService(lifetime, place);
+  const storage = await createStorage('sqlite');
+  const service = await startService(lifetime, storage);
   const { url, pid } = service;
   const ids = await createConversations(url, conversations);
   await sleep(settleMs);
@@ -75,7 +75,7 @@ async function measure(lifetime: Lifetime, plan: Plan, crowd: Audience): Promise
   };
   const result = await runChild<StreamPlan, StreamResult>(lifetime, streamLoad, streamPlan, timeoutMs);
   await service.stop();
-  await place.remove();
+  await storage.remove();
   return { ...crowd, wanted: crowd.readers, readers, result };
 }
 

@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { newConversation } from '../../test/support/conversations.ts';
 import {
-  createPlace,
+  createStorage,
   databaseKinds,
   openTestDatabase,
-  type Place,
+  type TestStorage,
   withPostgres,
 } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
@@ -217,22 +217,22 @@ for (const kind of databaseKinds) {
     });
 
     it('keeps the events of an older version', async (t) => {
-      const place = await createPlace(kind);
-      t.after(place.remove);
+      const storage = await createStorage(kind);
+      t.after(storage.remove);
       const older = migrations
         .slice(0, 6)
         .flatMap(({ name, statements }) => [
           ...statements(kind),
           `insert into migrations values ('${name}', 0)`,
         ]);
-      await execute(place, [
+      await execute(storage, [
         'create table migrations (name text not null primary key, applied_at bigint not null)',
         ...older,
         `insert into events values (5, 1, 'b'), (5, 0, 'a'), (2147483647, 4294967294, 'c')`,
       ]);
-      const database = await openConfiguredDatabase(place, () => {});
+      const database = await openConfiguredDatabase(storage, () => {});
       t.after(() => database.close());
-      const rows = await inspect(place, 'select conversation_key, id, json from event_log order by json');
+      const rows = await inspect(storage, 'select conversation_key, id, json from event_log order by json');
       assert.deepEqual(
         rows.map((row) => [Number(row['conversation_key']), Number(row['id']), row['json']]),
         [
@@ -313,10 +313,10 @@ describe('the write-ahead log of SQLite', () => {
 
 describe('an older SQLite file', () => {
   it('keeps its conversations through every migration, and never reuses a key', async (t) => {
-    const place = await createPlace('sqlite');
-    t.after(place.remove);
-    const { userId, id } = await writeOldFile(place.dataDir);
-    const database = await openConfiguredDatabase(place, () => {});
+    const storage = await createStorage('sqlite');
+    t.after(storage.remove);
+    const { userId, id } = await writeOldFile(storage.dataDir);
+    const database = await openConfiguredDatabase(storage, () => {});
     t.after(() => database.close());
     const old = { userId, id, fingerprint: 'f', keyHash: null };
     assert.equal((await database.run(findCreated, old))?.outcome, 'existing');
@@ -327,7 +327,7 @@ describe('an older SQLite file', () => {
   });
 });
 
-async function execute({ dataDir, databaseUrl }: Place, statements: readonly string[]): Promise<void> {
+async function execute({ dataDir, databaseUrl }: TestStorage, statements: readonly string[]): Promise<void> {
   if (databaseUrl !== undefined)
     return withPostgres(databaseUrl, async (client) => {
       for (const statement of statements) await client.query(statement);

@@ -231,7 +231,7 @@ for (const kind of databaseKinds) {
       const first = await open();
       await rename(id, 'forgotten');
       const [forgotten] = await untilFrames(first, 1);
-      await inspect(service.place, "delete from changes where json like '%forgotten%'");
+      await inspect(service.storage, "delete from changes where json like '%forgotten%'");
       const streams = [first, await open(), await open(forgotten?.id)];
       await rename(id, 'kept');
       for (const stream of streams) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openConnection } from '../../test/support/connection.ts';
-import { createPlace, databaseKinds } from '../../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import {
@@ -212,7 +212,7 @@ for (const kind of databaseKinds) {
       const ending = [...(await openBoth(revoked)), ...(await openBoth(expired))];
       const staying = await openBoth(good);
       await service.ask(`/api/keys/${revoked.id}`, { method: 'DELETE' });
-      await inspect(service.place, `update keys set expires_at = 1 where id = '${expired.id}'`);
+      await inspect(service.storage, `update keys set expires_at = 1 where id = '${expired.id}'`);
       for (const stream of ending) {
         await untilClosed(stream);
         assert.ok(stream.complete());
@@ -249,9 +249,9 @@ for (const kind of databaseKinds) {
 
   describe(`stopping a service on ${kind}`, () => {
     it('ends its streams without waiting for their clients', async (t) => {
-      const place = await createPlace(kind);
-      t.after(place.remove);
-      const service = await startService({ place });
+      const storage = await createStorage(kind);
+      t.after(storage.remove);
+      const service = await startService({ storage });
       const { body } = await service.ask(path, { json: {} });
       const { key, url } = service;
       const streams = [

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createPlace } from '../../test/support/databases.ts';
+import { createStorage } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
@@ -20,15 +20,15 @@ const env = {
 
 /** Two machines with one database: their folders differ. */
 async function startTwo(t: TestContext, secondEnv: Record<string, string> = {}) {
-  const place = await createPlace('postgres');
+  const storage = await createStorage('postgres');
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'));
   t.after(async () => {
-    await place.remove();
+    await storage.remove();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  const first = await startService({ place, env }, t);
-  const secondPlace = { ...place, dataDir };
-  const second = await startService({ place: secondPlace, env: { ...env, ...secondEnv } }, t);
+  const first = await startService({ storage, env }, t);
+  const secondStorage = { ...storage, dataDir };
+  const second = await startService({ storage: secondStorage, env: { ...env, ...secondEnv } }, t);
   return { first, second };
 }
 
@@ -36,8 +36,8 @@ async function startTwo(t: TestContext, secondEnv: Record<string, string> = {}) 
 async function newWorkspace(service: TestService): Promise<string> {
   const { id, folder } = await newConversationFolder(service);
   putFiles(folder, { 'a.txt': 'one\n', 'src/b.txt': 'two\n' });
-  const node = nodeIdOf(service.place.dataDir);
-  await inspect(service.place, `update conversations set workspace_node = '${node}' where id = '${id}'`);
+  const node = nodeIdOf(service.storage.dataDir);
+  await inspect(service.storage, `update conversations set workspace_node = '${node}' where id = '${id}'`);
   return id;
 }
 
@@ -69,7 +69,7 @@ describe('a request for a workspace on another machine', () => {
 
   it('reaches a process that only runs conversations, which answers nobody else', async (t) => {
     const { first, second } = await startTwo(t, { PARLEY_ROLE: 'worker' });
-    const { id, folder } = await newConversationFolder({ ask: first.ask, place: second.place });
+    const { id, folder } = await newConversationFolder({ ask: first.ask, storage: second.storage });
     await until(
       'the run',
       async () => (await first.ask(`/api/conversations/${id}`)).body.status === 'RUNNING',
@@ -98,10 +98,10 @@ describe('a request for a workspace on another machine', () => {
       response.writeHead(401).end('{}');
     });
     for (const elsewhere of [url, 'http://127.0.0.1:1', 'http://no-such-host.invalid:3000']) {
-      await inspect(first.place, `update nodes set url = '${elsewhere}' where url = '${second.url}'`);
+      await inspect(first.storage, `update nodes set url = '${elsewhere}' where url = '${second.url}'`);
       const { status, body } = await first.ask(`/api/conversations/${id}/list-files`);
       assert.deepEqual([status, body.code], [503, 'node_unreachable'], elsewhere);
-      await inspect(first.place, `update nodes set url = '${second.url}' where url = '${elsewhere}'`);
+      await inspect(first.storage, `update nodes set url = '${second.url}' where url = '${elsewhere}'`);
     }
     assert.deepEqual(seen, [undefined]);
   });

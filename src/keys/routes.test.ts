@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { createPlace, databaseKinds } from '../../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 
@@ -53,7 +53,7 @@ for (const kind of databaseKinds) {
 
     it('stores the hash of a key and not the key', async () => {
       const { body } = await make({ name: 'hashed' });
-      const rows = await inspect(service.place, `select * from keys where id = '${body.id}'`);
+      const rows = await inspect(service.storage, `select * from keys where id = '${body.id}'`);
       assert.match(String(rows[0]?.['hash']), /^[0-9a-f]{64}$/);
       assert.ok(!JSON.stringify(rows).includes(body.key.slice(20)));
     });
@@ -151,7 +151,7 @@ for (const kind of databaseKinds) {
       }
       const soon = await make({ name: 'x', expires_at: new Date(Date.now() + 60_000).toISOString() });
       assert.equal((await service.ask('/api/settings', { key: soon.body.key })).status, 200);
-      await inspect(service.place, `update keys set expires_at = 1 where id = '${soon.body.id}'`);
+      await inspect(service.storage, `update keys set expires_at = 1 where id = '${soon.body.id}'`);
       let status = 200;
       for (let tries = 0; tries < 50 && status === 200; tries++) {
         await new Promise((done) => setTimeout(done, 100));
@@ -218,7 +218,7 @@ describe('credentials of the environment', () => {
       bearer: 'preset-session-key',
     });
     assert.equal(created.status, 200);
-    const [row] = await inspect(service.place, 'select trigger from conversations');
+    const [row] = await inspect(service.storage, 'select trigger from conversations');
     assert.equal(row?.['trigger'], 'openhands_api');
     const settings = await service.ask('/api/settings', { key: null, bearer: 'preset-session-key' });
     assert.equal(Object.keys(settings.body).length, 12);
@@ -233,26 +233,26 @@ describe('credentials of the environment', () => {
 
 describe('the owner key', () => {
   it('is made once, kept in a file for the owner alone, and works after a restart', async (t) => {
-    const place = await createPlace('sqlite');
-    t.after(() => place.remove());
-    const first = await startService({ place });
+    const storage = await createStorage('sqlite');
+    t.after(() => storage.remove());
+    const first = await startService({ storage });
     assert.equal(first.app.ownerKey?.made, first.key);
     for (const file of ['owner.key', 'secret.key'])
-      assert.equal(statSync(`${place.dataDir}/${file}`).mode & 0o777, 0o600);
+      assert.equal(statSync(`${storage.dataDir}/${file}`).mode & 0o777, 0o600);
     await first.stop();
-    const second = await startService({ place });
+    const second = await startService({ storage });
     assert.equal(second.app.ownerKey?.made, undefined);
     assert.equal((await second.ask('/api/settings', { key: first.key })).status, 200);
     await second.stop();
   });
 
   it('is made anew where every session key has been revoked', async (t) => {
-    const place = await createPlace('sqlite');
-    t.after(() => place.remove());
-    const first = await startService({ place });
+    const storage = await createStorage('sqlite');
+    t.after(() => storage.remove());
+    const first = await startService({ storage });
     await first.stop();
-    await inspect(place, 'update keys set revoked_at = 1');
-    const second = await startService({ place });
+    await inspect(storage, 'update keys set revoked_at = 1');
+    const second = await startService({ storage });
     assert.notEqual(second.key, first.key);
     assert.equal((await second.ask('/api/settings')).status, 200);
     assert.equal((await second.ask('/api/settings', { key: first.key })).status, 401);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createPlace } from '../../test/support/databases.ts';
+import { createStorage } from '../../test/support/databases.ts';
 import { temporaryFolder } from '../../test/support/sandboxes.ts';
 import { startService } from '../../test/support/service.ts';
 import { RefusalError } from '../errors.ts';
@@ -86,15 +86,15 @@ describe("an operator's file of prices", () => {
   });
 
   it('is read at startup, which refuses an invalid one, and its models are offered', async (t) => {
-    const place = await createPlace('sqlite');
-    t.after(() => place.remove());
-    const file = join(place.dataDir, 'prices.json');
+    const storage = await createStorage('sqlite');
+    t.after(() => storage.remove());
+    const file = join(storage.dataDir, 'prices.json');
     writeFileSync(file, '{"models":{"mine/large":{"input":-1,"output":0}}}');
-    await assert.rejects(startService({ place }), (error: Error) => {
+    await assert.rejects(startService({ storage }), (error: Error) => {
       return error instanceof RefusalError && error.message.startsWith(file);
     });
     writeFileSync(file, JSON.stringify({ models: { 'mine/large': mine } }));
-    const service = await startService({ place }, t);
+    const service = await startService({ storage }, t);
     assert.ok((await service.ask('/api/options/models')).body.includes('mine/large'));
   });
 });

@@ -246,7 +246,7 @@ for (const kind of databaseKinds)
       }
       for (const text of texts) assertWithout([providerToken], 'an answer', text);
       assertWithout([providerToken], 'the log', service.logs());
-      for (const file of filesBelow(service.place.dataDir))
+      for (const file of filesBelow(service.storage.dataDir))
         assertWithout([providerToken], file, readFileSync(file));
     });
   });

@@ -92,7 +92,7 @@ describe('a run of the built-in agent', () => {
         one.includes('pr_'),
       ))
         assertWithout(Object.values(keys), 'processes', text);
-      for (const file of filesBelow(scene.service.place.dataDir))
+      for (const file of filesBelow(scene.service.storage.dataDir))
         assertWithout(Object.values(keys), file, readFileSync(file));
       assertWithout(Object.values(keys), 'log', JSON.stringify(events) + scene.service.logs());
     });

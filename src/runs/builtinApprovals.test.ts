@@ -16,7 +16,7 @@ async function decide(runs: Runs, id: string, count: number, decision: string) {
 }
 
 const isThere = async ({ service }: Runs, id: string, name: string) =>
-  existsSync(join((await filesOf(service.place, id)).root, 'workspace', name));
+  existsSync(join((await filesOf(service.storage, id)).root, 'workspace', name));
 
 /** No sandbox is found in PATH. */
 function hidePrograms(t: TestContext): void {

@@ -4,14 +4,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { errorsOf, startBuiltin, startBuiltinWith } from '../../test/support/builtinRuns.ts';
-import { createPlace } from '../../test/support/databases.ts';
+import { createStorage } from '../../test/support/databases.ts';
 import { filesOf, type Runs } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
 import { createScriptedModel } from '../agents/trial/scriptedModel/server.ts';
 import { isRunning, knownProcess } from '../sandbox/processes.ts';
 
 const begun = async ({ service }: Runs, id: string, name: string) => {
-  const { root } = await filesOf(service.place, id);
+  const { root } = await filesOf(service.storage, id);
   const file = join(root, 'workspace', name);
   await until(`${name} is there`, () => existsSync(file) && readFileSync(file, 'utf8') !== '');
   return Number(readFileSync(file, 'utf8'));
@@ -46,14 +46,14 @@ describe('a conversation with the built-in agent', () => {
   });
 
   it('that a shutdown interrupts continues after the start, and counts as stopped by nobody', async (t) => {
-    const place = await createPlace('sqlite');
-    t.after(() => place.remove());
+    const storage = await createStorage('sqlite');
+    t.after(() => storage.remove());
     const model = createScriptedModel([{ run: 'echo $$ >shell; sleep 60' }, { say: 'I see.' }]);
-    const first = await startBuiltinWith(t, model, { place });
+    const first = await startBuiltinWith(t, model, { storage });
     const id = await first.create('go');
     await begun(first, id, 'shell');
     await first.service.stop();
-    const second = await startBuiltinWith(t, model, { place });
+    const second = await startBuiltinWith(t, model, { storage });
     assert.deepEqual(await second.turns(id, 2), ['I see.']);
     assert.match(model.exchanges.at(-1)?.request.results[0] ?? '', /outcome is unknown/);
   });
@@ -101,7 +101,7 @@ describe('a conversation with the built-in agent', () => {
     await runs.turns(id, 1);
     await runs.stop(id);
     await runs.reaches(id, 'STOPPED');
-    const { home } = await filesOf(runs.service.place, id);
+    const { home } = await filesOf(runs.service.storage, id);
     const folder = join(home, '.parley-agent/sessions');
     const [name = ''] = readdirSync(folder);
     writeFileSync(join(folder, name), '{"message":{"role":"king","content":[]}}\nnonsense\n');

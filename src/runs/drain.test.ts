@@ -112,7 +112,7 @@ for (const kind of databaseKinds) {
         'all have stopped',
         async () => {
           const [row] = await inspect(
-            service.place,
+            service.storage,
             `select cast(count(run_id) as integer) as running,
                cast(sum(case when status = 'STOPPED' then 1 else 0 end) as integer) as stopped
              from conversations`,

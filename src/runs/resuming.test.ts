@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { ContentBlock } from '@agentclientprotocol/sdk';
 import { hold, isHeld, letGo } from '../../test/fakeAgent/holds.ts';
 import { readPrompts } from '../../test/fakeAgent/prompts.ts';
-import { createPlace, databaseKinds } from '../../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { filesOf, type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
@@ -90,17 +90,17 @@ for (const kind of databaseKinds) {
     });
 
     it('names its agent if that is no longer known, whatever the settings say', async (t) => {
-      const place = await createPlace(kind);
-      const first = await startRuns({ place }, t);
+      const storage = await createStorage(kind);
+      const first = await startRuns({ storage }, t);
       const id = await first.create('say hello');
       await first.turns(id, 1);
       await first.stop(id);
       await first.reaches(id, 'STOPPED');
       await first.service.stop();
-      writeFileSync(join(place.dataDir, 'agents.json'), '{"agents":[]}');
+      writeFileSync(join(storage.dataDir, 'agents.json'), '{"agents":[]}');
 
-      const second = await startRuns({ place, settings: { agent: 'builtin' } }, t);
-      t.after(() => place.remove());
+      const second = await startRuns({ storage, settings: { agent: 'builtin' } }, t);
+      t.after(() => storage.remove());
       await second.start(id);
       const { stop_reason: reason } = await second.reaches(id, 'STOPPED');
       assert.equal(reason?.code, 'agent_missing');
@@ -110,15 +110,15 @@ for (const kind of databaseKinds) {
 
   describe(`a conversation in mid-turn on ${kind}`, () => {
     it('keeps its agent when the service starts again and the settings name another', async (t) => {
-      const place = await createPlace(kind);
-      const first = await startRuns({ place }, t);
+      const storage = await createStorage(kind);
+      const first = await startRuns({ storage }, t);
       const id = await first.create('remember the milk\nsay noted\nrun echo done\nhang');
       await untilSaid(first, id, 'noted');
       await first.service.ask('/api/settings', { json: { agent: 'absent' } });
       await first.service.stop();
 
-      const second = await startRuns({ place, settings: { agent: 'absent' } }, t);
-      t.after(() => place.remove());
+      const second = await startRuns({ storage, settings: { agent: 'absent' } }, t);
+      t.after(() => storage.remove());
       await second.turns(id, 2);
       await second.say(id, 'recall');
       await untilSaid(second, id, 'I remember the milk');
@@ -130,13 +130,13 @@ for (const kind of databaseKinds) {
       const runs = await startRuns({ kind }, t);
       const id = await runs.create(undefined, { conversation_instructions: 'Be brief.' });
       await runs.reaches(id, 'RUNNING');
-      const { home } = await filesOf(runs.service.place, id);
+      const { home } = await filesOf(runs.service.storage, id);
       hold(home, 'prompt');
       await runs.say(id, 'say A');
       await until('the agent has not noted it', () => isHeld(home, 'prompt'));
       await runs.stop(id);
       await until('its agent has ended', async () => {
-        const [row] = await inspect(runs.service.place, 'select run_id from conversations');
+        const [row] = await inspect(runs.service.storage, 'select run_id from conversations');
         return row?.['run_id'] === null;
       });
       letGo(home, 'prompt');
@@ -157,7 +157,7 @@ for (const kind of databaseKinds) {
       await runs.stop(id);
       await runs.say(id, 'say B');
       await untilSaid(runs, id, 'B');
-      const { home } = await filesOf(runs.service.place, id);
+      const { home } = await filesOf(runs.service.storage, id);
       assert.deepEqual(
         readPrompts(home).map(({ blocks }) => blocks.map(textOf)),
         [['run-forever sleep\nhang'], ['say B']],

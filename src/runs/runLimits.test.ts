@@ -58,7 +58,7 @@ describe('a run that cannot start', () => {
 
   it('stops, and the log says so, if the fault is ours', async (t) => {
     const runs = await startRuns({}, t);
-    writeFileSync(join(runs.service.place.dataDir, 'conversations'), 'no folder');
+    writeFileSync(join(runs.service.storage.dataDir, 'conversations'), 'no folder');
     const { code, message, events } = await ending(runs, await runs.create('say hello'));
     assert.equal(code, 'agent_error');
     assert.deepEqual(errorsAndNotices(events), [message]);
@@ -99,8 +99,8 @@ describe('a run that fills its disk', () => {
   }, async (t) => {
     const { folder: dataDir, remove } = mountTmpfs(12_000);
     t.after(remove);
-    const place = { dataDir, databaseUrl: undefined, remove: async () => {} };
-    const runs = await startRuns({ place }, t);
+    const storage = { dataDir, databaseUrl: undefined, remove: async () => {} };
+    const runs = await startRuns({ storage }, t);
     const id = await runs.create('really-run for i in $(seq 3000); do : >$i; done\nhang');
     const few = /^The file system has room for fewer than 10,000 more files \(inodes\)\./;
     const first = await ending(runs, id);

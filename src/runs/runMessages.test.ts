@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createPlace } from '../../test/support/databases.ts';
+import { createStorage } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { pixel, pixelUrl } from '../../test/support/pixel.ts';
 import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
@@ -144,15 +144,15 @@ async function startReader(
   sandbox: NonNullable<RunsOptions['sandbox']>,
   file = '.fake/AGENTS.md',
 ) {
-  const place = await createPlace('sqlite');
-  t.after(() => place.remove());
+  const storage = await createStorage('sqlite');
+  t.after(() => storage.remove());
   const programs = [{ command: 'parley-fake-agent', args: [], env: {} }];
   const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', programs, instructions: file }];
-  writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
-  const runs = await startRuns({ place, sandbox, settings: { language: 'de' } }, t);
+  writeFileSync(join(storage.dataDir, 'agents.json'), JSON.stringify({ agents }));
+  const runs = await startRuns({ storage, sandbox, settings: { language: 'de' } }, t);
   const homeOf = () => {
-    const [key = ''] = readdirSync(join(place.dataDir, 'conversations'));
-    return join(place.dataDir, 'conversations', key, 'home');
+    const [key = ''] = readdirSync(join(storage.dataDir, 'conversations'));
+    return join(storage.dataDir, 'conversations', key, 'home');
   };
   return { ...runs, homeOf };
 }

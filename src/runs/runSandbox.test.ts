@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createPlace } from '../../test/support/databases.ts';
+import { createStorage } from '../../test/support/databases.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { fakeAgentPath, startRuns } from '../../test/support/runs.ts';
 import { approvalRequest, ending, shell } from '../../test/support/runTalk.ts';
@@ -48,13 +48,13 @@ describe('a run without a sandbox', () => {
 
   it('makes the built-in agent ask before it acts, whatever the settings say', async (t) => {
     hidePrograms(t);
-    const place = await createPlace('sqlite');
-    t.after(() => place.remove());
+    const storage = await createStorage('sqlite');
+    t.after(() => storage.remove());
     const programs = [{ command: 'parley-fake-agent', args: [], env: {} }];
     const agents = [{ id: 'builtin', name: 'Built in', protocol: 'openai-chat', asks: 'all', programs }];
-    writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
+    writeFileSync(join(storage.dataDir, 'agents.json'), JSON.stringify({ agents }));
     const settings = { agent: null, confirmation_mode: false };
-    const runs = await startRuns({ place, sandbox: 'auto', settings }, t);
+    const runs = await startRuns({ storage, sandbox: 'auto', settings }, t);
     const id = await runs.create('ask read notes\nask execute deploy');
     const { action } = await approvalRequest(runs, id);
     assert.equal(action, 'run');
@@ -108,7 +108,7 @@ const probe = [
 describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
   it('finds no file of the service, of other conversations or of the host, and no process', async (t) => {
     const runs = await startRuns({ sandbox: 'bubblewrap' }, t);
-    const { dataDir } = runs.service.place;
+    const { dataDir } = runs.service.storage;
     const other = await runs.create('edit treasure.txt gold');
     await runs.turns(other, 1);
     const id = await runs.create('say ready');

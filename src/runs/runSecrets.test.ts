@@ -88,7 +88,7 @@ for (const sandbox of ['process', 'bubblewrap'] as const)
       for (const text of environments) assertWithout(Object.values(outer), 'environment', text);
       for (const text of descendants('cmdline'))
         assertWithout([...Object.values(outer), 'HEAD-', token], 'arguments', text);
-      for (const file of filesBelow(runs.service.place.dataDir))
+      for (const file of filesBelow(runs.service.storage.dataDir))
         assertWithout(Object.values(outer), file, readFileSync(file));
 
       const log = JSON.stringify(await runs.events(id));

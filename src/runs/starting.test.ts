@@ -60,7 +60,7 @@ for (const kind of databaseKinds) {
     it('never reports that it waits for input before the agent was given the first message', async (t) => {
       const { service, create, turns } = await startRuns({ kind }, t);
       await turns(await create('say one'), 1);
-      const changes = await inspect(service.place, 'select json from changes order by id');
+      const changes = await inspect(service.storage, 'select json from changes order by id');
       const states = changes.map(({ json }) => JSON.parse(String(json)).agent_state as string | null);
       const atWork = states.slice(0, states.lastIndexOf('running') + 1);
       assert.deepEqual(new Set(atWork), new Set([null, 'running']));
@@ -112,7 +112,7 @@ for (const kind of databaseKinds) {
         t,
       );
       const id = await create('say hello');
-      const { agents } = await filesOf(service.place, id);
+      const { agents } = await filesOf(service.storage, id);
       const [agent] = await until('its agent starts', () => agents().length === 1 && agents());
       assert.ok(agent !== undefined && isRunning(agent));
       await stop(id);
@@ -125,7 +125,7 @@ for (const kind of databaseKinds) {
       const times = { sweep: { ...defaultTimes, startStalledMs: 500 } };
       const { service, create, reaches } = await startRuns({ kind, times, flags: ['--never-initialize'] }, t);
       const id = await create('say hello');
-      const { agents } = await filesOf(service.place, id);
+      const { agents } = await filesOf(service.storage, id);
       assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'start_timeout');
       await until('its agent is dead', () => !agents().some(isRunning));
     });

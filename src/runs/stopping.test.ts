@@ -23,7 +23,7 @@ for (const kind of databaseKinds) {
       const ids = [await create('say begun\nhang'), await create()];
       for (const id of ids) {
         await reaches(id, 'RUNNING');
-        const { agents } = await filesOf(service.place, id);
+        const { agents } = await filesOf(service.storage, id);
         assert.deepEqual(agents().map(isRunning), [true]);
         await stop(id);
         assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'user');
@@ -49,7 +49,7 @@ for (const kind of databaseKinds) {
       const id = await create('spawn-child');
       await turns(id, 1);
       await say(id, 'ignore-cancel');
-      const { agents, home } = await filesOf(service.place, id);
+      const { agents, home } = await filesOf(service.storage, id);
       const child = knownProcess(Number(readFileSync(join(home, 'child.pid'), 'utf8')));
       const all = [child, ...agents()];
       assert.deepEqual(all.map(isRunning), [true, true]);
@@ -80,7 +80,7 @@ for (const kind of databaseKinds) {
       const ids = [await create(), await create('ignore-cancel')];
       for (const id of ids) {
         assert.equal((await reaches(id, 'STOPPED')).stop_reason?.code, 'idle');
-        const { agents } = await filesOf(service.place, id);
+        const { agents } = await filesOf(service.storage, id);
         await until('its agent is dead', () => !agents().some(isRunning));
       }
     });
@@ -131,7 +131,7 @@ for (const kind of databaseKinds) {
       const { service, create, reaches } = await startRuns({ kind, times }, t);
       const id = await create('hang');
       await reaches(id, 'RUNNING');
-      const { root, agents } = await filesOf(service.place, id);
+      const { root, agents } = await filesOf(service.storage, id);
       const all = agents();
       assert.deepEqual(all.map(isRunning), [true]);
       const { status } = await service.ask(`/api/conversations/${id}`, { method: 'DELETE' });

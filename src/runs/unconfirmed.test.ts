@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createPlace, databaseKinds } from '../../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { approvalRequest, ending, errorsAndNotices } from '../../test/support/runTalk.ts';
 
@@ -45,16 +45,16 @@ for (const kind of databaseKinds)
     });
 
     it('remembers after a restart what its user always allows', async (t) => {
-      const place = await createPlace(kind);
-      const first = await startAsking(t, { place });
+      const storage = await createStorage(kind);
+      const first = await startAsking(t, { storage });
       const id = await first.create('ask-run rm a');
       await approvalRequest(first, id);
       await answer(first, id, 'allow_always');
       await first.turns(id, 1);
       await first.service.stop();
 
-      const second = await startAsking(t, { place });
-      t.after(() => place.remove());
+      const second = await startAsking(t, { storage });
+      t.after(() => storage.remove());
       await second.say(id, 'run rm b\nsay done');
       // The answer lets the first turn run again, which counts as one.
       assert.equal((await second.turns(id, 3)).at(-1), 'done');
@@ -118,14 +118,14 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
   ] as const;
   for (const [said, analyzer, sentence] of asks)
     it(`${sentence === undefined ? 'starts' : 'does not start'} an agent that asks for ${said}, with the analyzer ${analyzer}`, async (t) => {
-      const place = await createPlace('sqlite');
-      t.after(() => place.remove());
-      await (await startRuns({ place }, t)).service.stop();
-      const file = join(place.dataDir, 'agents.json');
+      const storage = await createStorage('sqlite');
+      t.after(() => storage.remove());
+      await (await startRuns({ storage }, t)).service.stop();
+      const file = join(storage.dataDir, 'agents.json');
       const { agents } = JSON.parse(readFileSync(file, 'utf8'));
       const changed = agents.map((agent: object) => ({ ...agent, asks: said }));
       writeFileSync(file, JSON.stringify({ agents: changed }));
-      const runs = await startAsking(t, { place, settings: { security_analyzer: analyzer } });
+      const runs = await startAsking(t, { storage, settings: { security_analyzer: analyzer } });
       const id = await runs.create('say hello');
       if (sentence === undefined) return assert.deepEqual(await runs.turns(id, 1), ['hello']);
       const { code, message } = await ending(runs, id);

@@ -36,7 +36,7 @@ interface Fixture {
 async function setUp(kind: DatabaseKind, t: TestContext): Promise<Fixture> {
   const service = await startService({ kind }, t);
   const work = async (runAgent: RunAgent, { wrap = (same: Database) => same, ...more }: WorkMore = {}) => {
-    const database = await openConfiguredDatabase(service.place, () => {});
+    const database = await openConfiguredDatabase(service.storage, () => {});
     const worker = createWorker({
       database: wrap(database),
       runAgent,
@@ -182,7 +182,7 @@ for (const kind of databaseKinds) {
       });
       await until('another has it', () => taken.length === 1);
       assert.deepEqual(taken, [true]);
-      const [row] = await inspect(service.place, 'select next_event from conversations');
+      const [row] = await inspect(service.storage, 'select next_event from conversations');
       assert.equal(Number(row?.['next_event']), 1);
     });
 

@@ -19,10 +19,10 @@ for (const kind of databaseKinds) {
     /** What is sealed under that name. */
     async function opened(name: string): Promise<string> {
       const [row] = await inspect(
-        service.place,
+        service.storage,
         `select user_id, sealed from secrets where kind = 'custom' and name = '${name}'`,
       );
-      const ring = createKeyring(openKeyFile(service.place.dataDir).read());
+      const ring = createKeyring(openKeyFile(service.storage.dataDir).read());
       return ring.decrypt(String(row?.['sealed']), ['secret', String(row?.['user_id']), 'custom', name]);
     }
 
@@ -62,7 +62,8 @@ for (const kind of databaseKinds) {
     });
 
     it('replaces the value of a secret and renames it at once, 200, or does neither, 400 and 422', async () => {
-      const value = () => inspect(service.place, "select name, sealed from secrets where name like 'CERT%'");
+      const value = () =>
+        inspect(service.storage, "select name, sealed from secrets where name like 'CERT%'");
       const put = (name: string, json: object) =>
         service.ask(`/api/secrets/${name}`, { method: 'PUT', json });
       await service.ask('/api/secrets', { json: { name: 'CERT', value: 'old', description: 'kept' } });
@@ -130,11 +131,11 @@ for (const kind of databaseKinds) {
         200,
       );
       assert.deepEqual(await set(), { github: null, gitlab: 'git.example.com' });
-      const before = await inspect(service.place, "select sealed from secrets where name = 'github'");
+      const before = await inspect(service.storage, "select sealed from secrets where name = 'github'");
       await add({ github: { token: '', host: 'ghe.example.com:8443' }, bitbucket: { token: '' } });
       await add({ github: { token: '**********' } });
       assert.deepEqual(await set(), { github: 'ghe.example.com:8443', gitlab: 'git.example.com' });
-      const after = await inspect(service.place, "select sealed from secrets where name = 'github'");
+      const after = await inspect(service.storage, "select sealed from secrets where name = 'github'");
       assert.deepEqual(after, before);
       assert.equal((await add({ sourcehut: { token: 'x' } })).status, 422);
       assert.equal((await add({ github: { token: 'x', host: 'a b' } })).status, 422);
@@ -159,7 +160,7 @@ for (const kind of databaseKinds) {
       await service.ask('/api/settings', {
         json: { llm_model: 'secret-model-name', llm_api_key: 'secret-key' },
       });
-      const rows = await inspect(service.place, 'select action, subject, key_id from audit order by id');
+      const rows = await inspect(service.storage, 'select action, subject, key_id from audit order by id');
       const seen = rows.map((row) => `${row['action']} ${row['subject']}`);
       for (const expected of [
         'settings.change llm_model',

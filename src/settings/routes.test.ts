@@ -112,11 +112,11 @@ for (const kind of databaseKinds) {
         enable_default_condenser: false,
       });
       await inspect(
-        service.place,
+        service.storage,
         `insert into settings (user_id, version, document, updated_at) values (1, 4, '${document}', 0)`,
       );
       await inspect(
-        service.place,
+        service.storage,
         `insert into secrets (user_id, kind, name, sealed, host, description) values
          (1, 'llm_api_key', '', 'SEALED', null, null), (1, 'search_api_key', '', 'SEALED', null, null),
          (1, 'provider_token', 'github', 'SEALED', null, null),

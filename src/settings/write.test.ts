@@ -72,7 +72,7 @@ for (const kind of databaseKinds) {
       const cleared = await user.get();
       assert.deepEqual([cleared.llm_api_key_set, cleared.search_api_key_set], [true, true]);
       assert.deepEqual([cleared.llm_model, cleared.llm_base_url], [null, null]);
-      const rows = await inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
+      const rows = await inspect(service.storage, "select kind from secrets where kind = 'sandbox_api_key'");
       assert.equal(rows.length, 1);
     });
 

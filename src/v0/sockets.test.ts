@@ -235,7 +235,7 @@ describe('a socket', () => {
     await until('it is disconnected', () => socket.disconnected);
     calm.socket.emit('oh_user_action', say('calm'));
     await until('the calm one is served', () => contents(calm.received).includes('calm'));
-    const [row] = await inspect(service.place, `select next_event from conversations where id = '${id}'`);
+    const [row] = await inspect(service.storage, `select next_event from conversations where id = '${id}'`);
     assert.ok(Number(row?.['next_event']) < 1_000, String(row?.['next_event']));
   });
 

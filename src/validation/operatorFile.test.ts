@@ -30,7 +30,7 @@ describe('a file of the operator', () => {
     const folder = temporaryFolder(t);
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    for (const place of [folder, pipe])
-      assert.throws(() => readOperatorFile(place, 'prices'), refusal(/The prices in .* it is not a file/));
+    for (const path of [folder, pipe])
+      assert.throws(() => readOperatorFile(path, 'prices'), refusal(/The prices in .* it is not a file/));
   });
 });

@@ -56,7 +56,7 @@ for (const kind of databaseKinds) {
       assert.equal(ofType('conversation.status').length, 1);
       assert.equal(status?.body.data.conversation_id, conversation_id);
       assert.equal(status?.body.data.status, 'STARTING');
-      const stored = await inspect(bench.place, 'select json from event_log order by id');
+      const stored = await inspect(bench.storage, 'select json from event_log order by id');
       const events = ofType('conversation.event').map(({ body }) => body.data);
       assert.ok(stored.length > 0);
       assert.deepEqual(
@@ -177,7 +177,7 @@ for (const kind of databaseKinds) {
       const bench = await createWebhookBench(kind, t);
       const receiver = await startReceiver(t);
       const { id } = await bench.watch(receiver.url, ['conversation.status']);
-      await inspect(bench.place, "update webhooks set sealed = substr(sealed, 1, 40) || 'AAAA'");
+      await inspect(bench.storage, "update webhooks set sealed = substr(sealed, 1, 40) || 'AAAA'");
       bench.startLoop();
       await bench.say('hello');
       const { last_error } = await untilFailed(bench, id);
@@ -203,11 +203,11 @@ for (const kind of databaseKinds) {
       const bench = await createWebhookBench(kind, t);
       const receiver = await startReceiver(t);
       const before = await bench.watch(receiver.url, ['conversation.status']);
-      const beside = await openConfiguredDatabase(bench.place, fail);
+      const beside = await openConfiguredDatabase(bench.storage, fail);
       bench.closers.push(beside.close);
-      await rotate({ database: beside, dataDir: bench.place.dataDir, secretKeys: [] });
+      await rotate({ database: beside, dataDir: bench.storage.dataDir, secretKeys: [] });
       const after = await bench.watch(receiver.url, ['conversation.status']);
-      const sealed = await inspect(bench.place, 'select sealed from webhooks');
+      const sealed = await inspect(bench.storage, 'select sealed from webhooks');
       assert.equal(new Set(sealed.map((row) => keyIdOf(String(row['sealed'])))).size, 1);
       bench.startLoop();
       await bench.say('hello');

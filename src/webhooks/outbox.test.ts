@@ -17,10 +17,15 @@ import { longestDelaysMs } from './delivery.ts';
 import { adjustDue, claimDeliveries, listDue, recordFailedAttempt } from './outboxStore.ts';
 
 /** Messages that have waited long, the same number for each webhook of the user. */
-async function addBacklog({ place }: WebhookBench, userId: number, count: number, dueAt = 1): Promise<void> {
+async function addBacklog(
+  { storage }: WebhookBench,
+  userId: number,
+  count: number,
+  dueAt = 1,
+): Promise<void> {
   const numbers = Array.from({ length: count }, (_, i) => `select ${i} as n`).join(' union all ');
   await inspect(
-    place,
+    storage,
     `insert into deliveries (id, webhook_id, user_id, conversation_key, conversation_id, type, payload, created_at,
        state, since, attempts, next_at)
      select 'msg_' || id || '_' || n, id, user_id, 1, 'old', 'conversation.status', '{}', 1, 'waiting', 1, 0, ${dueAt} + n
@@ -54,7 +59,8 @@ for (const kind of databaseKinds) {
       const bench = await createWebhookBench(kind, t);
       const receiver = await startReceiver(t);
       await bench.watch(receiver.url, ['conversation.status']);
-      const ahead = () => inspect(bench.place, `update deliveries set next_at = next_at + ${2 * 3_600_000}`);
+      const ahead = () =>
+        inspect(bench.storage, `update deliveries set next_at = next_at + ${2 * 3_600_000}`);
       await bench.say('before the start');
       await ahead();
       const loop = bench.startLoop();
@@ -75,7 +81,7 @@ for (const kind of databaseKinds) {
       const put = async (n: number, attempts: number, aheadMs: number) => {
         const { id } = ((await bench.rows())[n] ?? {}) as { id: string };
         await inspect(
-          bench.place,
+          bench.storage,
           `update deliveries set attempts = ${attempts}, next_at = ${now + aheadMs} where id = '${id}'`,
         );
       };
@@ -135,7 +141,7 @@ for (const kind of databaseKinds) {
       });
       for (let i = 0; i < 4; i++) await bench.watch(receiver.url, ['conversation.status']);
       for (let i = 0; i < 20; i++) await bench.say(`message ${i}`);
-      const second = kind === 'sqlite' ? bench.database : await openConfiguredDatabase(bench.place, fail);
+      const second = kind === 'sqlite' ? bench.database : await openConfiguredDatabase(bench.storage, fail);
       bench.closers.push(second.close);
       bench.startLoop();
       bench.startLoop({ on: second });
@@ -222,7 +228,7 @@ for (const kind of databaseKinds) {
       const receiver = await startReceiver(t);
       await bench.watch(receiver.url, ['conversation.status', 'conversation.event']);
       await bench.say('hello');
-      await inspect(bench.place, "update conversations set id = 'another one'");
+      await inspect(bench.storage, "update conversations set id = 'another one'");
       bench.startLoop();
       await untilEmpty(bench);
       assert.deepEqual(
@@ -279,7 +285,7 @@ for (const kind of databaseKinds) {
       const { userId } = bench.principal;
       for (let i = 0; i < 3; i++) await bench.watch(lost.url, ['conversation.status']);
       await addBacklog(bench, userId, 400);
-      await inspect(bench.place, 'delete from webhooks');
+      await inspect(bench.storage, 'delete from webhooks');
       await bench.watch(good.url, ['conversation.status']);
       await bench.say('hello');
       // Without another look after the first there would be one in an hour.
@@ -303,7 +309,7 @@ for (const kind of databaseKinds) {
         message,
         at: 'now',
       });
-      const events = await inspect(bench.place, 'select id from event_log order by id');
+      const events = await inspect(bench.storage, 'select id from event_log order by id');
       assert.ok(events.length > message.length);
       for (const webhook of await bench.webhooks.list(bench.principal))
         assert.deepEqual(
@@ -317,7 +323,7 @@ for (const kind of databaseKinds) {
       const { id } = await bench.watch('https://bot.example.com', ['conversation.event']);
       const replay = [0, 1, 2].map((i) => ({ action: 'message', message: `event ${i}` }));
       await bench.say('hello', JSON.stringify(replay));
-      const events = await inspect(bench.place, 'select id from event_log order by id');
+      const events = await inspect(bench.storage, 'select id from event_log order by id');
       assert.ok(events.length > replay.length);
       assert.deepEqual(
         await madeFor(bench, id),

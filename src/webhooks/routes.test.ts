@@ -29,7 +29,7 @@ for (const kind of databaseKinds) {
     async function fail(id: string, count: number): Promise<void> {
       for (let i = 0; i < count; i++) await service.ask('/api/conversations', { json: {} });
       await inspect(
-        service.place,
+        service.storage,
         `update deliveries set state = 'failed', last_status = 500, last_error = 'It responded with 500.'
          where webhook_id = '${id}'`,
       );
@@ -215,7 +215,7 @@ for (const kind of databaseKinds) {
       const { id } = (await create()).body;
       await remove(id);
       const entries = await inspect(
-        service.place,
+        service.storage,
         `select action, subject from audit where subject = '${id}' order by id`,
       );
       assert.deepEqual(
@@ -244,12 +244,12 @@ for (const kind of databaseKinds) {
       ];
       for (const { text } of answers) assert.ok(!text.includes(bytes));
       for (const table of ['webhooks', 'deliveries', 'audit'])
-        assert.ok(!JSON.stringify(await inspect(service.place, `select * from ${table}`)).includes(bytes));
-      const [stored] = await inspect(service.place, 'select sealed from webhooks');
+        assert.ok(!JSON.stringify(await inspect(service.storage, `select * from ${table}`)).includes(bytes));
+      const [stored] = await inspect(service.storage, 'select sealed from webhooks');
       assert.match(String(stored?.['sealed']), /^v1\.[0-9a-f]{16}\./);
       assert.ok(!service.logs().includes('in-the-url'));
       for (const { text } of receiver.received) assert.ok(!text.includes(bytes));
-      const files = readdirSync(service.place.dataDir, { withFileTypes: true, recursive: true });
+      const files = readdirSync(service.storage.dataDir, { withFileTypes: true, recursive: true });
       for (const { parentPath, name } of files.filter((entry) => entry.isFile()))
         assert.ok(!readFileSync(join(parentPath, name)).includes(bytes), name);
     });

@@ -169,7 +169,7 @@ export async function drive(t: TestContext, agent: string, protocol: Protocol): 
   } catch (error) {
     fault = (error as Error).message;
   }
-  const { root } = await filesOf(service.place, id);
+  const { root } = await filesOf(service.storage, id);
   return {
     events: await runs.events(id),
     files: {

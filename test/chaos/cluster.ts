@@ -82,7 +82,7 @@ export async function startCluster(
 ): Promise<Cluster> {
   const { main, now } = options;
   const site = await createSite(kind, t, { main });
-  writeAgents(site.place.dataDir, ['--activity']);
+  writeAgents(site.storage.dataDir, ['--activity']);
   const secretKey = randomBytes(32).toString('hex');
   const exits: Exit[] = [];
   let closing = false;
@@ -112,7 +112,7 @@ export async function startCluster(
   }
 
   async function open(role: Role): Promise<Member & { over: Promise<void> }> {
-    const { databaseUrl } = site.place;
+    const { databaseUrl } = site.storage;
     const proxy = databaseUrl === undefined ? undefined : await startPostgresProxy(databaseUrl, t);
     const clock = steered[kind].includes(role.name) ? createClockFile(site.createDir()) : undefined;
     let program = begin(role, proxy, clock);

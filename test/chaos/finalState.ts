@@ -1,7 +1,7 @@
 // What is there when the faults are over: rows of the database, and what the agents wrote in their workspaces.
 import { join } from 'node:path';
 import { readActivity } from '../fakeAgent/activity.ts';
-import type { Place } from '../support/databases.ts';
+import type { TestStorage } from '../support/databases.ts';
 import { countStrays, inspect, type Row } from '../support/inspect.ts';
 import type { FinalConversation, FinalUser, Workspace } from './history.ts';
 import { fields } from './load.ts';
@@ -26,14 +26,14 @@ function toConversation(row: Row, user: string, events: FinalConversation['event
   };
 }
 
-export async function readConversations(place: Place): Promise<FinalConversation[]> {
-  const names = await readUserNames(place);
+export async function readConversations(storage: TestStorage): Promise<FinalConversation[]> {
+  const names = await readUserNames(storage);
   const rows = await inspect(
-    place,
+    storage,
     'select key, user_id, id, status, stop_code, run_id, turn_open, heard, next_event from conversations order by key',
   );
   const events = await inspect(
-    place,
+    storage,
     'select conversation_key, cast(id as integer) as id, json from event_log order by conversation_key, id',
   );
   const logs = Map.groupBy(events, (event) => Number(event['conversation_key']));
@@ -47,16 +47,16 @@ export async function readConversations(place: Place): Promise<FinalConversation
   });
 }
 
-async function readUserNames(place: Place): Promise<Map<number, string>> {
-  const rows = await inspect(place, 'select id, name from users');
+async function readUserNames(storage: TestStorage): Promise<Map<number, string>> {
+  const rows = await inspect(storage, 'select id, name from users');
   return new Map(rows.map(({ id, name }) => [Number(id), String(name)]));
 }
 
-async function readUser(place: Place, user: User): Promise<FinalUser> {
+async function readUser(storage: TestStorage, user: User): Promise<FinalUser> {
   const of = `user_id = (select id from users where name = '${user.name}')`;
-  const [settings] = await inspect(place, `select version, document from settings where ${of}`);
+  const [settings] = await inspect(storage, `select version, document from settings where ${of}`);
   const secrets = await inspect(
-    place,
+    storage,
     `select name, description from secrets where kind = 'custom' and ${of}`,
   );
   const document = JSON.parse(String(settings?.['document'] ?? '{}')) as Record<string, string | undefined>;
@@ -69,30 +69,30 @@ async function readUser(place: Place, user: User): Promise<FinalUser> {
   };
 }
 
-export async function readFinalState(place: Place, users: readonly User[]) {
-  const conversations = await readConversations(place);
+export async function readFinalState(storage: TestStorage, users: readonly User[]) {
+  const conversations = await readConversations(storage);
   const workspaces: Workspace[] = conversations.map(({ user, id, key }) => ({
     user,
     conversation: id,
-    lines: readActivity(join(place.dataDir, 'conversations', String(key), 'home')),
+    lines: readActivity(join(storage.dataDir, 'conversations', String(key), 'home')),
   }));
   return {
-    users: await Promise.all(users.map((user) => readUser(place, user))),
+    users: await Promise.all(users.map((user) => readUser(storage, user))),
     conversations,
     workspaces: workspaces.filter(({ lines }) => lines.length > 0),
-    strays: await countStrays(place),
+    strays: await countStrays(storage),
   };
 }
 
 /** Brings forward what is due later for a good reason, as if the time had passed. Returns what is due too late. */
-export async function hastenDeliveries(place: Place): Promise<string[]> {
+export async function hastenDeliveries(storage: TestStorage): Promise<string[]> {
   const nowMs = Date.now();
   const late = await inspect(
-    place,
+    storage,
     `select id, state, attempts, next_at from deliveries where state = 'failed' or next_at > ${nowMs + dueWithinMs}`,
   );
   await inspect(
-    place,
+    storage,
     `update deliveries set next_at = 0 where state <> 'failed' and next_at <= ${nowMs + dueWithinMs}`,
   );
   return late.map(

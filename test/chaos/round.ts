@@ -108,7 +108,7 @@ async function play(options: RoundOptions, t: After): Promise<History> {
   const now = () => Math.round(performance.now() - beganMs);
   const cluster = await startCluster(kind, { ...options, now }, t);
   await cluster.allUp();
-  const { place } = cluster.site;
+  const { storage } = cluster.site;
   const operations = createOperations(cluster, random.fork('processes of requests'), now);
   const users = await createUsers(cluster, options.sandbox === 'bubblewrap');
   const receivers = new Map<string, Receiver>();
@@ -145,11 +145,11 @@ async function play(options: RoundOptions, t: After): Promise<History> {
   );
   await load;
   await cluster.allUp();
-  await wakeSome(operations, place, users);
-  const overdueDeliveries = await settle(place, say);
+  await wakeSome(operations, storage, users);
+  const overdueDeliveries = await settle(storage, say);
   say(`  at rest after ${Math.round(now() / 1_000)} s`);
-  await catchUp(subscribers, await readConversations(place));
-  const state = await readFinalState(place, users);
+  await catchUp(subscribers, await readConversations(storage));
+  const state = await readFinalState(storage, users);
   await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
   await cluster.stop();
   return {
@@ -163,6 +163,6 @@ async function play(options: RoundOptions, t: After): Promise<History> {
     ),
     ...state,
     overdueDeliveries,
-    leftBehind: await findLeftBehind(place.dataDir),
+    leftBehind: await findLeftBehind(storage.dataDir),
   };
 }

@@ -1,6 +1,6 @@
 // After the faults: everything that was begun must come to its end, within a deadline.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Place } from '../support/databases.ts';
+import type { TestStorage } from '../support/databases.ts';
 import { inspect } from '../support/inspect.ts';
 import { isSettled } from './checks/runs.ts';
 import { hastenDeliveries, readConversations } from './finalState.ts';
@@ -20,8 +20,12 @@ const tellEveryMs = 20_000;
 const wokenMax = 5;
 
 /** Wakes some conversations that were stopped: whatever was said to them before must now be given to the agent. */
-export async function wakeSome(operations: Operations, place: Place, users: readonly User[]): Promise<void> {
-  const all = await readConversations(place);
+export async function wakeSome(
+  operations: Operations,
+  storage: TestStorage,
+  users: readonly User[],
+): Promise<void> {
+  const all = await readConversations(storage);
   const stopped = users
     .filter(({ hasAgent }) => hasAgent)
     .flatMap((user) => {
@@ -41,13 +45,13 @@ export async function wakeSome(operations: Operations, place: Place, users: read
   await Promise.all(stopped.map((one, i) => wake(one, `token-${one.user.name}-${1_000_000 + i}`)));
 }
 
-async function countUnsent(place: Place): Promise<number> {
-  const [row] = await inspect(place, "select count(*) as count from deliveries where state = 'waiting'");
+async function countUnsent(storage: TestStorage): Promise<number> {
+  const [row] = await inspect(storage, "select count(*) as count from deliveries where state = 'waiting'");
   return Number(row?.['count']);
 }
 
 /** Waits until nothing moves any more. Returns webhook messages that are due too late. */
-export async function settle(place: Place, say: (line: string) => void): Promise<string[]> {
+export async function settle(storage: TestStorage, say: (line: string) => void): Promise<string[]> {
   const endMs = performance.now() + settleWithinMs;
   let late: string[] = [];
   let toldMs = performance.now();
@@ -55,11 +59,11 @@ export async function settle(place: Place, say: (line: string) => void): Promise
   let fewest = { unsent: Number.POSITIVE_INFINITY, atMs: performance.now() };
   for (;;) {
     if (performance.now() - hastenedMs > hastenEveryMs) {
-      late = await hastenDeliveries(place);
+      late = await hastenDeliveries(storage);
       hastenedMs = performance.now();
     }
-    const moving = (await readConversations(place)).filter((one) => !isSettled(one)).length;
-    const unsent = await countUnsent(place);
+    const moving = (await readConversations(storage)).filter((one) => !isSettled(one)).length;
+    const unsent = await countUnsent(storage);
     if (moving === 0 && unsent <= late.length) break;
     if (unsent < fewest.unsent) fewest = { unsent, atMs: performance.now() };
     const isOnTheMove = moving === 0 && performance.now() - fewest.atMs < fewerWithinMs;

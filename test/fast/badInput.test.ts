@@ -307,7 +307,7 @@ for (const kind of databaseKinds) {
       service = await startService({ kind });
     });
     after(async () => {
-      const stored = await countRows(service.place, 'conversations');
+      const stored = await countRows(service.storage, 'conversations');
       await service.stop();
       assert.equal(stored, 0, 'nothing is stored by any of these');
     });

@@ -119,16 +119,16 @@ for (const kind of databaseKinds) {
         'deliveries',
       ];
       for (const table of tables) {
-        const rows = JSON.stringify(await inspect(service.place, `select * from ${table}`));
+        const rows = JSON.stringify(await inspect(service.storage, `select * from ${table}`));
         assert.ok(!rows.includes('CANARY') && !rows.includes(madeSecret), `${table}: ${rows}`);
       }
       const [stored] = await inspect(
-        service.place,
+        service.storage,
         "select request, sealed from conversations where id = 'same'",
       );
       assert.match(String(stored?.['sealed']), /^v1\.[0-9a-f]{16}\./);
       assert.equal(String(stored?.['request']).split('**********').length - 1, 4);
-      for (const file of filesBelow(service.place.dataDir)) {
+      for (const file of filesBelow(service.storage.dataDir)) {
         const bytes = readFileSync(file);
         assert.ok(!bytes.includes('CANARY') && !bytes.includes(madeSecret), file);
       }

@@ -6,24 +6,24 @@ import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { jsonLines } from '../support/commandLine.ts';
-import { createPlace, type Place } from '../support/databases.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 describe('parley settings, audit and secrets', () => {
-  let place: Place;
+  let storage: TestStorage;
   let service: TestService;
   before(async () => {
-    place = await createPlace('sqlite');
-    service = await startService({ place });
+    storage = await createStorage('sqlite');
+    service = await startService({ storage });
   });
   after(async () => {
     await service.stop();
-    await place.remove();
+    await storage.remove();
   });
 
   function parley(words: readonly string[], input = '') {
-    const env = { PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir };
+    const env = { PATH: process.env['PATH'], PARLEY_DATA_DIR: storage.dataDir };
     const { status, stdout, stderr } = spawnSync(process.execPath, [mainFile, ...words], {
       env,
       input,
@@ -103,7 +103,7 @@ describe('parley settings, audit and secrets', () => {
   });
 
   it('import the files of an earlier installation, and say what is ignored', async () => {
-    const file = join(place.dataDir, 'old-settings.json');
+    const file = join(storage.dataDir, 'old-settings.json');
     const old = {
       language: 'fr',
       agent: 'CodeActAgent',
@@ -134,7 +134,7 @@ describe('parley settings, audit and secrets', () => {
 
   it('export what they can import, without secrets', () => {
     const { stdout } = parley(['settings', 'export']);
-    const file = join(place.dataDir, 'export.json');
+    const file = join(storage.dataDir, 'export.json');
     writeFileSync(file, stdout);
     assert.ok(!/old-(model-key|git-token|secret)/.test(stdout));
     assert.equal(JSON.parse(stdout).max_iterations, 42);
@@ -142,18 +142,18 @@ describe('parley settings, audit and secrets', () => {
   });
 
   it('store nothing from a file with an invalid value', async () => {
-    const file = join(place.dataDir, 'bad.json');
+    const file = join(storage.dataDir, 'bad.json');
     writeFileSync(file, JSON.stringify({ language: 'xx', max_iterations: -5 }));
     assert.equal(parley(['settings', 'import', file]).status, 2);
     assert.equal(JSON.parse(parley(['settings', 'get']).stdout).language, 'fr');
   });
 
   it('change the encryption key while the service runs', async () => {
-    const before = readFileSync(join(place.dataDir, 'secret.key'), 'utf8');
+    const before = readFileSync(join(storage.dataDir, 'secret.key'), 'utf8');
     const { status, stderr } = parley(['secrets', 'rotate']);
     assert.equal(status, 0, stderr);
     assert.match(stderr, /records re-encrypted with key/);
-    assert.notEqual(readFileSync(join(place.dataDir, 'secret.key'), 'utf8'), before);
+    assert.notEqual(readFileSync(join(storage.dataDir, 'secret.key'), 'utf8'), before);
     assert.equal((await service.ask('/api/secrets', { json: { name: 'AFTER', value: 'v' } })).status, 201);
   });
 
@@ -172,7 +172,7 @@ describe('parley settings, audit and secrets', () => {
   });
 
   const printing = [['--help'], ['help', 'new'], ['completion'], ['audit'], ['settings', 'get']];
-  const environment = () => ({ PATH: process.env['PATH'], PARLEY_DATA_DIR: place.dataDir });
+  const environment = () => ({ PATH: process.env['PATH'], PARLEY_DATA_DIR: storage.dataDir });
 
   it('end with 141 and without a message if the reader of the output has gone', async () => {
     for (const words of printing) {
@@ -205,7 +205,7 @@ describe('parley settings, audit and secrets', () => {
   it('refuse to use the local data folder if PARLEY_URL names another machine', async () => {
     const env = {
       PATH: process.env['PATH'],
-      PARLEY_DATA_DIR: place.dataDir,
+      PARLEY_DATA_DIR: storage.dataDir,
       PARLEY_URL: 'https://parley.invalid',
     };
     const local = [

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
-import { createPlace } from '../support/databases.ts';
+import { createStorage } from '../support/databases.ts';
 import { noBubblewrap } from '../support/sandboxes.ts';
 import { startService } from '../support/service.ts';
 
@@ -34,18 +34,18 @@ const statesOf = (found: Map<string, Found>) =>
 /** A free port, so that nothing answers by accident. */
 const quiet = { PORT: '0' };
 
-async function emptyPlace(t: TestContext) {
-  const place = await createPlace('sqlite');
-  t.after(() => place.remove());
-  return place;
+async function emptyStorage(t: TestContext) {
+  const storage = await createStorage('sqlite');
+  t.after(() => storage.remove());
+  return storage;
 }
 
 /** Where no service runs. */
 async function examine(t: TestContext, env: Record<string, string> = {}) {
-  const place = await emptyPlace(t);
+  const storage = await emptyStorage(t);
   // Nothing listens on port 9, and no service is named.
-  const line = createCommandLine({ url: '', place }, t, { ...quiet, ...env });
-  return { place, run: async () => line.run(['doctor', '--json']) };
+  const line = createCommandLine({ url: '', storage }, t, { ...quiet, ...env });
+  return { storage, run: async () => line.run(['doctor', '--json']) };
 }
 
 describe('parley doctor', () => {
@@ -88,21 +88,21 @@ describe('parley doctor', () => {
     );
     assert.equal((await run({ PARLEY_KEY: 'wrong-key' })).get('key')?.state, 'wrong');
     // A key that cannot be read is not the same as no key.
-    const folder = join(service.place.dataDir, 'unreadable');
+    const folder = join(service.storage.dataDir, 'unreadable');
     mkdirSync(join(folder, 'owner.key'), { recursive: true });
     const unreadable = await run({ PARLEY_DATA_DIR: folder });
     assert.match(String(unreadable.get('key')?.message), /owner\.key cannot be read: EISDIR\./);
   });
 
   it('says that a second user has switched local models off, and how to allow them, 1', async (t) => {
-    const place = await emptyPlace(t);
-    const service = await startService({ place });
+    const storage = await emptyStorage(t);
+    const service = await startService({ storage });
     await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
     await service.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
     await service.stop();
     const run = async (more: Record<string, string> = {}) => {
       const env = { ...quiet, PARLEY_URL: '', ...more };
-      return findings(await createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']));
+      return findings(await createCommandLine({ url: '', storage }, t, env).run(['doctor', '--json']));
     };
     const found = await run();
     assert.equal(found.get('addresses')?.state, 'note');
@@ -116,7 +116,7 @@ describe('parley doctor', () => {
       message: 'The private addresses of 127.0.0.1:11434 can be reached.',
     });
     assert.doesNotMatch(String(allowed.get('model')?.message), /private/);
-    const again = await startService({ place }, t);
+    const again = await startService({ storage }, t);
     assert.match(
       again.logs(),
       /Local models and other private addresses are off, because there is more than one/,
@@ -131,15 +131,15 @@ describe('parley doctor', () => {
   });
 
   it('does not complain about what the first start creates, 0', async (t) => {
-    const { place, run } = await examine(t, { PARLEY_URL: '' });
+    const { storage, run } = await examine(t, { PARLEY_URL: '' });
     const ran = await run();
     assert.equal(ran.code, 0, ran.stdout);
-    assert.deepEqual([statesOf(findings(ran))['database'], place.databaseUrl], ['note', undefined]);
+    assert.deepEqual([statesOf(findings(ran))['database'], storage.databaseUrl], ['note', undefined]);
   });
 
   it('checks the settings of a stopped service, and a database that is newer, older, or missing', async (t) => {
-    const place = await emptyPlace(t);
-    const service = await startService({ place });
+    const storage = await emptyStorage(t);
+    const service = await startService({ storage });
     await service.ask('/api/settings', { json: { llm_model: 'ollama/x' } });
     await service.stop();
     const other = createServer((socket) => socket.destroy());
@@ -147,13 +147,13 @@ describe('parley doctor', () => {
     t.after(async () => void other.close());
     const { port } = other.address() as { port: number };
     const env = { ...quiet, PARLEY_URL: '', PARLEY_MODEL_HOSTS: `ollama=http://127.0.0.1:${port}` };
-    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
+    const run = () => createCommandLine({ url: '', storage }, t, env).run(['doctor', '--json']);
     const before = findings(await run());
     assert.deepEqual(
       [before.get('database')?.state, before.get('model')?.message],
       ['ok', 'ollama/x is set, without an API key.'],
     );
-    const file = join(place.dataDir, 'parley.db');
+    const file = join(storage.dataDir, 'parley.db');
     const change = (sql: string) => {
       const database = new DatabaseSync(file);
       database.exec(sql);
@@ -173,28 +173,28 @@ describe('parley doctor', () => {
   });
 
   it('reports a data folder that is a file, a clock that is behind, and a port in use, 1', async (t) => {
-    const place = await emptyPlace(t);
-    const folder = join(place.dataDir, 'file');
+    const storage = await emptyStorage(t);
+    const folder = join(storage.dataDir, 'file');
     writeFileSync(folder, '');
     const taken = createServer((socket) => socket.destroy());
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     t.after(async () => void taken.close());
     const { port } = taken.address() as { port: number };
     const env = { PARLEY_URL: '', PARLEY_DATA_DIR: folder, PORT: String(port) };
-    const ran = await createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
+    const ran = await createCommandLine({ url: '', storage }, t, env).run(['doctor', '--json']);
     const found = findings(ran);
     assert.equal(ran.code, 1);
     assert.match(String(found.get('data folder')?.message), /is not a folder/);
     assert.match(String(found.get('service')?.message), /another program uses it/);
-    mkdirSync(join(place.dataDir, 'ahead'));
-    const ahead = { ...place, dataDir: join(place.dataDir, 'ahead') };
-    const service = await startService({ place: ahead });
+    mkdirSync(join(storage.dataDir, 'ahead'));
+    const ahead = { ...storage, dataDir: join(storage.dataDir, 'ahead') };
+    const service = await startService({ storage: ahead });
     await service.ask('/api/conversations', { json: { conversation_id: 'c' } });
     await service.stop();
     const database = new DatabaseSync(join(ahead.dataDir, 'parley.db'));
     database.exec('update conversations set updated_at = updated_at + 3600000');
     database.close();
-    const later = await createCommandLine({ url: '', place: ahead }, t, { ...quiet, PARLEY_URL: '' }).run([
+    const later = await createCommandLine({ url: '', storage: ahead }, t, { ...quiet, PARLEY_URL: '' }).run([
       'doctor',
       '--json',
     ]);
@@ -202,14 +202,14 @@ describe('parley doctor', () => {
   });
 
   it('quotes a server that does not answer like Parley, 1', async (t) => {
-    const place = await emptyPlace(t);
+    const storage = await emptyStorage(t);
     const other = createHttpServer((_, response) =>
       response.writeHead(503).end('{"error":"Busy.","code":"overloaded"}'),
     );
     await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
     t.after(async () => void other.close());
     const { port } = other.address() as { port: number };
-    const ran = await createCommandLine({ url: `http://127.0.0.1:${port}`, place }, t).run([
+    const ran = await createCommandLine({ url: `http://127.0.0.1:${port}`, storage }, t).run([
       'doctor',
       '--json',
     ]);
@@ -218,15 +218,15 @@ describe('parley doctor', () => {
   });
 
   it('checks only the service if it is on another machine, and PostgreSQL for its schema and clock', async (t) => {
-    const place = await createPlace('postgres');
-    t.after(() => place.remove());
-    const service = await startService({ place });
-    const env = { DATABASE_URL: String(place.databaseUrl), PARLEY_URL: '', ...quiet };
-    const run = () => createCommandLine({ url: '', place }, t, env).run(['doctor', '--json']);
+    const storage = await createStorage('postgres');
+    t.after(() => storage.remove());
+    const service = await startService({ storage });
+    const env = { DATABASE_URL: String(storage.databaseUrl), PARLEY_URL: '', ...quiet };
+    const run = () => createCommandLine({ url: '', storage }, t, env).run(['doctor', '--json']);
     const found = statesOf(findings(await run()));
     await service.stop();
     assert.deepEqual([found['database'], found['clock']], ['ok', 'ok']);
-    const away = createCommandLine({ url: '', place }, t, {
+    const away = createCommandLine({ url: '', storage }, t, {
       PARLEY_URL: 'http://parley.invalid',
       PARLEY_KEY: 'k',
     });

@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts';
 
 async function begin(t: TestContext) {
   const service = await startService({}, t);
-  const home = join(service.place.dataDir, 'home');
+  const home = join(service.storage.dataDir, 'home');
   const file = join(home, 'parley/contexts.json');
   // Empty variables count as absent.
   const env = { PARLEY_URL: '', PARLEY_DATA_DIR: '', XDG_CONFIG_HOME: home };

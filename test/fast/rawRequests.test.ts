@@ -79,7 +79,7 @@ describe('malformed requests', () => {
   for (const [what, text] of Object.entries(malformed))
     it(`with ${what} get 400 with the common headers, and their connection is closed`, async (t) => {
       const logged = service.logs().length;
-      const stored = await countRows(service.place, 'conversations');
+      const stored = await countRows(service.storage, 'conversations');
       const connection = await connect(t);
       connection.send(text());
       await until('the connection is closed', connection.closed);
@@ -94,7 +94,7 @@ describe('malformed requests', () => {
       assert.equal(answer.headers['cache-control'], 'no-store');
       assert.match(answer.headers['content-security-policy'] ?? '', /default-src 'none'/);
       assert.equal(service.logs().length, logged, 'nothing is logged');
-      assert.equal(await countRows(service.place, 'conversations'), stored, 'nothing is stored');
+      assert.equal(await countRows(service.storage, 'conversations'), stored, 'nothing is stored');
     });
 
   it('never take the place of an answer that somebody waits for', async (t) => {
@@ -228,7 +228,7 @@ describe('requests in pieces and in a row', () => {
   });
 
   it('that break off store nothing', async (t) => {
-    const count = () => countRows(service.place, 'conversations');
+    const count = () => countRows(service.storage, 'conversations');
     const stored = await count();
     const broken = await connect(t);
     const whole = await connect(t);

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
-import { createPlace, databaseKinds, withPostgres } from '../support/databases.ts';
+import { createStorage, databaseKinds, withPostgres } from '../support/databases.ts';
 import { inspect } from '../support/inspect.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { type Frame, openStream, untilFrames } from '../support/stream.ts';
@@ -48,13 +48,13 @@ const plan = fc.record({
 
 /** Two services where the database can serve two, else the same one twice. All of it ends with the test. */
 async function startServices(kind: DatabaseKind, t: TestContext): Promise<TestService[]> {
-  const place = await createPlace(kind);
-  const first = await startService({ place });
-  const second = kind === 'postgres' ? await startService({ place }) : first;
+  const storage = await createStorage(kind);
+  const first = await startService({ storage });
+  const second = kind === 'postgres' ? await startService({ storage }) : first;
   t.after(async () => {
     await first.stop();
     await second.stop();
-    await place.remove();
+    await storage.remove();
   });
   return [first, second];
 }
@@ -187,7 +187,7 @@ describe('two services on one PostgreSQL', () => {
   it('hear each other also while the connection is cut that they ring over', async (t) => {
     const [first, second] = (await startServices('postgres', t)) as [TestService, TestService];
     const listening = async () =>
-      (await inspect(first.place, `select pid from pg_stat_activity where ${bells}`)).length;
+      (await inspect(first.storage, `select pid from pg_stat_activity where ${bells}`)).length;
     await until('both listen', async () => (await listening()) === 2);
     const { body } = await first.ask(path, { json: {} });
     const id = body.conversation_id;
@@ -195,7 +195,7 @@ describe('two services on one PostgreSQL', () => {
     const changes = await openStream(second.url, '/api/events/stream', { key: second.key });
     await untilFrames(stream, 1);
 
-    await withPostgres(String(first.place.databaseUrl), (client) =>
+    await withPostgres(String(first.storage.databaseUrl), (client) =>
       client.query(`select pg_terminate_backend(pid) from pg_stat_activity where ${bells}`),
     );
     await act(first, id, 'say', 'while it is cut');

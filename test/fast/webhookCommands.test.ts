@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createCommandLine, jsonLines } from '../support/commandLine.ts';
-import { createPlace, databaseKinds } from '../support/databases.ts';
+import { createStorage, databaseKinds } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 async function createBench(kind: DatabaseKind, t: TestContext) {
-  const place = await createPlace(kind);
+  const storage = await createStorage(kind);
   const receiver = await startReceiver(t);
   receiver.answer(() => 410);
-  const service = await startService({ place });
+  const service = await startService({ storage });
   t.after(async () => {
     await service.stop();
-    await place.remove();
+    await storage.remove();
   });
   const hook = { url: receiver.url, events: ['conversation.status'], description: 'chat bot' };
   const { id, secret } = (await service.ask('/api/webhooks', { json: hook })).body;
@@ -33,8 +33,8 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
     new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
       const env = {
         PATH: process.env['PATH'],
-        PARLEY_DATA_DIR: place.dataDir,
-        ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+        PARLEY_DATA_DIR: storage.dataDir,
+        ...(storage.databaseUrl === undefined ? {} : { DATABASE_URL: storage.databaseUrl }),
       };
       const child = execFile(
         process.execPath,
@@ -43,7 +43,7 @@ async function createBench(kind: DatabaseKind, t: TestContext) {
         (_, stdout, stderr) => done({ code: child.exitCode ?? 1, stdout, stderr }),
       );
     });
-  return { place, receiver, service, id, secret, parley };
+  return { storage, receiver, service, id, secret, parley };
 }
 
 for (const kind of databaseKinds) {
@@ -93,11 +93,11 @@ for (const kind of databaseKinds) {
     });
 
     it('works while the service is stopped, which redelivers when it starts', async (t) => {
-      const { place, receiver, service, id, parley } = await createBench(kind, t);
+      const { storage, receiver, service, id, parley } = await createBench(kind, t);
       await service.stop();
       receiver.answer(() => 200);
       assert.match((await parley('redeliver', id)).stderr, /^2 deliveries are pending again/);
-      const next = await startService({ place });
+      const next = await startService({ storage });
       await until('both arrive', () => receiver.received.length === 4);
       await next.stop();
     });
@@ -110,7 +110,7 @@ describe('parley webhooks', () => {
     receiver.answer(() => 200);
     const line = createCommandLine(service, t, {
       PARLEY_KEY: service.key,
-      PARLEY_DATA_DIR: join(service.place.dataDir, 'none'),
+      PARLEY_DATA_DIR: join(service.storage.dataDir, 'none'),
     });
     const listed = await line.run(['webhooks', 'list', '--json']);
     assert.deepEqual([jsonLines(listed.stdout)[0].id, listed.stderr], [id, '']);

@@ -37,7 +37,7 @@ describe('a worker that sleeps longer than its lease', { timeout: 60_000 }, () =
     await sleeper.set({ agent: 'fake' });
     const id = await sleeper.create(busy);
     await until('its agent works', async () => ticksIn(await sleeper.events(id)) > 3);
-    const [agent] = (await filesOf(site.place, id)).agents();
+    const [agent] = (await filesOf(site.storage, id)).agents();
     sleeper.send('SIGSTOP');
     assert.ok(agent !== undefined && isRunning(agent));
 
@@ -64,7 +64,7 @@ describe('a worker that sleeps longer than its lease', { timeout: 60_000 }, () =
     assert.equal(ticksIn(later), ticksIn(log));
     assert.deepEqual(saidIn(later), [...saidIn(log), 'goodbye']);
     // Nor does it take part in what comes after.
-    const [row] = await inspect(site.place, 'select owner from conversations');
+    const [row] = await inspect(site.storage, 'select owner from conversations');
     assert.ok(!String(row?.['owner']).endsWith(`:${sleeper.pid}`));
   });
 
@@ -74,11 +74,11 @@ describe('a worker that sleeps longer than its lease', { timeout: 60_000 }, () =
     await sole.set({ agent: 'fake' });
     const id = await sole.create(busy);
     await until('its agent works', async () => ticksIn(await sole.events(id)) > 3);
-    const { agents } = await filesOf(site.place, id);
+    const { agents } = await filesOf(site.storage, id);
     const before = await sole.events(id);
     sole.send('SIGSTOP');
     await until('its lease is over', async () => {
-      const [row] = await inspect(site.place, 'select lease_until from conversations');
+      const [row] = await inspect(site.storage, 'select lease_until from conversations');
       return Number(row?.['lease_until']) < Date.now();
     });
     sole.send('SIGCONT');

@@ -33,7 +33,7 @@ describe('the built program', { timeout: 60_000 }, () => {
     assert.equal(made.status, 200, made.text);
     assert.equal((await service.ask('/api/settings')).status, 200);
     assert.ok((await service.ask('/api/options/models')).body.length > 10);
-    const { id, folder } = await newConversationFolder({ ...service, place: site.place });
+    const { id, folder } = await newConversationFolder({ ...service, storage: site.storage });
     mkdirSync(folder);
     git(folder, 'init', '--quiet');
     putFiles(folder, { 'a.txt': 'a' });

@@ -69,7 +69,7 @@ async function openScene(kind: (typeof databaseKinds)[number], scripts: Record<s
   t.after(close);
   const { site, serve } = await createWorkerSite(kind, t);
   const start = () => serve({ PARLEY_MODEL_HOSTS: `deepseek=${origin}` });
-  const workspaceOf = async (id: string) => join((await filesOf(site.place, id)).root, 'workspace');
+  const workspaceOf = async (id: string) => join((await filesOf(site.storage, id)).root, 'workspace');
   const logOf = async (id: string) => readFileSync(join(await workspaceOf(id), 'log'), 'utf8');
   const cleanUp = async () => {
     for (const one of cleanups) await one();

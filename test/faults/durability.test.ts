@@ -11,7 +11,7 @@ describe('the connection that writes to SQLite', { timeout: 60_000 }, () => {
   it('flushes every commit to the disk, through a write-ahead log', async (t) => {
     const site = await createSite('sqlite', t);
     const database = await openSqlite({
-      file: join(site.place.dataDir, 'parley.db'),
+      file: join(site.storage.dataDir, 'parley.db'),
       transactionsUrl,
       onFatal: (error) => {
         throw error;
@@ -43,7 +43,7 @@ describe('a second service on the same SQLite folder', { timeout: 60_000 }, () =
     assert.equal(second.code, 2);
     assert.equal(second.stdout, '');
     assert.match(second.stderr, /^parley: Another Parley already serves [^\n]+ PARLEY_DATA_DIR\.\n$/);
-    assert.ok(second.stderr.includes(site.place.dataDir));
+    assert.ok(second.stderr.includes(site.storage.dataDir));
     const made = await first.ask('/api/conversations', { json: { conversation_id: 'mine' } });
     assert.equal(made.status, 200);
 

@@ -26,14 +26,14 @@ for (const kind of databaseKinds) {
       await wait(silenceMs);
       assert.equal((await service.ask('/alive')).status, 200);
       assert.equal((await service.ask('/api/settings')).status, 200);
-      assert.deepEqual(await storedTitles(site.place), []);
+      assert.deepEqual(await storedTitles(site.storage), []);
       assert.equal(answer.settled(), false);
 
       await held.release();
       const { status, body } = await answer.promise;
       assert.equal(status, 200);
       assert.equal(body.conversation_id, 'held');
-      assert.deepEqual(await storedTitles(site.place), ['held']);
+      assert.deepEqual(await storedTitles(site.storage), ['held']);
     });
 
     it('is followed by one conversation after a kill and a retry, 200', async (t) => {
@@ -45,16 +45,16 @@ for (const kind of databaseKinds) {
       service.send('SIGKILL');
       await service.ended();
       await assert.rejects(answer.promise);
-      assert.deepEqual(await storedTitles(site.place), []);
+      assert.deepEqual(await storedTitles(site.storage), []);
 
       await held.release();
       const next = await site.serve();
       // PostgreSQL may still carry out a commit that it was sent; SQLite has forgotten it.
-      if (kind === 'sqlite') assert.deepEqual(await storedTitles(site.place), []);
+      if (kind === 'sqlite') assert.deepEqual(await storedTitles(site.storage), []);
       const { status, body } = await create(next, 'killed');
       assert.equal(status, 200);
       assert.equal(body.conversation_id, 'killed');
-      assert.deepEqual(await storedTitles(site.place), ['killed']);
+      assert.deepEqual(await storedTitles(site.storage), ['killed']);
     });
   });
 }

@@ -12,12 +12,12 @@ describe('files that were left open for the service', { timeout: 60_000 }, () =>
     const site = await createSite('sqlite', t);
     // A high number: those below 16 Node itself keeps from what it starts.
     const start = `exec 200<"$1"; exec "$2" ${mainFile} serve`;
-    const args = ['-c', start, 'bash', site.place.dataDir, process.execPath];
+    const args = ['-c', start, 'bash', site.storage.dataDir, process.execPath];
     const service = site.spawn('bash', args, site.environment());
     await until('it listens', () => service.listeningUrl());
     const folder = `/proc/${service.pid}/fd`;
     const open = readdirSync(folder).map((name) => readlinkSync(`${folder}/${name}`));
-    assert.ok(!open.includes(site.place.dataDir), open.join());
+    assert.ok(!open.includes(site.storage.dataDir), open.join());
     assert.ok(open.some((path) => path.endsWith('parley.db')));
   });
 });

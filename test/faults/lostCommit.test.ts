@@ -8,7 +8,7 @@ import type { Answer } from '../support/service.ts';
 
 async function serve(t: Parameters<typeof createSite>[1]) {
   const site = await createSite('postgres', t);
-  const proxy = await startPostgresProxy(site.place.databaseUrl ?? '', t);
+  const proxy = await startPostgresProxy(site.storage.databaseUrl ?? '', t);
   const service = await site.serve({ env: { DATABASE_URL: proxy.url } });
   return { site, proxy, service };
 }
@@ -42,7 +42,7 @@ describe('an answer to COMMIT that is lost', { timeout: 90_000, concurrency: 2 }
       assert.equal(status, 200, text);
       assert.equal(body.conversation_status, 'STARTING');
     }
-    assert.deepEqual(await storedTitles(site.place), ['with an id', 'without one']);
+    assert.deepEqual(await storedTitles(site.storage), ['with an id', 'without one']);
   });
 
   it('of settings and secrets is 503 outcome_unknown, and what was stored is shown at once', async (t) => {

@@ -18,8 +18,8 @@ interface Outage {
   end(): Promise<void>;
 }
 
-function databaseName({ place }: Site): string {
-  return new URL(place.databaseUrl ?? '').pathname.slice(1);
+function databaseName({ storage }: Site): string {
+  return new URL(storage.databaseUrl ?? '').pathname.slice(1);
 }
 
 function administer(sql: string): Promise<unknown> {
@@ -34,7 +34,7 @@ function terminateAll(site: Site): Promise<unknown> {
 
 const outages: Readonly<Record<string, (site: Site, t: Test) => Promise<Outage>>> = {
   'cannot be connected to': async (site, t) => {
-    const proxy = await createDatabaseProxy(site.place.databaseUrl ?? '', t);
+    const proxy = await createDatabaseProxy(site.storage.databaseUrl ?? '', t);
     const service = await site.serve({ env: { DATABASE_URL: proxy.url } });
     return { service, begin: proxy.shut, end: proxy.open };
   },
@@ -95,7 +95,7 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
         await until('it works again', async () => (await create(service, 'during-0')).status === 200);
         assert.equal((await create(service, 'before')).status, 200);
         assert.equal((await service.ask('/ready')).status, 200);
-        assert.deepEqual(await storedTitles(site.place), ['before', 'during-0']);
+        assert.deepEqual(await storedTitles(site.storage), ['before', 'during-0']);
       });
 
       it('does not hinder the service from ending on SIGTERM, exit code 0', async (t) => {
@@ -142,7 +142,7 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
       }
 
       await Promise.all([disturb(), ...Array.from({ length: 16 }, loop)]);
-      const stored = await storedTitles(site.place);
+      const stored = await storedTitles(site.storage);
       assert.equal(new Set(stored).size, stored.length);
       assert.deepEqual(
         acknowledged.filter((id) => !stored.includes(id)),
@@ -155,7 +155,7 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
   describe('a PostgreSQL that falls silent', () => {
     it('is given up on after a while, 503, and works again without a restart', async (t) => {
       const site = await createSite('postgres', t);
-      const proxy = await createDatabaseProxy(site.place.databaseUrl ?? '', t);
+      const proxy = await createDatabaseProxy(site.storage.databaseUrl ?? '', t);
       const service = await site.serve({ env: { DATABASE_URL: proxy.url } });
       assert.equal((await create(service, 'before')).status, 200);
       proxy.stall();
@@ -166,7 +166,7 @@ describe('a service on PostgreSQL', { timeout: 60_000, concurrency: 3 }, () => {
       await proxy.shut();
       await proxy.open();
       await until('it works again', async () => (await create(service, 'during')).status === 200);
-      assert.deepEqual(await storedTitles(site.place), ['before', 'during']);
+      assert.deepEqual(await storedTitles(site.storage), ['before', 'during']);
     });
   });
 });

@@ -4,7 +4,7 @@ import { createConversation } from '../../src/conversations/create/store.ts';
 import { tryWrite } from '../../src/db/writability.ts';
 import { storeSettings } from '../../src/settings/store.ts';
 import { newConversation } from '../support/conversations.ts';
-import { createPlace, type Place, postgresUrl, withPostgres } from '../support/databases.ts';
+import { createStorage, postgresUrl, type TestStorage, withPostgres } from '../support/databases.ts';
 import { inspect } from '../support/inspect.ts';
 import type { PostgresMessage } from '../support/postgresMessages.ts';
 import { once, openThroughProxy, type Proxied } from '../support/postgresThroughProxy.ts';
@@ -44,9 +44,9 @@ interface Opened extends Proxied {
 }
 
 /** How many writes to the settings of this user are stored, by two counts. */
-async function storedWrites({ place, userId }: Opened): Promise<number> {
+async function storedWrites({ storage, userId }: Opened): Promise<number> {
   const [row] = await inspect(
-    place,
+    storage,
     `select (select count(*) from audit where user_id = ${userId}) as audited,
       (select version from settings where user_id = ${userId}) as version`,
   );
@@ -60,19 +60,19 @@ function writeSettings({ database, userId }: Opened, ms = 10_000): Promise<strin
   return database.run(storeSettings, settingsWrite(userId), options).catch((error) => error.code);
 }
 
-let place: Place;
+let storage: TestStorage;
 let users = 0;
 
 before(async () => {
-  place = await createPlace('postgres');
+  storage = await createStorage('postgres');
 });
-after(() => place.remove());
+after(() => storage.remove());
 
 /** With a pool that has no connection yet, and a user of its own. */
 async function open(t: Test): Promise<Opened> {
-  const proxied = await openThroughProxy(t, place);
+  const proxied = await openThroughProxy(t, storage);
   const name = `user-${users++}`;
-  const { rows } = await withPostgres(place.databaseUrl ?? '', (client) =>
+  const { rows } = await withPostgres(storage.databaseUrl ?? '', (client) =>
     client.query('insert into users (name, created_at) values ($1, 0) returning id', [name]),
   );
   return { ...proxied, userId: Number(rows[0].id) };
@@ -91,7 +91,7 @@ describe('a connection to PostgreSQL that is cut', { timeout: 120_000, concurren
         assert.ok(seen());
         assert.match(outcome, /^(created|existing)$/);
         const rows = await inspect(
-          place,
+          storage,
           `select c.id, e.id as event from conversations c join event_log e on e.conversation_key = c.key
             where c.user_id = ${userId}`,
         );
@@ -181,7 +181,7 @@ describe('a write whose deadline passes', { timeout: 60_000, concurrency: 4 }, (
   it('while another transaction holds the row is not done when the row is free again', async (t) => {
     const proxied = await open(t);
     assert.equal(await writeSettings(proxied), 'stored');
-    await withPostgres(proxied.place.databaseUrl ?? '', async (holder) => {
+    await withPostgres(proxied.storage.databaseUrl ?? '', async (holder) => {
       await holder.query('begin');
       await holder.query('select 1 from settings where user_id = $1 for update', [proxied.userId]);
       const late = proxied.database.run(storeSettings, settingsWrite(proxied.userId, 1), {

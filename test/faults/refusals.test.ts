@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
-import { databaseKinds, type Place, postgresUrl, withPostgres } from '../support/databases.ts';
+import { databaseKinds, postgresUrl, type TestStorage, withPostgres } from '../support/databases.ts';
 import { createSite, type ProgramOptions, type Site } from '../support/process.ts';
 
 // Most of the time here goes into starts, which leave a core idle now and then.
@@ -40,7 +40,7 @@ async function createUsed(kind: Site['kind'], t: Test): Promise<Site> {
   return site;
 }
 
-async function execute({ databaseUrl, dataDir }: Place, sql: string): Promise<void> {
+async function execute({ databaseUrl, dataDir }: TestStorage, sql: string): Promise<void> {
   if (databaseUrl !== undefined) {
     await withPostgres(databaseUrl, (client) => client.query(sql));
     return;
@@ -68,7 +68,7 @@ for (const kind of databaseKinds) {
       const site = await createUsed(kind, t);
       const env = { PARLEY_SECRET_KEY: secretKey.toString('hex') };
       await refused(site, /encryption key is wrong.*PARLEY_SECRET_KEY/, { env });
-      const file = join(site.place.dataDir, 'secret.key');
+      const file = join(site.storage.dataDir, 'secret.key');
       rmSync(file);
       await refused(site, /encryption key is missing.*secret\.key/);
       assert.throws(() => readFileSync(file), { code: 'ENOENT' });
@@ -76,7 +76,7 @@ for (const kind of databaseKinds) {
 
     it('is refused where a newer version wrote it', async (t) => {
       const site = await createUsed(kind, t);
-      await execute(site.place, `insert into migrations (name, applied_at) values ('9999-future', 0)`);
+      await execute(site.storage, `insert into migrations (name, applied_at) values ('9999-future', 0)`);
       await refused(site, /newer version of Parley.*9999-future/);
       const listed = await site.run(['users', 'list']);
       assert.equal(listed.code, 2);
@@ -88,7 +88,7 @@ for (const kind of databaseKinds) {
 describe('a start on SQLite', suite, () => {
   it('is refused where secret.key is damaged or of another database, and works with the right one', async (t) => {
     const site = await createUsed('sqlite', t);
-    const file = join(site.place.dataDir, 'secret.key');
+    const file = join(site.storage.dataDir, 'secret.key');
     const right = readFileSync(file);
     writeFileSync(file, right.subarray(0, 20));
     await refused(site, /secret\.key is damaged.*backup/);
@@ -114,7 +114,7 @@ describe('a start on SQLite', suite, () => {
 
   it('is refused where the data folder cannot be made', async (t) => {
     const site = await createSite('sqlite', t);
-    const file = join(site.place.dataDir, 'file');
+    const file = join(site.storage.dataDir, 'file');
     writeFileSync(file, '');
     const env = { PARLEY_DATA_DIR: join(file, 'data') };
     await refused(site, /data folder .* cannot be created.*PARLEY_DATA_DIR/, { env });
@@ -123,14 +123,14 @@ describe('a start on SQLite', suite, () => {
   for (const name of ['parley.db', 'service.lock']) {
     it(`is refused where ${name} cannot be opened`, async (t) => {
       const site = await createSite('sqlite', t);
-      mkdirSync(join(site.place.dataDir, name));
+      mkdirSync(join(site.storage.dataDir, name));
       await refused(site, new RegExp(name.replace('.', '\\.')));
     });
   }
 
   it('is refused where parley.db is no database, as are the commands', async (t) => {
     const site = await createSite('sqlite', t);
-    const file = join(site.place.dataDir, 'parley.db');
+    const file = join(site.storage.dataDir, 'parley.db');
     writeFileSync(file, 'These are notes of somebody, and no database at all.');
     await refused(site, /parley\.db.*not a database/);
     const listed = await site.run(['users', 'list']);

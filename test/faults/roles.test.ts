@@ -41,7 +41,7 @@ for (const rings of [true, false])
   }, () => {
     it('share conversations: created, told and stopped in the one, run in the other', async (t) => {
       const { site, serve } = await createWorkerSite('postgres', t, mainFile);
-      const url = site.place.databaseUrl ?? '';
+      const url = site.storage.databaseUrl ?? '';
       if (!rings) await silence(url);
       const countRings = await hearRings(url, t);
       const api = await serve({ PARLEY_ROLE: 'api' });
@@ -64,7 +64,7 @@ for (const rings of [true, false])
       );
 
       await api.say(id, 'hang');
-      const { agents } = await filesOf(site.place, id);
+      const { agents } = await filesOf(site.storage, id);
       assert.deepEqual(agents().map(isRunning), [true]);
       await api.stop(id);
       await until('its agent is dead', () => !agents().some(isRunning));
@@ -83,7 +83,7 @@ describe('PARLEY_ROLE', { timeout: 60_000 }, () => {
     await api.ended();
     const all = await serve();
     assert.deepEqual(await all.turns(id, 1), ['hello']);
-    const { agents } = await filesOf(site.place, id);
+    const { agents } = await filesOf(site.storage, id);
     assert.equal(agents().length, 1);
   });
 

@@ -24,8 +24,8 @@ function assertUnavailable({ status, headers, text, body }: Answer): void {
   assert.match(headers.get('retry-after') ?? '', /^\d+$/);
 }
 
-async function storedIds({ place }: Site): Promise<string[]> {
-  return (await storedConversations(place)).map(({ id }) => id).toSorted();
+async function storedIds({ storage }: Site): Promise<string[]> {
+  return (await storedConversations(storage)).map(({ id }) => id).toSorted();
 }
 
 const faults = {
@@ -83,7 +83,7 @@ describe('a service on SQLite', { timeout: 60_000, concurrency: 3 }, () => {
     it('is given up on after a while, 503, and works again when it is let go', async (t) => {
       const site = await createSite('sqlite', t);
       const service = await site.serve();
-      const other = new DatabaseSync(join(site.place.dataDir, 'parley.db'));
+      const other = new DatabaseSync(join(site.storage.dataDir, 'parley.db'));
       t.after(() => other.close());
       other.exec('begin immediate');
       const answer = watch(create(service, 'waiting'));

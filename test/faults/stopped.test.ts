@@ -60,7 +60,7 @@ for (const kind of databaseKinds) {
       assert.equal(code, 0, stderr);
       await assert.rejects(openConnection(service.url), { code: 'ECONNREFUSED' });
       assert.match(stderr, /"msg":"stopped"/);
-      assert.deepEqual(await storedTitles(site.place), ['in flight']);
+      assert.deepEqual(await storedTitles(site.storage), ['in flight']);
     });
 
     it('closes the connection of the answer in flight with it, and does not wait for the client', async (t) => {

@@ -100,7 +100,7 @@ for (const { kind, name: fault, signal } of cases) {
       const git = await startGitServer(t, { opened: opened.promise });
       commit(git.repository('acme/site'), 'main', { 'README.md': 'made by a test' });
       const { site, serve } = await createWorkerSite(kind, t);
-      files = (id) => filesOf(site.place, id);
+      files = (id) => filesOf(site.storage, id);
       const env = { PARLEY_GIT_HOSTS: `github=${git.url}` };
       const first = await serve(env);
       const second = kind === 'postgres' ? await serve(env) : undefined;
@@ -112,7 +112,7 @@ for (const { kind, name: fault, signal } of cases) {
         const id = await first.create(message, more);
         ids.set(name, id);
         await until(`it is claimed: ${name}`, async () => {
-          const [row] = await inspect(site.place, `select run_id from conversations where id = '${id}'`);
+          const [row] = await inspect(site.storage, `select run_id from conversations where id = '${id}'`);
           return row?.['run_id'] !== null;
         });
         if (more !== undefined) await until('it is cloned', () => git.requests.length > 0);
@@ -131,7 +131,7 @@ for (const { kind, name: fault, signal } of cases) {
       if (asleep) {
         await until('all of its leases are over', async () => {
           const rows = await inspect(
-            site.place,
+            site.storage,
             'select lease_until from conversations where run_id is not null',
           );
           return rows.every((row) => Number(row['lease_until']) < Date.now());

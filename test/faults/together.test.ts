@@ -20,7 +20,7 @@ async function startTogether(
   block: { sql: string; kind: string },
   environments: readonly Record<string, string>[],
 ): Promise<Program[]> {
-  const url = site.place.databaseUrl ?? '';
+  const url = site.storage.databaseUrl ?? '';
   return withPostgres(url, async (client) => {
     await client.query('begin');
     await client.query(block.sql);
@@ -76,12 +76,12 @@ describe('two first starts at the same moment on one PostgreSQL', { timeout: 60_
       [undefined, undefined],
     );
 
-    const applied = await inspect(site.place, 'select name from migrations order by name');
+    const applied = await inspect(site.storage, 'select name from migrations order by name');
     assert.deepEqual(
       applied.map(({ name }) => name),
       migrations.map(({ name }) => name),
     );
-    const keys = await inspect(site.place, 'select id from keys');
+    const keys = await inspect(site.storage, 'select id from keys');
     assert.equal(keys.length, 1);
     const [holder = '', ...others] = dirs.filter((dir) => existsSync(join(dir, 'owner.key')));
     assert.deepEqual(others, []);
@@ -127,7 +127,7 @@ describe('two first starts at the same moment on one PostgreSQL', { timeout: 60_
     const urls = outcomes.flatMap(({ url }) => url ?? []);
     assert.ok(urls.length > 0);
     for (const url of urls)
-      assert.equal((await ask(url, '/api/settings', { key: readKey(site.place.dataDir) })).status, 200);
+      assert.equal((await ask(url, '/api/settings', { key: readKey(site.storage.dataDir) })).status, 200);
     for (const program of programs) {
       program.send('SIGKILL');
       await program.ended();

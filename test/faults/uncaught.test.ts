@@ -60,7 +60,7 @@ for (const kind of databaseKinds)
       await until('it works again', async () =>
         (await service.events(bad)).some(({ message }) => message === 'well again'),
       );
-      const [row] = await inspect(site.place, 'select crashes from conversations where crashes <> 0');
+      const [row] = await inspect(site.storage, 'select crashes from conversations where crashes <> 0');
       assert.equal(row, undefined);
       assert.equal(service.hasEnded(), false);
     });

@@ -10,9 +10,9 @@ const arrivesWithinMs = 30_000;
 const events = ['conversation.status', 'conversation.event'];
 
 /** `conversation_id type event` of each message that must arrive. */
-async function expectedMessages({ place }: Site): Promise<Set<string>> {
+async function expectedMessages({ storage }: Site): Promise<Set<string>> {
   const rows = await inspect(
-    place,
+    storage,
     `select c.id, cast(e.id as integer) as event from conversations c join event_log e on e.conversation_key = c.key`,
   );
   return new Set(
@@ -29,8 +29,8 @@ function arrived({ received }: Receiver): Set<string> {
 }
 
 /** Leases of the killed process end, as they would in a minute. */
-async function endLeases({ place }: Site): Promise<void> {
-  await inspect(place, 'update deliveries set next_at = 0');
+async function endLeases({ storage }: Site): Promise<void> {
+  await inspect(storage, 'update deliveries set next_at = 0');
 }
 
 async function create(service: Service, count: number): Promise<void> {
@@ -49,7 +49,7 @@ async function untilAllArrive(site: Site, receiver: Receiver): Promise<void> {
   const expected = await expectedMessages(site);
   assert.ok(expected.size > 0);
   await until('every message arrives', () => expected.isSubsetOf(arrived(receiver)), arrivesWithinMs);
-  await until('the outbox is empty', async () => (await countRows(site.place, 'deliveries')) === 0);
+  await until('the outbox is empty', async () => (await countRows(site.storage, 'deliveries')) === 0);
   assert.deepEqual(arrived(receiver), expected);
 }
 
@@ -65,7 +65,7 @@ for (const kind of databaseKinds) {
       await until('some are under way', () => receiver.received.length >= 4);
       service.send('SIGKILL');
       await service.ended();
-      assert.ok((await countRows(site.place, 'deliveries')) >= 20);
+      assert.ok((await countRows(site.storage, 'deliveries')) >= 20);
       receiver.answer(() => 200);
       await endLeases(site);
       await site.serve();
@@ -106,7 +106,7 @@ for (const kind of databaseKinds) {
       assert.equal(code, 0, stderr);
       assert.equal(stderr.includes('in-the-url'), false);
       const answered = new Set(receiver.received.map(({ id }) => id));
-      const left = await inspect(site.place, 'select id from deliveries');
+      const left = await inspect(site.storage, 'select id from deliveries');
       assert.deepEqual(
         left.filter(({ id }) => answered.has(String(id))),
         [],

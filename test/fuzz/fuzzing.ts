@@ -60,7 +60,7 @@ function installAgent(site: WorkerSite['site'], notes: string): string {
     programs: [{ command, args, env: {} }],
   });
   const agents = [profile('fake', 'parley-fake-agent', []), profile('fuzz', 'parley-fuzz-agent', [notes])];
-  writeFileSync(join(site.place.dataDir, 'agents.json'), JSON.stringify({ agents }));
+  writeFileSync(join(site.storage.dataDir, 'agents.json'), JSON.stringify({ agents }));
   return folder;
 }
 
@@ -137,7 +137,7 @@ async function talk(service: WorkerService, id: string, isOver: () => boolean) {
 }
 
 async function checkLog({ site }: WorkerSite): Promise<number> {
-  const rows = await inspect(site.place, 'select json from events');
+  const rows = await inspect(site.storage, 'select json from events');
   for (const { json } of rows) {
     const text = String(json);
     assert.equal(wellFormedJson(text), text, 'a lone surrogate is in the log');

@@ -85,7 +85,7 @@ async function loadAndKill(service: Service): Promise<Sent[]> {
 }
 
 async function checkStored(site: Site, sent: readonly Sent[]): Promise<void> {
-  const stored = await storedConversations(site.place);
+  const stored = await storedConversations(site.storage);
   const byTitle = new Map(stored.map((conversation) => [conversation.title, conversation]));
   assert.equal(byTitle.size, stored.length, 'a request is stored twice');
   for (const { label, answeredId } of sent)
@@ -94,7 +94,7 @@ async function checkStored(site: Site, sent: readonly Sent[]): Promise<void> {
     assert.ok(events > 0, `${title} has no events`);
     assert.deepEqual([first, last, next_event], [0, events - 1, events], `${title} has a gap`);
   }
-  assert.equal(await countStrays(site.place), 0);
+  assert.equal(await countStrays(site.storage), 0);
 }
 
 /** Sends again all that may be sent again; each must find or make the one conversation. */

@@ -71,13 +71,13 @@ const cases: Readonly<Record<string, Case>> = {
 const messagesOf = ({ lastMessage = 'say three' }: Case) => ['say one', 'image-count', lastMessage];
 
 /** Keeps everybody else from writing to the conversation, until it is called again. */
-async function lockWrites({ place }: Site, id: string): Promise<() => Promise<void>> {
-  if (place.databaseUrl === undefined) {
-    const database = new DatabaseSync(join(place.dataDir, 'parley.db'), { timeout: 5_000 });
+async function lockWrites({ storage }: Site, id: string): Promise<() => Promise<void>> {
+  if (storage.databaseUrl === undefined) {
+    const database = new DatabaseSync(join(storage.dataDir, 'parley.db'), { timeout: 5_000 });
     database.exec('begin immediate');
     return async () => database.close();
   }
-  const client = new pg.Client({ connectionString: place.databaseUrl });
+  const client = new pg.Client({ connectionString: storage.databaseUrl });
   await client.connect();
   await client.query('begin');
   await client.query('select 1 from conversations where id = $1 for update', [id]);
@@ -102,7 +102,7 @@ function outcomesOf(events: readonly TestEvent[]): unknown[][] {
 async function openScene(kind: DatabaseKind, cleanups: (() => Promise<void>)[]) {
   const t = { after: (fn: () => Promise<void>) => void cleanups.unshift(fn) };
   const { site, serve } = await createWorkerSite(kind, t);
-  const homeOf = async (id: string) => (await filesOf(site.place, id)).home;
+  const homeOf = async (id: string) => (await filesOf(site.storage, id)).home;
   const service = await serve({ PARLEY_SLOTS: String(Object.keys(cases).length - 1) });
   await service.set({ agent: 'fake' });
   const ids = new Map<string, string>();
@@ -113,7 +113,7 @@ async function openScene(kind: DatabaseKind, cleanups: (() => Promise<void>)[]) 
     await service.turns(id, 1);
     await service.stop(id);
     await until('its run has ended', async () => {
-      const [row] = await inspect(site.place, `select run_id from conversations where id = '${id}'`);
+      const [row] = await inspect(site.storage, `select run_id from conversations where id = '${id}'`);
       return row?.['run_id'] === null;
     });
   }

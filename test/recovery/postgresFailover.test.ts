@@ -10,7 +10,7 @@ import { openVault } from '../../src/encryption/vault.ts';
 import { createSettings } from '../../src/settings/service.ts';
 import { ensureUser, listUsers } from '../../src/users/store.ts';
 import { newConversation } from '../support/conversations.ts';
-import { createPlace, type Place, postgresUrl, withPostgres } from '../support/databases.ts';
+import { createStorage, postgresUrl, type TestStorage, withPostgres } from '../support/databases.ts';
 import { inspect, storedTitles } from '../support/inspect.ts';
 import { startPostgresProxy } from '../support/postgresProxy.ts';
 import { once, openThroughProxy } from '../support/postgresThroughProxy.ts';
@@ -21,7 +21,7 @@ type Test = Parameters<typeof openThroughProxy>[0];
 
 const secretKeys = [Buffer.alloc(32, 7)];
 
-function databaseName({ databaseUrl }: Place): string {
+function databaseName({ databaseUrl }: TestStorage): string {
   return new URL(databaseUrl ?? '').pathname.slice(1);
 }
 
@@ -29,14 +29,14 @@ function administer(sql: string): Promise<unknown> {
   return withPostgres(postgresUrl('postgres'), (client) => client.query(sql));
 }
 
-async function openPlace(t: Test): Promise<Place> {
-  const place = await createPlace('postgres');
-  t.after(place.remove);
-  return place;
+async function openStorage(t: Test): Promise<TestStorage> {
+  const storage = await createStorage('postgres');
+  t.after(storage.remove);
+  return storage;
 }
 
-async function openDatabase(t: Test, place: Place): Promise<Database> {
-  const database = await openConfiguredDatabase(place, (error) => {
+async function openDatabase(t: Test, storage: TestStorage): Promise<Database> {
+  const database = await openConfiguredDatabase(storage, (error) => {
     throw error;
   });
   t.after(() => database.close());
@@ -44,11 +44,11 @@ async function openDatabase(t: Test, place: Place): Promise<Database> {
 }
 
 /** Ends every session of the database again and again, on one connection, so that it is fast. */
-function terminateRepeatedly(place: Place, times: number): Promise<void> {
+function terminateRepeatedly(storage: TestStorage, times: number): Promise<void> {
   return withPostgres(postgresUrl('postgres'), async (client) => {
     for (let time = 0; time < times; time++) {
       await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
-        databaseName(place),
+        databaseName(storage),
       ]);
       await wait(time % 10);
     }
@@ -63,9 +63,9 @@ function excusedCode(error: { code?: string }): string {
 
 describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
   it('all go on; nothing acknowledged is lost, and nothing is done twice', async (t) => {
-    const place = await openPlace(t);
+    const storage = await openStorage(t);
     const databases: Database[] = [];
-    for (let i = 0; i < 10; i++) databases.push(await openDatabase(t, place));
+    for (let i = 0; i < 10; i++) databases.push(await openDatabase(t, storage));
     const user = await (databases[0] as Database).run(ensureUser, 'ada');
     const writer = { userId: user.id, keyId: 'k' };
     const created: string[] = [];
@@ -82,7 +82,7 @@ describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
     }
 
     async function writeOn(database: Database, name: number): Promise<void> {
-      const { dataDir } = place;
+      const { dataDir } = storage;
       const vault = await openVault({ database, dataDir, secretKeys });
       const settings = createSettings({ database, vault });
       for (let i = 0; !finished; i++)
@@ -95,13 +95,13 @@ describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
     const work = databases.flatMap((database, name) => [createOn(database, name), writeOn(database, name)]);
     // The vault must be open before the first termination.
     await until('all have begun', () => created.length > 20 && settingsWrites.stored > 5, 30_000);
-    await terminateRepeatedly(place, 200);
+    await terminateRepeatedly(storage, 200);
     const before = created.length;
     await until('they work again', () => created.length > before + 20, 30_000);
     finished = true;
     await Promise.all(work);
 
-    const titles = await storedTitles(place);
+    const titles = await storedTitles(storage);
     assert.equal(new Set(titles).size, titles.length);
     const stored = new Set(titles);
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
       [],
     );
     const [row] = await inspect(
-      place,
+      storage,
       `select version, (select count(*) from audit where action = 'settings.change') as audited from settings`,
     );
     const version = Number(row?.['version']);
@@ -121,9 +121,9 @@ describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
 
 describe('a PostgreSQL that has become read-only', { timeout: 60_000 }, () => {
   it('is left for the new primary by every connection of the pool', async (t) => {
-    const place = await openPlace(t);
-    const database = await openDatabase(t, place);
-    const name = databaseName(place);
+    const storage = await openStorage(t);
+    const database = await openDatabase(t, storage);
+    const name = databaseName(storage);
     // Sessions that begin now are read-only for good: so are those with a server that was demoted.
     await administer(`alter database ${name} set default_transaction_read_only = on`);
     await Promise.all(Array.from({ length: 10 }, () => database.run(listUsers, null)));
@@ -138,18 +138,18 @@ describe('a PostgreSQL that has become read-only', { timeout: 60_000 }, () => {
 
 describe('a PostgreSQL with too few connections', { timeout: 60_000 }, () => {
   it('serves as many as it can and refuses the others, 503', async (t) => {
-    const place = await openPlace(t);
-    const name = databaseName(place);
+    const storage = await openStorage(t);
+    const name = databaseName(storage);
     const role = `${name}_role`;
     await administer(`create role ${role} login password 'few' connection limit 4`);
     await administer(`alter database ${name} owner to ${role}`);
     // The database that it owns is removed before.
     t.after(() => administer(`drop role ${role}`).then(() => {}));
     await withPostgres(postgresUrl(name), (client) => client.query(`alter schema public owner to ${role}`));
-    const url = new URL(place.databaseUrl ?? '');
+    const url = new URL(storage.databaseUrl ?? '');
     url.username = role;
     url.password = 'few';
-    const database = await openConfiguredDatabase({ ...place, databaseUrl: url.href }, () => {});
+    const database = await openConfiguredDatabase({ ...storage, databaseUrl: url.href }, () => {});
     const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => database.run(tryWrite, 1)));
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'database_unavailable');
@@ -163,7 +163,7 @@ describe('a process that sleeps in the middle of a transaction', { timeout: 90_0
   it('loses its locks to others, and does not write over them when it wakes', async (t) => {
     const site = await createSite('postgres', t);
     const env = { PARLEY_SECRET_KEY: '07'.repeat(32), SESSION_API_KEY: 'the-key-of-both' };
-    const { proxy } = await openThroughProxy(t, site.place);
+    const { proxy } = await openThroughProxy(t, site.storage);
     const sleeper = await site.serve({ env: { ...env, DATABASE_URL: proxy.url } });
     const other = await site.serve({ env: { ...env, PARLEY_DATA_DIR: site.createDir() } });
     const set = (service: typeof other, llm_model: string) =>
@@ -197,11 +197,11 @@ describe('a process that sleeps in the middle of a transaction', { timeout: 90_0
 describe('a process that starts and stops while PostgreSQL fails', { timeout: 60_000 }, () => {
   it('starts although its migration is cut off at any step', async (t) => {
     for (const step of ['BEGIN', 'SELECT 1', 'CREATE TABLE', 'COMMIT']) {
-      const place = await openPlace(t);
-      const proxy = await startPostgresProxy(place.databaseUrl ?? '', t);
+      const storage = await openStorage(t);
+      const proxy = await startPostgresProxy(storage.databaseUrl ?? '', t);
       const { rule, seen } = once(({ name, text }) => name === 'CommandComplete' && text === step, 'cut');
       proxy.rule(rule);
-      const database = await openDatabase(t, { ...place, databaseUrl: proxy.url });
+      const database = await openDatabase(t, { ...storage, databaseUrl: proxy.url });
       assert.ok(seen(), step);
       await database.run(tryWrite, 1);
     }

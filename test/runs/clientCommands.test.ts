@@ -46,8 +46,8 @@ describe('parley new', () => {
   it('reads the message from standard input, and sends images, MCP servers and instructions', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const file = (name: string, text: string | Buffer) => {
-      writeFileSync(join(service.place.dataDir, name), text);
-      return join(service.place.dataDir, name);
+      writeFileSync(join(service.storage.dataDir, name), text);
+      return join(service.storage.dataDir, name);
     };
     const words = [
       ...['new', '--repo', 'acme/shop', '--branch', 'dev', '--provider', 'gitlab', '--id', 'mine'],
@@ -97,7 +97,7 @@ describe('parley new', () => {
 
   it('refuses usage errors, exit code 2, and says what to do', async (t) => {
     const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
-    const text = join(service.place.dataDir, 'text.txt');
+    const text = join(service.storage.dataDir, 'text.txt');
     writeFileSync(text, 'no image');
     const bad: [string[], RegExp][] = [
       [['new'], /message is empty/],
@@ -354,7 +354,7 @@ describe('client commands', () => {
     const cases: [Record<string, string>, number, RegExp][] = [
       [{ PARLEY_URL: 'http://127.0.0.1:9' }, 4, /cannot be reached.*127\.0\.0\.1:9.*parley serve/],
       [{ PARLEY_KEY: 'wrong-key' }, 4, /refuses the API key/],
-      [{ PARLEY_DATA_DIR: join(service.place.dataDir, 'none') }, 4, /There is no API key .*PARLEY_KEY/],
+      [{ PARLEY_DATA_DIR: join(service.storage.dataDir, 'none') }, 4, /There is no API key .*PARLEY_KEY/],
       [{ PARLEY_URL: 'nonsense' }, 2, /PARLEY_URL must be/],
       [{ PARLEY_URL: '', PORT: 'nonsense' }, 2, /PORT must be/],
       [{ PARLEY_KEY: 'schlüssel-€' }, 2, /cannot be sent/],
@@ -380,7 +380,9 @@ describe('client commands', () => {
     };
     const lie = { ...info, message: evil, events: [], results: [info], next_page_id: null };
     const url = await startServer(t, () => lie);
-    const line = createCommandLine({ url, place: { dataDir: '/nowhere' } as never }, t, { PARLEY_KEY: 'k' });
+    const line = createCommandLine({ url, storage: { dataDir: '/nowhere' } as never }, t, {
+      PARLEY_KEY: 'k',
+    });
     const commands = [['show', 'x'], ['list'], ['new', 'x'], ['send', 'x', 'x'], ['stop', 'x']];
     for (const words of commands) {
       const { stdout, stderr } = await line.run(words);
@@ -397,14 +399,14 @@ describe('client commands', () => {
       [code, /There is no API key for http:\/\/parley\.invalid: set PARLEY_KEY, or log in/.test(stderr)],
       [4, true],
     );
-    assert.ok(!stderr.includes(readFileSync(join(service.place.dataDir, 'owner.key'), 'utf8').trim()));
+    assert.ok(!stderr.includes(readFileSync(join(service.storage.dataDir, 'owner.key'), 'utf8').trim()));
   });
 });
 
 describe('parley keys with PARLEY_URL', () => {
   it('creates, lists and revokes keys of that service, and creates no local database', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
-    const folder = join(service.place.dataDir, 'none');
+    const folder = join(service.storage.dataDir, 'none');
     const line = createCommandLine(service, t, { PARLEY_KEY: service.key, PARLEY_DATA_DIR: folder });
     const made = await line.run(['keys', 'create', '--name', 'laptop', '--user', 'ada', '--expires', '1d']);
     assert.equal(made.code, 0, made.stderr);
@@ -422,7 +424,7 @@ describe('parley settings with PARLEY_URL', () => {
   it('reads and writes over HTTP, for the user of the API key, and reads keys only from standard input', async (t) => {
     const { service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
     const { body: made } = await service.ask('/api/keys', { json: { name: 'k', user: 'ada' } });
-    const env = { PARLEY_KEY: made.key, PARLEY_DATA_DIR: join(service.place.dataDir, 'none') };
+    const env = { PARLEY_KEY: made.key, PARLEY_DATA_DIR: join(service.storage.dataDir, 'none') };
     const line = createCommandLine(service, t, env);
     assert.equal((await line.run(['settings', 'set', 'llm_model', 'openai/x'])).code, 0);
     assert.equal((await line.run(['settings', 'set', 'llm_api_key'], 'a-model-key\n')).code, 0);

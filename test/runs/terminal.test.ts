@@ -156,8 +156,8 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
 
   it('asks for an API key at the login, and does not show it', async (t) => {
     const { runs } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
-    const { url, key, place } = runs.service;
-    const env = { PARLEY_URL: '', PARLEY_DATA_DIR: '', XDG_CONFIG_HOME: place.dataDir };
+    const { url, key, storage } = runs.service;
+    const env = { PARLEY_URL: '', PARLEY_DATA_DIR: '', XDG_CONFIG_HOME: storage.dataDir };
     const line = createCommandLine(runs.service, t, env);
     const running = line.startInTerminal(['login', url]);
     await until('the question', () => running.shown().includes('API key for'));

@@ -51,7 +51,7 @@ export async function startBuiltinWith<Model extends ScriptedModel>(
     t,
   );
   const file = async (id: string, name: string) =>
-    readFileSync(join((await filesOf(runs.service.place, id)).root, 'workspace', name), 'utf8');
+    readFileSync(join((await filesOf(runs.service.storage, id)).root, 'workspace', name), 'utf8');
   return { ...runs, model, file };
 }
 

@@ -25,7 +25,7 @@ const installedNames = ['chromium', 'chromium-browser', 'google-chrome'];
 function findInstalled(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return installedNames
-    .flatMap((name) => folders.map((place) => join(place, name)))
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
     .find((file) => existsSync(file));
 }
 

@@ -55,7 +55,7 @@ export const shellWord = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** `env` overrides the variables that locate the service. */
 export function createCommandLine(
-  service: Pick<TestService, 'url' | 'place'>,
+  service: Pick<TestService, 'url' | 'storage'>,
   t: { after(fn: () => Promise<void>): void },
   env: Readonly<Record<string, string>> = {},
 ): CommandLine {
@@ -67,7 +67,7 @@ export function createCommandLine(
     PATH: process.env['PATH'] ?? '',
     NODE_COMPILE_CACHE: compileCacheDir,
     PARLEY_URL: service.url,
-    PARLEY_DATA_DIR: service.place.dataDir,
+    PARLEY_DATA_DIR: service.storage.dataDir,
     ...env,
   };
 
@@ -85,7 +85,7 @@ export function createCommandLine(
     const line = [process.execPath, main, ...words].map(shellWord).join(' ');
     const resize = size === undefined ? '' : `stty columns ${size.columns}; `;
     // `script` gives the command a terminal, and exits with its code.
-    const file = join(service.place.dataDir, 'typescript');
+    const file = join(service.storage.dataDir, 'typescript');
     return begin('script', ['-q', '-e', '-c', `${resize}exec ${line}`, file], {
       TERM: 'xterm-256color',
       SHELL: '/bin/sh',

@@ -9,7 +9,8 @@ import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
 
 export const databaseKinds: readonly DatabaseKind[] = ['sqlite', 'postgres'];
 
-export interface Place {
+/** The data folder and the database of a test. */
+export interface TestStorage {
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   remove(): Promise<void>;
@@ -36,8 +37,8 @@ export async function withPostgres<Out>(
   }
 }
 
-/** An empty folder and, for PostgreSQL, an empty database. */
-export async function createPlace(kind: DatabaseKind): Promise<Place> {
+/** Creates an empty data folder and, for PostgreSQL, an empty database. */
+export async function createStorage(kind: DatabaseKind): Promise<TestStorage> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'));
   const removeDir = () => rmSync(dataDir, { recursive: true, force: true });
   if (kind === 'sqlite') return { dataDir, databaseUrl: undefined, remove: async () => removeDir() };
@@ -62,12 +63,12 @@ function fail(error: Error): void {
 export async function openTestDatabase(
   kind: DatabaseKind,
   t: { after(fn: () => Promise<void>): void },
-): Promise<Database & Place> {
-  const place = await createPlace(kind);
-  const database = await openConfiguredDatabase(place, fail);
+): Promise<Database & TestStorage> {
+  const storage = await createStorage(kind);
+  const database = await openConfiguredDatabase(storage, fail);
   t.after(async () => {
     await database.close();
-    await place.remove();
+    await storage.remove();
   });
-  return { ...place, ...database };
+  return { ...storage, ...database };
 }

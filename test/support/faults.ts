@@ -30,7 +30,7 @@ export async function holdCommits(
   site: Site,
   t: { after(fn: () => Promise<void>): void },
 ): Promise<HeldCommits> {
-  const { databaseUrl } = site.place;
+  const { databaseUrl } = site.storage;
   if (databaseUrl !== undefined) return holdPostgres(databaseUrl, t);
   turnOn(site, 'commit-waits');
   return {

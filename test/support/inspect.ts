@@ -2,15 +2,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Place, withPostgres } from './databases.ts';
+import { type TestStorage, withPostgres } from './databases.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The rows of one query that both databases understand. Counts must be cast to integer. */
-export async function inspect(place: Pick<Place, 'dataDir' | 'databaseUrl'>, text: string): Promise<Row[]> {
-  if (place.databaseUrl !== undefined)
-    return withPostgres(place.databaseUrl, async (client) => (await client.query<Row>(text)).rows);
-  const file = join(place.dataDir, 'parley.db');
+export async function inspect(
+  storage: Pick<TestStorage, 'dataDir' | 'databaseUrl'>,
+  text: string,
+): Promise<Row[]> {
+  if (storage.databaseUrl !== undefined)
+    return withPostgres(storage.databaseUrl, async (client) => (await client.query<Row>(text)).rows);
+  const file = join(storage.dataDir, 'parley.db');
   if (!existsSync(file)) throw new Error('there is no database yet');
   const database = new DatabaseSync(file, { timeout: 5_000 });
   try {
@@ -20,13 +23,13 @@ export async function inspect(place: Pick<Place, 'dataDir' | 'databaseUrl'>, tex
   }
 }
 
-export async function countRows(place: Place, table: string): Promise<number> {
-  const [row] = await inspect(place, `select count(*) as count from ${table}`);
+export async function countRows(storage: TestStorage, table: string): Promise<number> {
+  const [row] = await inspect(storage, `select count(*) as count from ${table}`);
   return Number(row?.['count']);
 }
 
-export async function storedTitles(place: Place): Promise<string[]> {
-  const rows = await inspect(place, 'select title from conversations order by title');
+export async function storedTitles(storage: TestStorage): Promise<string[]> {
+  const rows = await inspect(storage, 'select title from conversations order by title');
   return rows.map(({ title }) => String(title));
 }
 
@@ -40,9 +43,9 @@ export interface StoredConversation {
   readonly last: number;
 }
 
-export async function storedConversations(place: Place): Promise<StoredConversation[]> {
+export async function storedConversations(storage: TestStorage): Promise<StoredConversation[]> {
   const rows = await inspect(
-    place,
+    storage,
     `select c.id, c.title, cast(c.next_event as integer) as next_event, cast(count(e.id) as integer) as events,
        cast(min(e.id) as integer) as first, cast(max(e.id) as integer) as last
      from conversations c left join event_log e on e.conversation_key = c.key
@@ -52,9 +55,9 @@ export async function storedConversations(place: Place): Promise<StoredConversat
 }
 
 /** Rows without a conversation, which would be half of a transaction. */
-export async function countStrays(place: Place): Promise<number> {
+export async function countStrays(storage: TestStorage): Promise<number> {
   const [row] = await inspect(
-    place,
+    storage,
     `select cast((select count(*) from event_log where conversation_key not in (select key from conversations))
        + (select count(*) from idempotency where conversation_id not in (select id from conversations))
        as integer) as count`,

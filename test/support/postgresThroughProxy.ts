@@ -2,7 +2,7 @@
 // its own.
 import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database } from '../../src/db/transaction.ts';
-import { createPlace, type Place } from './databases.ts';
+import { createStorage, type TestStorage } from './databases.ts';
 import { type PostgresProxy, type Rule, startPostgresProxy, type Verdict } from './postgresProxy.ts';
 import { until } from './until.ts';
 
@@ -11,27 +11,27 @@ interface Test {
 }
 
 export interface Proxied {
-  readonly place: Place;
+  readonly storage: TestStorage;
   readonly proxy: PostgresProxy;
   readonly database: Database;
 }
 
-export async function openThroughProxy(t: Test, existing?: Place): Promise<Proxied> {
-  const place = existing ?? (await createPlace('postgres'));
-  if (existing === undefined) t.after(place.remove);
-  const proxy = await startPostgresProxy(place.databaseUrl ?? '', t);
+export async function openThroughProxy(t: Test, existing?: TestStorage): Promise<Proxied> {
+  const storage = existing ?? (await createStorage('postgres'));
+  if (existing === undefined) t.after(storage.remove);
+  const proxy = await startPostgresProxy(storage.databaseUrl ?? '', t);
   let listens = false;
   proxy.rule(({ name, text }) => {
     listens ||= name === 'CommandComplete' && text === 'LISTEN';
     return 'pass';
   });
-  const database = await openConfiguredDatabase({ ...place, databaseUrl: proxy.url }, (error) => {
+  const database = await openConfiguredDatabase({ ...storage, databaseUrl: proxy.url }, (error) => {
     throw error;
   });
   t.after(() => database.close());
   await until('it listens for notifications', () => listens);
   proxy.release();
-  return { place, proxy, database };
+  return { storage, proxy, database };
 }
 
 /** A rule for the first matching message; `seen` reports whether it came. */

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
-import { createPlace, type Place } from './databases.ts';
+import { createStorage, type TestStorage } from './databases.ts';
 import { compileCacheDir, mainFile, projectDir } from './program.ts';
 import { type Answer, type Ask, ask } from './service.ts';
 import { until } from './until.ts';
@@ -52,7 +52,7 @@ export interface ProgramOptions {
 /** A data folder, a database, and the programs that use them. All of it ends with the test. */
 export interface Site {
   readonly kind: DatabaseKind;
-  readonly place: Place;
+  readonly storage: TestStorage;
   /** The folder of fault files: see sqliteFaults.ts. */
   readonly faultsDir: string;
   /** Starts `parley serve` and waits until it listens. */
@@ -142,7 +142,7 @@ export async function createSite(
   t: { after(fn: () => Promise<void>): void },
   { main = mainFile } = {},
 ): Promise<Site> {
-  const place = await createPlace(kind);
+  const storage = await createStorage(kind);
   const dirs: string[] = [];
   const started: ReturnType<typeof startProgram>[] = [];
 
@@ -150,7 +150,7 @@ export async function createSite(
     for (const { child } of started) killGroup(child);
     for (const { program } of started) await program.ended();
     for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
-    await place.remove();
+    await storage.remove();
   });
 
   function createDir(): string {
@@ -167,9 +167,9 @@ export async function createSite(
       HOME: process.env['HOME'] ?? '',
       NODE_COMPILE_CACHE: compileCacheDir,
       PORT: '0',
-      PARLEY_DATA_DIR: place.dataDir,
+      PARLEY_DATA_DIR: storage.dataDir,
       PARLEY_ROLE: 'api',
-      ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+      ...(storage.databaseUrl === undefined ? {} : { DATABASE_URL: storage.databaseUrl }),
       ...(faults ? { NODE_OPTIONS: `--import=${faultsUrl}`, PARLEY_TEST_FAULTS: faultsDir } : {}),
       ...env,
     };
@@ -187,7 +187,7 @@ export async function createSite(
 
   return {
     kind,
-    place,
+    storage,
     faultsDir,
     environment,
     createDir,
@@ -197,7 +197,7 @@ export async function createSite(
     serve: async (options = {}) => {
       const program = startServe(options);
       const url = await untilListening(program);
-      const { PARLEY_DATA_DIR: dataDir = place.dataDir, SESSION_API_KEY: preset } = options.env ?? {};
+      const { PARLEY_DATA_DIR: dataDir = storage.dataDir, SESSION_API_KEY: preset } = options.env ?? {};
       const key = preset ?? readOwnerKey(dataDir);
       return {
         ...program,

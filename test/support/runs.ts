@@ -13,7 +13,7 @@ import { delimiter, join } from 'node:path';
 import type { AppOptions } from '../../src/app.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { type AgentStart, readStarts } from '../fakeAgent/starts.ts';
-import { createPlace, type Place } from './databases.ts';
+import { createStorage, type TestStorage } from './databases.ts';
 import { fakeAgentFile } from './fakeAgent.ts';
 import { inspect } from './inspect.ts';
 import { startService, type TestService } from './service.ts';
@@ -81,7 +81,7 @@ export interface RunsOptions {
   readonly times?: AppOptions['times'];
   /** Settings of the owner beside the agent. */
   readonly settings?: Record<string, unknown>;
-  readonly place?: Place;
+  readonly storage?: TestStorage;
 }
 
 export interface Runs {
@@ -103,11 +103,11 @@ const pageMax = 100;
 
 /** The folder of a conversation, and the agents that were started there so far. */
 export async function filesOf(
-  place: Place,
+  storage: TestStorage,
   id: string,
 ): Promise<{ readonly root: string; readonly home: string; agents(): AgentStart[] }> {
-  const [row] = await inspect(place, `select key from conversations where id = '${id}'`);
-  const root = join(place.dataDir, 'conversations', String(row?.['key']));
+  const [row] = await inspect(storage, `select key from conversations where id = '${id}'`);
+  const root = join(storage.dataDir, 'conversations', String(row?.['key']));
   const home = join(root, 'home');
   return { root, home, agents: () => readStarts(home) };
 }
@@ -118,18 +118,18 @@ export async function startRuns(
 ): Promise<Runs> {
   if (!(process.env['PATH'] ?? '').split(delimiter).includes(fakeAgentPath()))
     process.env['PATH'] = `${fakeAgentPath()}${delimiter}${process.env['PATH']}`;
-  const place = options.place ?? (await createPlace(options.kind ?? 'sqlite'));
-  if (!existsSync(join(place.dataDir, 'agents.json'))) writeAgents(place.dataDir, options.flags);
+  const storage = options.storage ?? (await createStorage(options.kind ?? 'sqlite'));
+  if (!existsSync(join(storage.dataDir, 'agents.json'))) writeAgents(storage.dataDir, options.flags);
   const service = await startService(
     {
-      place,
+      storage,
       env: { PARLEY_ROLE: 'all', PARLEY_SANDBOX: options.sandbox ?? 'process', ...options.env },
       ...(options.times === undefined ? {} : { times: options.times }),
     },
     t,
   );
   // Hooks run in the order of registration, and the service must be closed first.
-  if (options.place === undefined) t.after(() => place.remove());
+  if (options.storage === undefined) t.after(() => storage.remove());
   await service.ask('/api/settings', { json: { agent: 'fake', ...options.settings } });
   return { service, ...createRunsClient(service.ask) };
 }

@@ -5,7 +5,7 @@ import { type App, type AppOptions, startApp } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { DatabaseKind } from '../../src/db/transaction.ts';
 import { createLogger } from '../../src/process/log.ts';
-import { createPlace, type Place } from './databases.ts';
+import { createStorage, type TestStorage } from './databases.ts';
 import { checkDocumented } from './documented.ts';
 import { checkStoredEvents } from './vocabulary.ts';
 
@@ -32,7 +32,7 @@ export interface Ask {
 export interface TestService {
   readonly app: App;
   readonly url: string;
-  readonly place: Place;
+  readonly storage: TestStorage;
   /** The owner's API key, with every scope. */
   readonly key: string;
   ask(path: string, ask?: Ask): Promise<Answer>;
@@ -45,7 +45,7 @@ export interface ServiceOptions {
   readonly kind?: DatabaseKind;
   readonly env?: Record<string, string>;
   /** Uses an existing folder and database instead of empty ones, and keeps them. */
-  readonly place?: Place;
+  readonly storage?: TestStorage;
   readonly times?: AppOptions['times'];
 }
 
@@ -77,17 +77,17 @@ export async function startService(
   options: ServiceOptions,
   t?: { after(fn: () => Promise<void>): void },
 ): Promise<TestService> {
-  const place = options.place ?? (await createPlace(options.kind ?? 'sqlite'));
+  const storage = options.storage ?? (await createStorage(options.kind ?? 'sqlite'));
   const env: Record<string, string> = {
     PORT: '0',
-    PARLEY_DATA_DIR: place.dataDir,
+    PARLEY_DATA_DIR: storage.dataDir,
     PARLEY_LOG_LEVEL: 'debug',
     PARLEY_ROLE: 'api',
-    ...(place.databaseUrl === undefined ? {} : { DATABASE_URL: place.databaseUrl }),
+    ...(storage.databaseUrl === undefined ? {} : { DATABASE_URL: storage.databaseUrl }),
     ...options.env,
   };
   const config = readConfig(env);
-  const logFile = join(place.dataDir, 'test.log');
+  const logFile = join(storage.dataDir, 'test.log');
   writeFileSync(logFile, '', { flag: 'a' });
   const { openSync } = await import('node:fs');
   const logger = createLogger(config, openSync(logFile, 'a'));
@@ -99,17 +99,17 @@ export async function startService(
     },
     ...(options.times === undefined ? {} : { times: options.times }),
   });
-  const key = config.sessionApiKey ?? readFileSync(join(place.dataDir, 'owner.key'), 'utf8').trim();
+  const key = config.sessionApiKey ?? readFileSync(join(storage.dataDir, 'owner.key'), 'utf8').trim();
   const stop = async () => {
     await app.stop();
-    await checkStoredEvents(place);
-    if (options.place === undefined) await place.remove();
+    await checkStoredEvents(storage);
+    if (options.storage === undefined) await storage.remove();
   };
   t?.after(stop);
   return {
     app,
     url: app.url,
-    place,
+    storage,
     key,
     ask: (path, asked = {}) => {
       const credential = asked.key === undefined && asked.bearer === undefined ? key : asked.key;

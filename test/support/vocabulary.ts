@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { actions, observations } from '../../src/events/vocabulary/vocabulary.ts';
-import type { Place } from './databases.ts';
+import type { TestStorage } from './databases.ts';
 import { inspect, type Row } from './inspect.ts';
 
 type Schemas = Readonly<Record<string, TSchema>>;
@@ -32,9 +32,9 @@ export function vocabularyFault(event: Readonly<Record<string, unknown>>): strin
     .join('; ');
 }
 
-async function storedEvents(place: Place): Promise<Row[]> {
+async function storedEvents(storage: TestStorage): Promise<Row[]> {
   try {
-    return await inspect(place, `select json from event_log limit ${checkedMax}`);
+    return await inspect(storage, `select json from event_log limit ${checkedMax}`);
   } catch {
     // Tests of faults take the database away.
     return [];
@@ -42,8 +42,8 @@ async function storedEvents(place: Place): Promise<Row[]> {
 }
 
 /** Throws where the service has written an event that is not in the vocabulary. */
-export async function checkStoredEvents(place: Place): Promise<void> {
-  for (const { json } of await storedEvents(place)) {
+export async function checkStoredEvents(storage: TestStorage): Promise<void> {
+  for (const { json } of await storedEvents(storage)) {
     const event = JSON.parse(String(json));
     const fault = event.replayed === true ? undefined : vocabularyFault(event);
     if (fault !== undefined) throw new Error(`not an event of the vocabulary: ${fault}: ${json}`);

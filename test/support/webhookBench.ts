@@ -11,7 +11,7 @@ import { ensureUser } from '../../src/users/store.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/delivery.ts';
 import type { WebhookEvent } from '../../src/webhooks/schema.ts';
 import { createWebhooks } from '../../src/webhooks/service.ts';
-import { createPlace } from './databases.ts';
+import { createStorage } from './databases.ts';
 import { inspect } from './inspect.ts';
 import type { Receiver } from './receiver.ts';
 import { until } from './until.ts';
@@ -23,14 +23,14 @@ export function fail(error: Error): void {
 const quick: Partial<DeliveryTimes> = { pollMs: 10, gatherMs: 1, firstRetryMs: 10, closeGraceMs: 50 };
 
 export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
-  const place = await createPlace(kind);
-  const database = await openConfiguredDatabase(place, fail);
+  const storage = await createStorage(kind);
+  const database = await openConfiguredDatabase(storage, fail);
   // In this order, while hooks of a test run in the order of their registration.
-  const closers: (() => unknown)[] = [() => place.remove(), () => database.close()];
+  const closers: (() => unknown)[] = [() => storage.remove(), () => database.close()];
   t.after(async () => {
     for (const close of closers.reverse()) await close();
   });
-  const vault = await openVault({ database, dataDir: place.dataDir, secretKeys: [] });
+  const vault = await openVault({ database, dataDir: storage.dataDir, secretKeys: [] });
   const user = await database.run(ensureUser, 'owner');
   const principal: Principal = {
     userId: user.id,
@@ -78,7 +78,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
   }
 
   return {
-    place,
+    storage,
     database,
     closers,
     principal,
@@ -90,7 +90,7 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
         initial_user_msg: message,
         ...(replay === undefined ? {} : { replay_json: replay }),
       }),
-    rows: () => inspect(place, 'select * from deliveries order by id'),
+    rows: () => inspect(storage, 'select * from deliveries order by id'),
     list: async (id: string) => (await webhooks.deliveries(principal, id, {})).deliveries,
   };
 }

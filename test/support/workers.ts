@@ -21,7 +21,7 @@ export async function createWorkerSite(
   main = quickMainFile,
 ): Promise<WorkerSite> {
   const site = await createSite(kind, t, { main });
-  writeAgents(site.place.dataDir);
+  writeAgents(site.storage.dataDir);
   const PATH = `${fakeAgentPath()}${delimiter}${process.env['PATH']}`;
   return {
     site,

@@ -81,11 +81,11 @@ export async function look(
 }
 
 /** A new conversation, and the folder of its workspace. */
-export async function newConversationFolder({ ask, place }: Pick<TestService, 'ask' | 'place'>) {
+export async function newConversationFolder({ ask, storage }: Pick<TestService, 'ask' | 'storage'>) {
   const { body } = await ask('/api/conversations', { json: {} });
   const id: string = body.conversation_id;
-  const [row] = await inspect(place, `select key, user_id from conversations where id = '${id}'`);
-  const folder = join(place.dataDir, 'conversations', String(row?.['key']), 'workspace');
+  const [row] = await inspect(storage, `select key, user_id from conversations where id = '${id}'`);
+  const folder = join(storage.dataDir, 'conversations', String(row?.['key']), 'workspace');
   mkdirSync(join(dirname(folder), 'home'), { recursive: true });
   writeFileSync(join(dirname(folder), 'conversation'), `${row?.['user_id']} ${id}\n`);
   return { id, folder };

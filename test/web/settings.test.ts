@@ -136,7 +136,8 @@ describe('the settings', { skip: noBrowser }, () => {
     await save(page);
     await page.getByText('A value is stored.').waitFor();
     assert.doesNotMatch(await page.content(), /sk-first/);
-    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'llm_api_key'");
+    const ciphertext = () =>
+      inspect(service.storage, "select sealed from secrets where kind = 'llm_api_key'");
     const before = await ciphertext();
     await button(page, 'Replace: API key').click();
     await page.keyboard.type('sk-second');
@@ -155,7 +156,7 @@ describe('the settings', { skip: noBrowser }, () => {
 
   it('remove a key even if the service does not report whether it is stored', async (t) => {
     const { service, page } = await open(t, 'general', { sandbox_api_key: 'sk-box' });
-    const stored = () => inspect(service.place, "select kind from secrets where kind = 'sandbox_api_key'");
+    const stored = () => inspect(service.storage, "select kind from secrets where kind = 'sandbox_api_key'");
     assert.equal((await stored()).length, 1);
     await button(page, 'Remove the stored value').click();
     await save(page);

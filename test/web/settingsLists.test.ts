@@ -37,7 +37,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     await page.getByText('A token for git.example.com is stored.').waitFor();
     assert.deepEqual((await settings()).provider_tokens_set, { gitlab: 'git.example.com' });
     const ciphertext = () =>
-      inspect(service.place, "select sealed from secrets where kind = 'provider_token'");
+      inspect(service.storage, "select sealed from secrets where kind = 'provider_token'");
     const before = await ciphertext();
 
     await button(page, 'Replace: GitLab').click();
@@ -74,7 +74,7 @@ describe('a section of the settings', { skip: noBrowser }, () => {
   it('adds, describes, renames, replaces and removes a secret, and never shows it', async (t) => {
     const { service, page, settings } = await open(t, 'secrets');
     const stored = async () => (await settings()).secrets_store.custom_secrets;
-    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'custom'");
+    const ciphertext = () => inspect(service.storage, "select sealed from secrets where kind = 'custom'");
     await page.getByText('No secrets yet.').waitFor();
     await button(page, 'Add secret').click();
     await page.getByLabel('Name').fill('1 bad');

@@ -21,7 +21,7 @@ describe('MCP servers in the settings', { skip: noBrowser }, () => {
     await enter(page, service, '/settings/tools');
     await page.getByRole('heading', { name: 'MCP servers' }).waitFor();
     const stored = async () => (await service.ask('/api/settings')).body.mcp_config;
-    const ciphertext = () => inspect(service.place, "select sealed from secrets where kind = 'mcp'");
+    const ciphertext = () => inspect(service.storage, "select sealed from secrets where kind = 'mcp'");
     return { service, page, stored, ciphertext };
   }
 

@@ -18,7 +18,7 @@ for (const kind of databaseKinds) {
     async function asking(): Promise<string> {
       const id: string = (await service.ask(path, { json: {} })).body.conversation_id;
       await inspect(
-        service.place,
+        service.storage,
         `update conversations set status = 'RUNNING', question = 0 where id = '${id}'`,
       );
       return id;
@@ -61,7 +61,7 @@ for (const kind of databaseKinds) {
     it('refuses an answer to another question, 409, a wrong one, 422, and that of somebody else, 404', async () => {
       const id = await asking();
       const { next_event: nextEvent } = (
-        await inspect(service.place, `select next_event from conversations where id = '${id}'`)
+        await inspect(service.storage, `select next_event from conversations where id = '${id}'`)
       )[0] as { next_event: unknown };
       assert.equal((await confirm(id, { decision: 'allow', question: 1 })).status, 409);
       for (const json of [
@@ -76,7 +76,7 @@ for (const kind of databaseKinds) {
       });
       assert.equal((await confirm(id, { decision: 'allow' }, body.key)).status, 404);
       const [row] = await inspect(
-        service.place,
+        service.storage,
         `select next_event, question from conversations where id = '${id}'`,
       );
       assert.deepEqual([String(row?.['next_event']), Number(row?.['question'])], [String(nextEvent), 0]);

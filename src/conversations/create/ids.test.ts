@@ -90,7 +90,7 @@ for (const kind of databaseKinds) {
         assert.deepEqual(body.details[0].path, 'conversation_id');
         assert.match(body.details[0].message, /^must be 1 to 128 printable characters without spaces/);
       }
-      assert.equal(await countRows(service.place, 'conversations'), 0);
+      assert.equal(await countRows(service.storage, 'conversations'), 0);
     });
 
     it('names nothing in a path where it could not be one, 200 null and 404', async () => {

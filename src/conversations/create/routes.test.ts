@@ -19,7 +19,7 @@ for (const kind of databaseKinds) {
 
     async function storedEvents(id: string): Promise<Record<string, unknown>[]> {
       const rows = await inspect(
-        service.place,
+        service.storage,
         `select e.id, e.json from event_log e join conversations c on c.key = e.conversation_key
          where c.id = '${id}' order by e.id`,
       );
@@ -96,28 +96,28 @@ for (const kind of databaseKinds) {
 
     it('returns the first conversation when the same id and request are sent twice, 200', async () => {
       const request = { conversation_id: 'twice', initial_user_msg: 'a', repository: null };
-      const before = await countRows(service.place, 'conversations');
+      const before = await countRows(service.storage, 'conversations');
       const answers = await Promise.all([create(request), create({ ...request }), create(request)]);
       assert.deepEqual(
         answers.map(({ status, body }) => [status, body.conversation_id]),
         Array(3).fill([200, 'twice']),
       );
-      assert.equal(await countRows(service.place, 'conversations'), before + 1);
+      assert.equal(await countRows(service.storage, 'conversations'), before + 1);
       const spelled = { initial_user_msg: 'a', conversation_id: 'twice' };
       assert.equal((await create(spelled)).status, 200);
     });
 
     it('refuses the same id with another request, 409 conversation_exists, and stores nothing', async () => {
       await create({ conversation_id: 'taken', initial_user_msg: 'a' });
-      const before = await countRows(service.place, 'events');
+      const before = await countRows(service.storage, 'events');
       const { status, body } = await create({ conversation_id: 'taken', initial_user_msg: 'b' });
       assert.deepEqual([status, body.code], [409, 'conversation_exists']);
-      assert.equal(await countRows(service.place, 'events'), before);
+      assert.equal(await countRows(service.storage, 'events'), before);
     });
 
     it('returns the status of now for a repeated id', async () => {
       await create({ conversation_id: 'stopped-now' });
-      await inspect(service.place, "update conversations set status = 'STOPPED' where id = 'stopped-now'");
+      await inspect(service.storage, "update conversations set status = 'STOPPED' where id = 'stopped-now'");
       const { body } = await create({ conversation_id: 'stopped-now' });
       assert.deepEqual([body.conversation_status, body.message], ['STOPPED', null]);
     });
@@ -137,7 +137,7 @@ for (const kind of databaseKinds) {
       const headers = { 'idempotency-key': 'expires' };
       const first = await create({ initial_user_msg: 'x' }, headers);
       await inspect(
-        service.place,
+        service.storage,
         `update idempotency set expires_at = 1 where conversation_id = '${first.body.conversation_id}'`,
       );
       const second = await create({ initial_user_msg: 'other' }, headers);
@@ -166,7 +166,7 @@ for (const kind of databaseKinds) {
       const [message] = await storedEvents(body.conversation_id);
       assert.match(String(message?.['message']), /^The merge request #42 of acme\/shop .*\n\nBe careful\.$/s);
       const [row] = await inspect(
-        service.place,
+        service.storage,
         `select trigger, repository, git_provider from conversations where id = '${body.conversation_id}'`,
       );
       assert.deepEqual(
@@ -179,7 +179,7 @@ for (const kind of databaseKinds) {
       const microagent = { repo: 'acme/tools' };
       const made = await create({ create_microagent: microagent });
       const [row] = await inspect(
-        service.place,
+        service.storage,
         `select trigger, repository, git_provider from conversations where id = '${made.body.conversation_id}'`,
       );
       assert.deepEqual(
@@ -189,7 +189,7 @@ for (const kind of databaseKinds) {
       const task = { git_provider: 'github', task_type: 'OPEN_PR', repo: 'a/b', issue_number: 1, title: '' };
       const both = await create({ create_microagent: microagent, suggested_task: task });
       const [won] = await inspect(
-        service.place,
+        service.storage,
         `select trigger, repository from conversations where id = '${both.body.conversation_id}'`,
       );
       assert.deepEqual({ ...won }, { trigger: 'suggested_task', repository: 'a/b' });

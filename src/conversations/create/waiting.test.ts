@@ -17,7 +17,7 @@ for (const kind of databaseKinds) {
       const { status, body, headers } = await create('one-more');
       assert.deepEqual([status, body.code], [429, 'too_many_waiting']);
       assert.ok(Number(headers.get('retry-after')) > 0);
-      assert.equal(await countRows(service.place, 'conversations'), waitingMax);
+      assert.equal(await countRows(service.storage, 'conversations'), waitingMax);
 
       // A retry of what exists is answered, and others are not locked back.
       assert.equal((await create('c0')).status, 200);

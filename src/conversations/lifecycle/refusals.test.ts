@@ -47,9 +47,9 @@ for (const kind of databaseKinds) {
     /** Everything that a change would leave behind. */
     async function traces() {
       return {
-        changes: await countRows(service.place, 'changes'),
-        events: await countRows(service.place, 'events'),
-        rows: await inspect(service.place, 'select * from conversations order by key'),
+        changes: await countRows(service.storage, 'changes'),
+        events: await countRows(service.storage, 'events'),
+        rows: await inspect(service.storage, 'select * from conversations order by key'),
       };
     }
 

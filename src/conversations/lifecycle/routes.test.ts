@@ -43,9 +43,9 @@ for (const kind of databaseKinds) {
     /** Everything that a change would leave behind. */
     async function traces() {
       return {
-        changes: await countRows(service.place, 'changes'),
-        events: await countRows(service.place, 'events'),
-        rows: await inspect(service.place, 'select * from conversations order by key'),
+        changes: await countRows(service.storage, 'changes'),
+        events: await countRows(service.storage, 'events'),
+        rows: await inspect(service.storage, 'select * from conversations order by key'),
       };
     }
 
@@ -111,7 +111,7 @@ for (const kind of databaseKinds) {
       it('changes nothing where it starts or runs already, 200', async () => {
         for (const status of ['STARTING', 'RUNNING']) {
           const id = await create();
-          await inspect(service.place, `update conversations set status = '${status}' where id = '${id}'`);
+          await inspect(service.storage, `update conversations set status = '${status}' where id = '${id}'`);
           const before = await traces();
           const answer = await post(id, 'start', {});
           assert.deepEqual([answer.status, answer.body.conversation_status], [200, status]);
@@ -146,13 +146,13 @@ for (const kind of databaseKinds) {
       it('only adds to the log of one that lives, and leaves its status', async () => {
         for (const status of ['STARTING', 'RUNNING']) {
           const id = await create();
-          await inspect(service.place, `update conversations set status = '${status}' where id = '${id}'`);
-          const before = await countRows(service.place, 'changes');
+          await inspect(service.storage, `update conversations set status = '${status}' where id = '${id}'`);
+          const before = await countRows(service.storage, 'changes');
           assert.equal((await post(id, 'message', { message: 'more' })).status, 200);
           const events = await eventsOf(id);
           assert.deepEqual([events.length, events.at(-1)?.args?.['content']], [2, 'more']);
           assert.equal((await info(id)).status, status);
-          assert.equal(await countRows(service.place, 'changes'), before);
+          assert.equal(await countRows(service.storage, 'changes'), before);
         }
       });
 
@@ -283,11 +283,11 @@ for (const kind of databaseKinds) {
 
       it('takes the conversation and its events away, and answers true, then false', async () => {
         const id = await create({ initial_user_msg: 'hello' });
-        const before = await countRows(service.place, 'events');
+        const before = await countRows(service.storage, 'events');
         const first = await remove(id);
         assert.deepEqual([first.status, first.text], [200, 'true']);
-        assert.equal(await countRows(service.place, 'events'), before - 2);
-        assert.equal(await countStrays(service.place), 0);
+        assert.equal(await countRows(service.storage, 'events'), before - 2);
+        assert.equal(await countStrays(service.storage), 0);
         assert.equal((await service.ask(`${path}/${id}`)).text, 'null');
         const second = await remove(id);
         assert.deepEqual([second.status, second.text], [200, 'false']);
@@ -316,7 +316,7 @@ for (const kind of databaseKinds) {
 
       it('never gives the number of a deleted log to another one', async () => {
         const numberOf = async (id: string) =>
-          (await inspect(service.place, `select key from conversations where id = '${id}'`))[0]?.['key'];
+          (await inspect(service.storage, `select key from conversations where id = '${id}'`))[0]?.['key'];
         const first = await create();
         const number = await numberOf(first);
         await remove(first);

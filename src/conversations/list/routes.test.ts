@@ -77,7 +77,7 @@ for (const kind of databaseKinds) {
       }
       // Older clients order by time alone.
       await inspect(
-        service.place,
+        service.storage,
         `update conversations set created_at = 1 where id in ('${ids.join("', '")}')`,
       );
       for (const limit of [1, 5]) assert.deepEqual((await walk(`limit=${limit}`)).toSorted(), ids.toSorted());
@@ -307,7 +307,7 @@ for (const kind of databaseKinds) {
       const id = body.conversation_id;
       const get = async (what: string) => (await service.ask(`${path}/${id}/${what}`)).body;
       assert.deepEqual(await get('config'), { runtime_id: null, session_id: id });
-      await inspect(service.place, `update conversations set run_id = 'run-7' where id = '${id}'`);
+      await inspect(service.storage, `update conversations set run_id = 'run-7' where id = '${id}'`);
       assert.deepEqual(await get('config'), { runtime_id: 'run-7', session_id: id });
       assert.deepEqual(await get('vscode-url'), { vscode_url: null });
       assert.deepEqual(await get('web-hosts'), { hosts: {} });
@@ -317,7 +317,7 @@ for (const kind of databaseKinds) {
       const { body } = await service.ask(path, { json: {} });
       const id = body.conversation_id;
       await inspect(
-        service.place,
+        service.storage,
         `update conversations set run_id = 'r', runtime_status = 'STATUS$SETTING_UP_WORKSPACE: 10 %: half' where id = '${id}'`,
       );
       const { runtime_status: status, start_progress: progress } = (await service.ask(`${path}/${id}`)).body;

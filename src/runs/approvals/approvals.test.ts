@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type AnyEvent, parseText } from '../../../test/support/anyEvent.ts';
-import { createPlace, databaseKinds } from '../../../test/support/databases.ts';
+import { createStorage, databaseKinds } from '../../../test/support/databases.ts';
 import { type Runs, type RunsOptions, startRuns, type TestEvent } from '../../../test/support/runs.ts';
 import { approvalRequest, ending, errorsAndNotices, statesOf } from '../../../test/support/runTalk.ts';
 import { openStream } from '../../../test/support/stream.ts';
@@ -118,14 +118,14 @@ for (const kind of databaseKinds) {
     });
 
     it('is closed when the service stops, reported as expired, and the agent can ask again', async (t) => {
-      const place = await createPlace(kind);
-      const first = await startAsking(t, { place });
+      const storage = await createStorage(kind);
+      const first = await startAsking(t, { storage });
       const id = await first.create('remember this\nask execute deploy');
       const asked = await approvalRequest(first, id);
       await first.service.stop();
 
-      const second = await startAsking(t, { place });
-      t.after(() => place.remove());
+      const second = await startAsking(t, { storage });
+      t.after(() => storage.remove());
       await second.turns(id, 2);
       const late = await confirm(second, id, { decision: 'allow', question: asked.id });
       assert.equal(late.status, 409);
@@ -222,14 +222,14 @@ describe('an approval request', () => {
   });
 
   it('comes from an agent in its asking mode, and from none in the other if nobody confirms', async (t) => {
-    const place = await createPlace('sqlite');
+    const storage = await createStorage('sqlite');
     const modes = { ask: { id: 'careful' }, auto: { id: 'free' } };
     const args = ['--modes', 'free,careful'];
     const programs = [{ command: 'parley-fake-agent', args, env: {}, modes }];
     const agents = [{ id: 'fake', name: 'Fake', protocol: 'openai-chat', asks: 'all', programs }];
-    writeFileSync(join(place.dataDir, 'agents.json'), JSON.stringify({ agents }));
-    const runs = await startAsking(t, { place });
-    t.after(() => place.remove());
+    writeFileSync(join(storage.dataDir, 'agents.json'), JSON.stringify({ agents }));
+    const runs = await startAsking(t, { storage });
+    t.after(() => storage.remove());
     assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode careful']);
     await runs.service.ask('/api/settings', { json: { confirmation_mode: false } });
     assert.deepEqual(await runs.turns(await runs.create('mode'), 1), ['mode free']);

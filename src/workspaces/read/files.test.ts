@@ -27,7 +27,7 @@ async function archive(workspace: string, bounds = {}): Promise<Buffer> {
 }
 
 /** A workspace with a secret beside it. */
-function makePlace(t: TestContext): { workspace: string; outside: string } {
+function createFolders(t: TestContext): { workspace: string; outside: string } {
   const folder = realpathSync(makeFolder(t));
   const [workspace, outside] = [join(folder, 'workspace'), join(folder, 'outside')];
   mkdirSync(workspace);
@@ -55,9 +55,9 @@ describe('links in a workspace', () => {
   }
 
   it('are not followed out', async (t) => {
-    const place = makePlace(t);
-    linkOut(place);
-    const { workspace } = place;
+    const folders = createFolders(t);
+    linkOut(folders);
+    const { workspace } = folders;
     const files = [
       'file',
       'relative',
@@ -90,7 +90,7 @@ describe('links in a workspace', () => {
   });
 
   it('are followed within', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, { 'src/a.txt': 'a' });
     symlinkSync('src', join(workspace, 'link'));
     symlinkSync('link/a.txt', join(workspace, 'file'));
@@ -102,7 +102,7 @@ describe('links in a workspace', () => {
 
 describe('the files of a workspace', () => {
   it('are listed case-insensitively, without uninteresting folders', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, {
       'b.txt': '',
       'A.txt': '',
@@ -117,7 +117,7 @@ describe('the files of a workspace', () => {
   });
 
   it('are shown up to the limits, and refused beyond them', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, { 'a.txt': '12345', b: '', c: '' });
     assert.deepEqual(await read(workspace, 'a.txt', { fileBytesMax: 5 }), { code: '12345' });
     await assert.rejects(read(workspace, 'a.txt', { fileBytesMax: 4 }), tooLarge);
@@ -129,7 +129,7 @@ describe('the files of a workspace', () => {
   });
 
   it('are text, and never pipes', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, { nul: 'a\0b', latin: Buffer.from([0xe9]), empty: '', crlf: 'a\r\nb\r\n' });
     execFileSync('mkfifo', [join(workspace, 'pipe')]);
     for (const path of ['nul', 'latin']) await assert.rejects(read(workspace, path), { code: 'binary_file' });
@@ -140,7 +140,7 @@ describe('the files of a workspace', () => {
   });
 
   it('are no longer read once nobody waits', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     const gone = AbortSignal.abort();
     await assert.rejects(look(workspace, { command: 'list', path: '.' }, {}, gone), {
       code: 'malformed_request',
@@ -152,7 +152,7 @@ describe('an archive of a workspace', () => {
   const odd = ['with space', 'quo"te', 'new\nline', 'ünïcode', 'empty', 'deep/er/still'];
 
   it('contains files of any name and size, in the order of their names', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, Object.fromEntries(odd.map((name) => [name, name])));
     putFiles(workspace, { empty: '', large: Buffer.alloc(5 * mib, 'x'), 'deep/.git/config': 'x' });
     const raw = Buffer.concat([Buffer.from(`${workspace}/`), Buffer.from([0x66, 0xff])]);
@@ -179,7 +179,7 @@ describe('an archive of a workspace', () => {
   });
 
   it('can be opened by another program', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, { 'src/a.txt': 'a', empty: '', large: Buffer.alloc(mib, 'x') });
     const file = `${workspace}.zip`;
     writeFileSync(file, await archive(workspace));
@@ -192,7 +192,7 @@ describe('an archive of a workspace', () => {
   });
 
   it('is refused with more entries than the format can count', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     const entry = { name: Buffer.from('folder/'), place: Buffer.from(workspace), isFolder: true };
     const write = async (count: number) => {
       const pieces = await Array.fromAsync(zip(Array<typeof entry>(count).fill(entry), mib));
@@ -203,11 +203,11 @@ describe('an archive of a workspace', () => {
   });
 
   it('is empty if the workspace is', async (t) => {
-    assert.deepEqual(readZip(await archive(makePlace(t).workspace)), []);
+    assert.deepEqual(readZip(await archive(createFolders(t).workspace)), []);
   });
 
   it('ends its program when nobody waits for it any more', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     putFiles(workspace, { noise: randomBytes(16 * mib) });
     const opened = await openInspectionSandbox(workspace);
     let program: SandboxProcess | undefined;

@@ -29,8 +29,8 @@ async function changesOf(workspace: string): Promise<string[]> {
 const diffOf = async (workspace: string, path: string) =>
   (await look(workspace, { command: 'diff', path })) as GitDiff;
 
-/** An empty place for a workspace, with more beside it. */
-function makePlace(t: TestContext): { workspace: string; outside: string } {
+/** Creates an empty workspace, and a folder outside of it. */
+function createFolders(t: TestContext): { workspace: string; outside: string } {
   const folder = makeFolder(t);
   const outside = join(folder, 'outside');
   mkdirSync(outside);
@@ -39,7 +39,7 @@ function makePlace(t: TestContext): { workspace: string; outside: string } {
 
 describe('the changes of a workspace', () => {
   it('are relative to the point where the branch left origin, committed or not', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
     git(workspace, 'checkout', '--quiet', '-b', 'fix/deep');
     commitFiles(workspace, { 'a.txt': '2', 'c.txt': '2' });
@@ -51,7 +51,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('are relative to the start of the work, also after a push, a pull and in another clone', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1' });
     git(`${workspace}-origin`, 'config', 'receive.denyCurrentBranch', 'ignore');
     commitFiles(workspace, { 'a.txt': '2', 'c.txt': '2' });
@@ -73,7 +73,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('are all files if the work started with nothing, also after a push', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     mkdirSync(workspace);
     git(workspace, 'init', '--quiet');
     commitFiles(workspace, { 'a.txt': '1' });
@@ -84,7 +84,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('support a single cloned branch, and a clone without history', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     git(outside, 'init', '--quiet');
     commitFiles(outside, { 'a.txt': '1' });
     git(outside, 'checkout', '--quiet', '-b', 'side');
@@ -97,7 +97,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('need no file contents that were never fetched', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     git(outside, 'init', '--quiet');
     git(outside, 'config', 'uploadpack.allowFilter', 'true');
     commitFiles(outside, { 'a.txt': 'old' });
@@ -114,7 +114,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('include what is only in the index, or no longer in it', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1', 'b.txt': '1', 'c.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'fleeting.txt': '', 'meant.txt': '' });
     git(workspace, 'add', 'a.txt', 'fleeting.txt');
@@ -127,7 +127,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('list a renamed file as deleted and added, and a new kind of file as modified', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'old.txt': 'the same', 'kind.txt': 'x' });
     renameSync(join(workspace, 'old.txt'), join(workspace, 'new.txt'));
     rmSync(join(workspace, 'kind.txt'));
@@ -138,7 +138,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('list conflicts once, and leave out what .gitignore files name, but not what is only hidden in .git', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1\n', '.gitignore': '*.log\n' });
     git(workspace, 'checkout', '--quiet', '-b', 'side');
     commitFiles(workspace, { 'a.txt': '2\n' });
@@ -151,7 +151,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('wait for no pipe, and name everything else', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1', 'b/c.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'b/c.txt': '2', 'b/d.txt': '3' });
     for (const path of [
@@ -171,7 +171,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('skip folders that cannot be read', { skip: noBubblewrap }, async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { 'a.txt': '2', 'closed/b.txt': '1', 'c.txt': '1' });
     chmodSync(join(workspace, 'closed'), 0);
@@ -192,7 +192,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('name a folder whose repository cannot be read, and list the rest', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     mkdirSync(join(workspace, 'broken/.git/objects'), { recursive: true });
     cloneInto(join(workspace, 'shop'), { 'a.txt': '1' });
     rmSync(join(workspace, 'shop-origin'), { recursive: true });
@@ -203,7 +203,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('are refused if git would need more memory than it may have', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { '.gitignore': '' });
     truncateSync(join(workspace, '.gitignore'), 80 * mib);
@@ -213,7 +213,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('list names of any kind', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     const names = ['with space', 'quo"te', "it's", 'new\nline', 'tab\tbed', 'ünïcode', '-n', ':(top)x', '*'];
     cloneInto(workspace, Object.fromEntries(names.map((name) => [name, '1'])));
     for (const name of names) putFiles(workspace, { [name]: '2' });
@@ -225,7 +225,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('are all files in a repository without commits, and without origin', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     mkdirSync(workspace);
     git(workspace, 'init', '--quiet');
     putFiles(workspace, { 'a.txt': '1', 'b.txt': '1' });
@@ -237,7 +237,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('include those of repositories in folders of the workspace', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(join(workspace, 'shop'), { 'a.txt': '1' });
     putFiles(workspace, { 'shop/a.txt': '2', 'shop/b/c.txt': '1', 'loose.txt': '' });
     rmSync(join(workspace, 'shop-origin'), { recursive: true });
@@ -248,7 +248,7 @@ describe('the changes of a workspace', () => {
   });
 
   it('are refused beyond the limit of entries', async (t) => {
-    const { workspace } = makePlace(t);
+    const { workspace } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1' });
     putFiles(workspace, { b: '', c: '', d: '' });
     assert.equal(((await look(workspace, { command: 'changes' }, { entriesMax: 3 })) as unknown[]).length, 3);
@@ -260,7 +260,7 @@ describe('the changes of a workspace', () => {
 
 /** A clone whose configuration runs a program, which leaves a mark, wherever git lets one run. */
 function plantedClone(t: TestContext) {
-  const { workspace, outside } = makePlace(t);
+  const { workspace, outside } = createFolders(t);
   const mark = join(outside, 'mark');
   const program = join(outside, 'program');
   writeFileSync(program, `#!/bin/sh\ntouch '${mark}'\ncat "$1" 2>/dev/null\n`);
@@ -321,7 +321,7 @@ describe('the configuration of a repository', () => {
 
 describe('a repository with parts outside', () => {
   it('is none if .git is a link or a file that leads out', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     cloneInto(join(outside, 'theirs'), { 'a.txt': 'private' });
     const gitDir = join(outside, 'theirs/.git');
     mkdirSync(workspace);
@@ -333,7 +333,7 @@ describe('a repository with parts outside', () => {
   });
 
   it('is refused if its objects are outside, or its format is unknown', async (t) => {
-    const { workspace, outside } = makePlace(t);
+    const { workspace, outside } = createFolders(t);
     cloneInto(workspace, { 'a.txt': '1' });
     const objects = join(workspace, '.git/objects');
     putFiles(objects, { 'info/alternates': `${outside}\n` });
