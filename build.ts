@@ -9,4 +9,4 @@ const out = 'dist';
 if (!(await buildService(out)))
   process.stdout.write('Not built, for esbuild is not installed: Parley runs from its sources.\n');
 if (!(await buildPage(resolve(out, 'web'))))
-  process.stdout.write('The page is not built, for vite is not installed: the API works without it.\n');
+  process.stdout.write('The web UI is not built, because Vite is not installed. The API works without it.\n');

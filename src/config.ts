@@ -187,7 +187,7 @@ const options = {
   authToken: option({
     env: 'PARLEY_AUTH_TOKEN',
     group: 'Keys and secrets',
-    help: 'A bearer token of the owner, which can only read the reduced settings.',
+    help: 'A bearer token of the owner, which can only read a part of the settings.',
     shownDefault: 'none',
     parse: presetCredential,
   }),

@@ -7,13 +7,13 @@ const passes = 2;
 const busyTimeoutMs = 5_000;
 
 const database = new DatabaseSync(workerData as string, { timeout: busyTimeoutMs });
-const move = database.prepare('pragma wal_checkpoint(passive)');
+const checkpoint = database.prepare('pragma wal_checkpoint(passive)');
 
 parentPort?.on('message', () => {
   try {
-    for (let pass = 0; pass < passes; pass++) move.get();
+    for (let pass = 0; pass < passes; pass++) checkpoint.get();
   } catch {
     // If the disk fails for a moment, the log stays and the next checkpoint covers it.
   }
-  parentPort?.postMessage('moved');
+  parentPort?.postMessage('done');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
+import { modelRequests, post, type TestGatewayOptions, withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
 import type { Step } from '../agents/trial/scriptedModel/script.ts';
 import { createScriptedModel } from '../agents/trial/scriptedModel/server.ts';
@@ -12,7 +12,7 @@ import { add, type Meter, noUsage, type Usage } from './usage/meter.ts';
 const quick = { firstPauseMs: 1, pauseMsMax: 5 };
 const words = 'hello from the model';
 
-async function withScript(t: TestContext, script: readonly Step[], more: SceneOptions = {}) {
+async function withScript(t: TestContext, script: readonly Step[], more: TestGatewayOptions = {}) {
   const model = createScriptedModel(script);
   const scene = await withProvider(
     t,

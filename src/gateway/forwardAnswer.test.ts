@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import { modelRequests, post, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
+import { modelRequests, post, type TestGatewayOptions, withProvider } from '../../test/support/gateway.ts';
 import { until } from '../../test/support/until.ts';
 
 const brokeOff = 'The model provider interrupted its response.';
@@ -158,7 +158,7 @@ describe('an incomplete answer of a provider', () => {
 
 describe('an oversized answer', () => {
   const flood = 'x'.repeat(10_000);
-  const cases: readonly [string, string, SceneOptions, string][] = [
+  const cases: readonly [string, string, TestGatewayOptions, string][] = [
     ['in bytes', chunk.repeat(100), { bounds: { answerBytesMax: 1_000 } }, tooLarge],
     ['in one line', `data: ${flood}`, { bounds: { lineBytesMax: 1_000 } }, tooLarge],
     ['in time', chunk, { times: { answerMs: 30 } }, tooLate],

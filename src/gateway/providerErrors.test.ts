@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { describe, it } from 'node:test';
-import { modelKey, type SceneOptions, withProvider } from '../../test/support/gateway.ts';
+import { modelKey, type TestGatewayOptions, withProvider } from '../../test/support/gateway.ts';
 import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import { errorTextOf } from './providerErrors.ts';
 
@@ -50,7 +50,7 @@ describe('an error of a provider', () => {
 async function atOwnAddress(t: Parameters<typeof listenOnLoopback>[0], answer: RequestListener) {
   const provider = await listenOnLoopback(t, answer);
   const baseUrl = `${provider.url}/wrong?word=hidden`;
-  const more: SceneOptions = { model: 'openai/local', baseUrl, allowPrivate: () => true };
+  const more: TestGatewayOptions = { model: 'openai/local', baseUrl, allowPrivate: () => true };
   return more;
 }
 

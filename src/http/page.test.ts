@@ -1,4 +1,4 @@
-// The files of the page, as they are served from a folder that a build has made.
+// The web UI is served from the folder that the build creates.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,8 +31,8 @@ const files = {
   'assets/index-abc123.js.gz': gzipSync(script),
 };
 
-describe('GET / and the paths of the page', () => {
-  it('answer with the page under a strict policy, to be asked for again, 200', async (t) => {
+describe('GET / and the other paths of the web UI', () => {
+  it('return the web UI with a strict Content-Security-Policy, which browsers revalidate, 200', async (t) => {
     const get = servePage(t, files);
     for (const path of ['/', '/conversations/some-id', '/settings', '/settings/model']) {
       const { statusCode, body, headers } = await get(path);
@@ -45,37 +45,37 @@ describe('GET / and the paths of the page', () => {
     }
   });
 
-  it('answer 304 where the page is the same', async (t) => {
+  it('return 304 if the web UI has not changed', async (t) => {
     const get = servePage(t, files);
     const { headers } = await get('/');
     assert.equal((await get('/', { 'if-none-match': String(headers['etag']) })).statusCode, 304);
     assert.equal((await get('/', { 'if-none-match': '"another"' })).statusCode, 200);
   });
 
-  it('say that the page is not built where it is not, 503', async (t) => {
+  it('say that the web UI is not built, 503', async (t) => {
     const get = servePage(t, {});
     const { statusCode, body } = await get('/');
     assert.equal(statusCode, 503);
-    assert.match(body, /^The page is not built\. Run "npm run build"/);
+    assert.match(body, /^The web UI is not built\. Run "npm run build"/);
   });
 });
 
 describe('GET /assets/…', () => {
-  it('answers compressed where the client takes it, and to be kept for good', async (t) => {
+  it('returns a compressed file if the client accepts it, to be cached forever', async (t) => {
     const get = servePage(t, files);
     const small = await get('/assets/index-abc123.js', { 'accept-encoding': 'br;q=0, gzip' });
     assert.equal(small.headers['content-encoding'], 'gzip');
     assert.equal(gunzipSync(small.rawPayload).toString(), script);
     assert.match(String(small.headers['cache-control']), /immutable/);
     assert.equal(small.headers['vary'], 'Accept-Encoding');
-    // There is no file in brotli, and none is made.
+    // There is no Brotli file, and the service does not create one.
     const plain = await get('/assets/index-abc123.js', { 'accept-encoding': 'br' });
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.equal(plain.body, script);
     assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8');
   });
 
-  it('leads to no other file, 404', async (t) => {
+  it('returns no other file, 404', async (t) => {
     const get = servePage(t, files);
     for (const name of [
       'none.js',
@@ -89,7 +89,7 @@ describe('GET /assets/…', () => {
 });
 
 describe('the service', () => {
-  it('keeps its own answers beside the page', async (t) => {
+  it('serves its API next to the web UI', async (t) => {
     const service = await startService({}, t);
     const page = await service.ask('/', { key: null });
     assert.equal(page.status, 200);

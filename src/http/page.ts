@@ -41,7 +41,7 @@ const pagePaths = ['/', '/conversations/:id', '/settings', '/settings/:section']
 const assetName = /^\w[\w-]*(?:\.[\w-]+)*\.(css|js|svg)$/;
 const immutable = 'public, max-age=31536000, immutable';
 const notBuilt =
-  'The page is not built. Run "npm run build" with the development packages installed; the API works without it, see /docs.\n';
+  'The web UI is not built. Run "npm run build" with the development packages installed. The API works without it: see /docs.\n';
 
 async function find(file: URL): Promise<Buffer | undefined> {
   try {

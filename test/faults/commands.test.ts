@@ -56,7 +56,7 @@ for (const kind of databaseKinds) {
       await service.ended();
       const gone = await site.run(['list', '--json'], bare);
       assert.deepEqual(
-        [gone.code, /No service runs on the data folder/.test(gone.stderr)],
+        [gone.code, /No running service uses the data folder/.test(gone.stderr)],
         [4, true],
         gone.stderr,
       );

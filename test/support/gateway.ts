@@ -9,7 +9,7 @@ import { listenOnLoopback } from './mcpServer.ts';
 export const modelKey = 'sk-hunter2-hunter2';
 const noLimits: Limits = { requestsMax: null, costNanosMax: null };
 
-export interface GatewayScene {
+export interface TestGateway {
   readonly url: string;
   readonly notices: string[];
   readonly limits: ModelLimit[];
@@ -18,9 +18,9 @@ export interface GatewayScene {
   beginTurn(): void;
 }
 
-export type SceneOptions = Partial<GatewayOptions> & { limits?: Limits };
+export type TestGatewayOptions = Partial<GatewayOptions> & { limits?: Limits };
 
-export async function openGateway(t: TestContext, more: SceneOptions): Promise<GatewayScene> {
+export async function openGateway(t: TestContext, more: TestGatewayOptions): Promise<TestGateway> {
   const notices: string[] = [];
   const limits: ModelLimit[] = [];
   const meter = createMeter({
@@ -94,7 +94,7 @@ export function hostsAt(url: string) {
 }
 
 /** A provider with these responses, and the gateway in front of it. `ask` sends a chat completions request. */
-export async function withProvider(t: TestContext, answer: RequestListener, more: SceneOptions = {}) {
+export async function withProvider(t: TestContext, answer: RequestListener, more: TestGatewayOptions = {}) {
   const provider = await listenOnLoopback(t, answer);
   const gateway = await openGateway(t, { modelHosts: hostsAt(provider.url), ...more });
   const [{ path, body }] = modelRequests;

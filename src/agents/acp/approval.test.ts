@@ -135,7 +135,7 @@ describe('an approval request', () => {
     'nothing but the name of a tool': [{ ...call, title: 'Bash' }, /does not say what it would run/],
     'a command that its agent has shortened': [{ ...call, title: 'rm a && …' }, /shortened/],
     'an edit without its change': [{ kind: 'edit', title: 'Edit a' }, /does not say what it would change/],
-    'an unknown member that is too large': [{ ...call, title: 'rm a', more: large }, /too large/],
+    'an unknown field that is too large': [{ ...call, title: 'rm a', more: large }, /too large/],
     'too many files': [
       { kind: 'delete', locations: Array.from({ length: 200 }, (_, i) => ({ path: `/${i}` })) },
       /too many files/,

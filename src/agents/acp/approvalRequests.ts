@@ -62,7 +62,7 @@ export function createApprovalRequests(answerPermission: AnswerPermission) {
     request,
     /** Answers every open request with `cancelled`. */
     cancelAll: () => {
-      for (const question of open) question.abort();
+      for (const request of open) request.abort();
     },
   };
 }

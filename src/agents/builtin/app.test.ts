@@ -32,7 +32,7 @@ describe('the built-in agent', () => {
       );
     });
 
-  it('goes on in another API when the model is changed, with all that was said and done', async (t) => {
+  it('continues with the whole history when the model changes to another API', async (t) => {
     const turns = protocols.flatMap((protocol) => [{ run: `echo ${protocol}` }, { say: `In ${protocol}.` }]);
     const bench = await startAgentBench(t, { script: turns });
     await bench.open();
@@ -44,7 +44,7 @@ describe('the built-in agent', () => {
     assert.equal(bench.model.exchanges.at(-1)?.request.results.length, protocols.length);
   });
 
-  it('says what to set where there is no model, and goes on with the next message once there is', async (t) => {
+  it('says what to set if there is no model, and continues once there is one', async (t) => {
     const fault = 'No model is set. Set llm_model in your settings.';
     const bench = await startAgentBench(t, { script: [{ say: 'Here I am.' }], current: { fault } });
     await bench.open();
@@ -56,7 +56,7 @@ describe('the built-in agent', () => {
     assert.match(bench.said(), /Here I am\.$/);
   });
 
-  it('does nothing that the user rejects, and the model hears of it', async (t) => {
+  it('does nothing that the user rejects, and tells the model', async (t) => {
     const bench = await startAgentBench(t, { script, answer: () => 'rejected' });
     await bench.open();
     await bench.prompt('go');
@@ -68,7 +68,7 @@ describe('the built-in agent', () => {
     assert.match(bench.model.exchanges[1]?.request.results[0] ?? '', /rejected/);
   });
 
-  it('asks no more for what is always allowed: that very command, and no other', async (t) => {
+  it('does not ask again for a command that is always allowed, and asks for any other', async (t) => {
     const commands = [{ run: 'true' }, { run: 'true' }, { run: 'true; true' }, { say: 'ok' }];
     const bench = await startAgentBench(t, { script: commands, answer: () => 'always' });
     await bench.open();
@@ -77,7 +77,7 @@ describe('the built-in agent', () => {
     assert.equal(bench.ended().length, 3);
   });
 
-  it('ends its turn when it is cancelled, with what it had started', async (t) => {
+  it('ends its turn and the running command when it is cancelled', async (t) => {
     const bench = await startAgentBench(t, { script: [{ run: 'touch begun; sleep 60' }, { say: 'no' }] });
     await bench.open();
     const turn = bench.prompt('go');
@@ -87,7 +87,7 @@ describe('the built-in agent', () => {
     assert.equal(bench.model.exchanges.length, 1);
   });
 
-  it('ends its turn when it is cancelled before it has begun to ask', async (t) => {
+  it('ends its turn when it is cancelled before the first model request', async (t) => {
     const bench = await startAgentBench(t, { script: [{ run: 'touch begun' }, { say: 'no' }] });
     await bench.open();
     const turn = bench.prompt('go');
@@ -115,7 +115,7 @@ describe('the built-in agent', () => {
     assert.match(bench.model.exchanges[0]?.request.prompt ?? '', /what is this\?\[image\]/);
   });
 
-  it('says that there is an image where its model is known to see none', async (t) => {
+  it('tells a model without vision that there is an image', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'Nothing.' }], current: { images: false } });
     await bench.open();
     await bench.prompt([{ type: 'image', data: 'AAAA', mimeType: 'image/png' }]);
@@ -127,7 +127,7 @@ describe('the built-in agent', () => {
     ['gemini', true],
     ['anthropic', false],
   ] as const)
-    it(`looks at an image file in ${protocol}${seen ? '' : ', or hears that it cannot'}`, async (t) => {
+    it(`looks at an image file in ${protocol}${seen ? '' : ', or says that the model cannot see it'}`, async (t) => {
       const script = [{ call: { tool: 'read_file', input: { path: 'a.png' } } }, { say: 'ok' }];
       const current = { protocol, base: protocolBases[protocol], images: seen };
       const bench = await startAgentBench(t, { script, current });
@@ -144,7 +144,7 @@ describe('the built-in agent', () => {
       assert.doesNotMatch(request?.results.join() ?? '', /iVBOR/);
     });
 
-  it('gives a title to a conversation that begins with more than a few words', async (t) => {
+  it('gives a conversation a title if its first message is longer than a few words', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'Sure.' }, { say: 'Again.' }] });
     await bench.open();
     await bench.prompt('Please look at the parser and tell me why it is so slow with long lines.');
@@ -156,7 +156,7 @@ describe('the built-in agent', () => {
     assert.equal(titles.length, 1);
   });
 
-  it('tells the model what the repository tells agents', async (t) => {
+  it('tells the model what AGENTS.md of the repository says', async (t) => {
     const bench = await startAgentBench(t, { script: [{ say: 'One.' }] });
     writeFileSync(join(bench.cwd, 'AGENTS.md'), 'Use tabs, always.');
     await bench.open();

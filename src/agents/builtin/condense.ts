@@ -17,7 +17,7 @@ const partCharsMax = 4_000;
 const messageCharsMax = 20_000;
 const asNotesCharsMax = 100_000;
 
-const order = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
+const notesPrompt = `Take notes of the conversation below between a user and a coding agent, so that the agent can go on from the notes alone. Keep: what the user wants and every constraint they named; what was done, with exact names of files, functions, commands, branches and URLs; what was found out, with exact error messages that still matter; what failed and must not be tried again; what is left to do next. Write in short lines. Do not address anybody, and do not go on with the work.`;
 
 function partText(part: Exclude<ModelMessage['content'], string>[number]): string {
   switch (part.type) {
@@ -123,7 +123,7 @@ async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMe
   const history = cut(old.map(render).join('\n\n'), charsMax);
   const { text } = await generateText({
     model: model.language,
-    prompt: `${order}\n\n<conversation>\n${history}\n</conversation>`,
+    prompt: `${notesPrompt}\n\n<conversation>\n${history}\n</conversation>`,
     maxRetries: 0,
     abortSignal: signal,
     headers: { [sideRequestHeader]: '1' },
@@ -148,13 +148,13 @@ export function createCondenser(): Condenser {
     const { messages } = journal;
     // The actual limit of the provider may be lower than the known one.
     const tokensMax = Math.min(model.contextTokens, tokensOfAll(messages)) * keptShare;
-    const seam = findSplit(messages, tokensMax);
-    const old = messages.slice(0, seam);
+    const split = findSplit(messages, tokensMax);
+    const old = messages.slice(0, split);
     if (old.length < 2) return false;
     try {
       const notes = await takeNotes(needs, old);
       if (notes === '') return false;
-      journal.replace([summaryOf(old, notes), ...shortened(messages.slice(seam), tokensMax)]);
+      journal.replace([summaryOf(old, notes), ...shortened(messages.slice(split), tokensMax)]);
       const text = 'The conversation became long. I continue with a summary of its beginning.';
       await client.send({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } });
       return true;

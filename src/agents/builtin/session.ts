@@ -49,7 +49,7 @@ function loadParts() {
 }
 
 const remedy =
-  'Settings are changed under Settings on the page, with PATCH /api/settings, or on the machine of the service: `./parley settings set llm_model anthropic/claude-sonnet-4-5` and `./parley settings set llm_api_key < key.txt`. Then send your message again.';
+  'Change your settings in the web UI, with PATCH /api/settings, or on the machine where Parley runs: `./parley settings set llm_model anthropic/claude-sonnet-4-5` and `./parley settings set llm_api_key < key.txt`. Then send your message again.';
 
 async function sayFault(fault: string, client: AcpClient): Promise<StopReason> {
   const text = `I cannot start: ${fault}\n\n${remedy}`;

@@ -58,7 +58,7 @@ function addressOfPort(port: string): ServiceAddress {
   return { url: new URL(url).origin, isLocal: true, isTrusted: true };
 }
 
-/** Tries PARLEY_URL, PORT, the current context, the service that runs on the data folder, and the default URL. */
+/** Tries PARLEY_URL, PORT, the current context, the running service that uses the data folder, and the default URL. */
 export function serviceAddress(env: Environment = process.env): ServiceAddress {
   if (env['PARLEY_URL']) return parseServiceUrl(env['PARLEY_URL'], 'PARLEY_URL');
   if (env['PORT']) return addressOfPort(env['PORT']);
@@ -108,7 +108,7 @@ function missingKey({ url, isLocal, isTrusted }: ServiceAddress): ParleyError {
   if (isLocal && !isTrusted)
     return new ParleyError(
       'unauthorized',
-      `No service runs on the data folder ${readConfig(process.env).dataDir}, and its API key is sent to no other service. Start it with "${commandName} serve", set PARLEY_DATA_DIR to its data folder, or set PARLEY_URL.`,
+      `No running service uses the data folder ${readConfig(process.env).dataDir}, and its API key is sent to no other service. Start it with "${commandName} serve", set PARLEY_DATA_DIR to its data folder, or set PARLEY_URL.`,
     );
   const advice = isLocal
     ? 'run this command in the folder of the service, set PARLEY_DATA_DIR to its data folder, or set PARLEY_KEY'

@@ -149,11 +149,11 @@ export const keysCreateCommand = declare({
       type: 'string',
       choices: ['session', 'bearer'],
       default: 'session',
-      help: 'session: an API key, sent as X-Session-API-Key. bearer: a token that can only read the reduced settings.',
+      help: 'session: an API key, sent as X-Session-API-Key. bearer: a token that can only read a part of the settings.',
     },
     bearer: {
       type: 'boolean',
-      help: 'Accept the API key as Authorization: Bearer, too, on every route, for clients that send it so.',
+      help: 'Also accept the API key as Authorization: Bearer, on every route, for clients that send it that way.',
     },
     name: { type: 'string', value: 'TEXT', default: 'command line', help: 'What the key is for.' },
     scope: {

@@ -26,7 +26,7 @@ const connectionText = () => `Which service a command uses, in this order:
 
   1. the service at PARLEY_URL, or at PORT on this machine
   2. the current context: "${commandName} login URL" creates one, "${commandName} contexts" switches
-  3. the service that runs on the data folder (PARLEY_DATA_DIR, default: ./data)
+  3. the running service that uses the data folder (PARLEY_DATA_DIR, default: ./data)
   4. http://127.0.0.1:3000
 
 Which API key it sends:
