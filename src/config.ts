@@ -236,6 +236,15 @@ const options = {
     shownDefault: '10',
     parse: (text = '10') => integer(0, 1_000_000)(text),
   }),
+  unattendedS: option({
+    env: 'PARLEY_UNATTENDED_S',
+    flag: 'unattended-s',
+    group: 'Worker',
+    value: 'SECONDS',
+    help: 'How long a conversation that nobody follows stays running after its agent has finished. 0 means until it is idle for an hour.',
+    shownDefault: '120',
+    parse: (text = '120') => integer(0, 1_000_000)(text),
+  }),
   waitingMax: option({
     env: 'PARLEY_WAITING_MAX',
     flag: 'waiting-max',

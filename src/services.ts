@@ -6,7 +6,7 @@ import { createConversations } from './conversations/create/service.ts';
 import { createWaitingBound } from './conversations/create/waiting.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
-import { createSweep } from './conversations/sweep/service.ts';
+import { createSweep, defaultTimes } from './conversations/sweep/service.ts';
 import { releaseAll, type SweepTimes } from './conversations/sweep/store.ts';
 import { createUsages } from './conversations/usage/service.ts';
 import type { Database } from './db/transaction.ts';
@@ -164,7 +164,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       userRunsMax: config.runningMax,
       onBackgroundError,
       onClockSet: deliveries.onClockSet,
-      ...(times.sweep && { times: times.sweep }),
+      times: { ...defaultTimes, unattendedMs: config.unattendedS * 1_000, ...times.sweep },
     }).close,
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);

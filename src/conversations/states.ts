@@ -51,7 +51,7 @@ export function agentStateOf(progress: StoredProgress): AgentState | null {
 /** Why a conversation stopped, with the message for people. */
 export const stopReasons = {
   user: 'You stopped the conversation.',
-  finished: 'The agent finished.',
+  finished: 'The agent has finished, and nobody follows the conversation. Send a message to resume it.',
   idle: 'The conversation was idle. Send a message to resume it.',
   max_iterations:
     'The conversation reached the maximum number of model requests per message (max_iterations). Send a message to resume it.',

@@ -15,6 +15,7 @@ import { openTurns } from './migrations/0012-open-turns.ts';
 import { stepEvents } from './migrations/0013-step-events.ts';
 import { nodes } from './migrations/0014-nodes.ts';
 import { bearerKeys } from './migrations/0015-bearer-keys.ts';
+import { followed } from './migrations/0016-followed.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -34,6 +35,7 @@ export const migrations: readonly Migration[] = [
   stepEvents,
   nodes,
   bearerKeys,
+  followed,
 ];
 
 const advisoryLock = 7_265_108;

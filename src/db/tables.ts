@@ -58,6 +58,8 @@ export interface Tables {
     claimed_at: number | null;
     /** Last progress of the run. */
     active_at: number | null;
+    /** When somebody last followed it with a stream or a socket, to within a few seconds. */
+    followed_at: number | null;
     /** The id of its agent, set when the first session is opened. */
     agent: string | null;
     /** The agent's own id of the session, for resuming it. */

@@ -1,5 +1,6 @@
 // Reads the log of a conversation: in pages, as a whole, or as a stream.
 import { conversationName, noConversation } from '../conversations/id.ts';
+import { conversationOf } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
@@ -13,12 +14,16 @@ import { notifyForeignChanges } from './foreignChanges.ts';
 import type { Hub, Log, Receiver, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
-import { findLog, readEvents } from './store.ts';
+import { findLog, readEvents, recordFollowed } from './store.ts';
 
 const pageDefault = 20;
 const streamsMax = 20_000;
 const streamsPerKeyMax = 10_000;
 const keysCheckEveryMs = 1_000;
+/** New subscribers are recorded after this time at the latest, and all of them again after some rounds. */
+const followedEveryMs = 1_000;
+const followedAgainRounds = 15;
+const followedAtOnceMax = 1_000;
 
 interface EventsOptions {
   readonly database: Database;
@@ -61,6 +66,8 @@ function eventCursor(after: string | undefined): string {
 
 export function createEvents({ database, hub, keys, onBackgroundError }: EventsOptions) {
   const subscriptions = new Map<string, Set<Subscription>>();
+  const newlyFollowed = new Set<number>();
+  let round = 0;
 
   async function find(
     principal: Principal,
@@ -137,6 +144,8 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
 
   /** Sends the log to the receiver until either side closes it or the API key is no longer valid. */
   function subscribe({ keyId }: Principal, { log, cursor }: Stream, receiver: Receiver): void {
+    const conversation = conversationOf(log.topic);
+    if (conversation !== undefined) newlyFollowed.add(conversation);
     const subscription = hub.subscribe(log, cursor, receiver);
     const mine = subscriptions.get(keyId) ?? new Set();
     subscriptions.set(keyId, mine.add(subscription));
@@ -151,6 +160,17 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
       if (!(await keys.isGood(keyId))) for (const subscription of mine) subscription.end();
   }
 
+  /** Keeps conversations that somebody follows from being stopped as unattended. */
+  async function recordFollowers(): Promise<void> {
+    round = (round + 1) % followedAgainRounds;
+    const all = () => hub.openLogs().map(({ topic }) => conversationOf(topic));
+    const followed = round === 0 ? all().filter((key) => key !== undefined) : [...newlyFollowed];
+    newlyFollowed.clear();
+    for (let i = 0; i < followed.length; i += followedAtOnceMax)
+      await database.run(recordFollowed, followed.slice(i, i + followedAtOnceMax));
+  }
+
+  const followers = repeat(recordFollowers, followedEveryMs, onBackgroundError);
   const revocations = repeat(endRevoked, keysCheckEveryMs, onBackgroundError);
   const foreignChanges = repeatable(() => notifyForeignChanges(database, hub), onBackgroundError);
   database.onNotification(hub.notify);
@@ -165,6 +185,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     subscribe,
     close: () => {
       void revocations.stop();
+      void followers.stop();
       hub.close();
     },
   };

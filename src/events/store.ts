@@ -1,7 +1,7 @@
 // The log of a conversation. Events are appended in the transaction of what they report, and read in bounded pieces.
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/id.ts';
-import { one, prepared, type Queries, read, rows, type Steps } from '../db/transaction.ts';
+import { one, prepared, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 import { boundId, conversationsMax, eventIdsMax, eventKeyOf, idOfKey, isKeyOf } from './eventKey.ts';
 
 /**
@@ -108,6 +108,27 @@ export const findLog = read('events.findLog', function* (q, name: ConversationNa
   return yield* one(selectLog(q, name));
 });
 
+/** Somebody follows a conversation if that was recorded within this time; it is recorded more often. */
+export const followedMs = 35_000;
+
+/** Records that these conversations are being followed. */
+export const recordFollowed = repeatableWrite(
+  'events.recordFollowed',
+  function* (q, conversations: readonly number[]): Steps<void> {
+    const found = q.build
+      .selectFrom('conversations')
+      .select('key')
+      .where('key', 'in', [...conversations]);
+    yield* rows(
+      q.build
+        .updateTable('conversations')
+        .set({ followed_at: q.now })
+        // A row that is being changed is left out: it is active anyway, and waiting for it could cause a deadlock.
+        .where('key', 'in', q.kind === 'postgres' ? found.forUpdate().skipLocked() : found),
+    );
+  },
+);
+
 /** Returns the number and the next id of each log that still exists. */
 export const findEnds = read('events.findEnds', function* (q, conversations: readonly number[]) {
   return yield* rows(
@@ -163,4 +184,4 @@ export function* pieceOfLog(q: Queries, piece: Piece): Steps<StoredEvent[]> {
 /** Reads a part of a log, limited in events and bytes. It returns at least one event if there is one. */
 export const readEvents = read('events.read', pieceOfLog);
 
-export const eventTransactions = [findLog, findEnds, readEvents];
+export const eventTransactions = [findLog, recordFollowed, findEnds, readEvents];

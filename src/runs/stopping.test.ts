@@ -57,6 +57,22 @@ for (const kind of databaseKinds) {
       await until('all are dead', () => !all.some(isRunning));
     });
 
+    it('stops as finished when nobody follows it, and a message resumes the same session', async (t) => {
+      const times = { sweep: { ...defaultTimes, unattendedMs: 2_500 } };
+      const { service, create, turns, reaches, say, info } = await startRuns({ kind, times }, t);
+      const [followed, left] = [await create('say one'), await create('say two')];
+      const stream = new AbortController();
+      t.after(async () => stream.abort());
+      await fetch(`${service.url}/api/conversations/${followed}/events/stream`, {
+        headers: { 'x-session-api-key': service.key },
+        signal: stream.signal,
+      });
+      assert.equal((await reaches(left, 'STOPPED')).stop_reason?.code, 'finished');
+      await say(left, 'say three');
+      assert.deepEqual(await turns(left, 2), ['two', 'three']);
+      assert.equal((await info(followed)).status, 'RUNNING');
+    });
+
     for (const [line, sentence] of [
       ['crash', /exit code 1/],
       ['kill-self', /SIGKILL/],

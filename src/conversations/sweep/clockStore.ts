@@ -14,7 +14,7 @@ export const adjustRuns = repeatableWrite(
   'sweep.adjustRuns',
   function* (q, { all }: { all: boolean }): Steps<void> {
     const running = q.build.updateTable('conversations').where('run_id', 'is not', null);
-    for (const column of ['active_at', 'claimed_at'] as const) {
+    for (const column of ['active_at', 'claimed_at', 'followed_at'] as const) {
       const set = running.set({ [column]: q.now }).where(column, 'is not', null);
       yield* rows(all ? set : set.where(column, '>', q.now));
     }

@@ -236,6 +236,33 @@ for (const kind of databaseKinds) {
         assert.equal((await statuses())['busy'], state['status'] ?? 'RUNNING');
       });
 
+    it('stops as finished what nobody has followed for so long since its agent was done', async () => {
+      const { put, statuses, sweep } = await clear(opened);
+      const old = Date.now() - 2 * hourMs;
+      const done = { active_at: old, heard: 3, said: 3 };
+      await put('ada', 'never followed', running(done));
+      await put('ada', 'followed before', running({ ...done, followed_at: old }));
+      await put('ada', 'followed', running({ ...done, followed_at: Date.now() }));
+      await put('ada', 'active', running({ heard: 3, said: 3 }));
+      await put('ada', 'in a turn', running({ ...done, turn_open: 1 }));
+      await put('ada', 'asks', running({ ...done, turn_open: 1, question: 2 }));
+      await put('ada', 'has a message', running({ ...done, said: 4 }));
+      await put('ada', 'had no turn', running({ ...done, heard: 0, said: 0 }));
+      await sweep({});
+      assert.equal((await statuses())['never followed'], 'RUNNING');
+      await sweep({ unattendedMs: hourMs });
+      assert.deepEqual(await statuses(), {
+        'never followed': 'finished',
+        'followed before': 'finished',
+        followed: 'RUNNING',
+        active: 'RUNNING',
+        'in a turn': 'RUNNING',
+        asks: 'RUNNING',
+        'has a message': 'RUNNING',
+        'had no turn': 'RUNNING',
+      });
+    });
+
     it('stops none for what a worker may have room for: it has not waited long enough', async () => {
       const { put, statuses, sweep } = await clear(opened);
       await put('ada', 'idle', running({ active_at: Date.now() - hourMs, heard: 3, said: 3 }));

@@ -96,7 +96,11 @@ export function createSweep(options: SweepOptions) {
     if (userId !== undefined) database.notify([conversationTopic(key), userTopic(userId)]);
   }
 
-  async function stopKind(kind: 'start' | 'idle', reason: StopReason, seenAt: number): Promise<void> {
+  async function stopKind(
+    kind: Exclude<StoppedKind, 'room'>,
+    reason: StopReason,
+    seenAt: number,
+  ): Promise<void> {
     const judged = { ...times, seenAt };
     for (const key of await database.run(findOverdue, { kind, times: judged, max: sweptMax }))
       await stop(key, kind, reason, judged);
@@ -107,6 +111,7 @@ export function createSweep(options: SweepOptions) {
     await releaseDead(seenAt);
     await stopKind('start', stopReason('start_timeout'), seenAt);
     await stopKind('idle', stopReason('idle'), seenAt);
+    if (times.unattendedMs) await stopKind('unattended', stopReason('finished'), seenAt);
   }
 
   async function makeRoom(): Promise<void> {

@@ -2,7 +2,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Tables } from '../../db/tables.ts';
 import { one, type Queries, read, rows, type Steps, write } from '../../db/transaction.ts';
-import type { EventText } from '../../events/store.ts';
+import { type EventText, followedMs } from '../../events/store.ts';
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import { closeInterruptedTurn, type ReleasedConversation, releasedColumns } from '../release.ts';
 import { type LockedConversation, lockedColumns, noRun, setStatus } from '../row.ts';
@@ -19,6 +19,8 @@ export interface SweepTimes {
   /** How long a run may take from its claim until it is RUNNING. */
   readonly startMs: number;
   readonly idleMs: number;
+  /** How long a run waits for input if nobody follows the conversation; 0 or absent means as long as any other. */
+  readonly unattendedMs?: number;
   /** How long a run may be idle if its user has others waiting, or if a user without any run waits. */
   readonly crowdedIdleMs: number;
   /** How long others must have waited first, so that a worker with a free slot can take them instead. */
@@ -28,7 +30,7 @@ export interface SweepTimes {
 }
 
 /** `room` means that the run is idle and others wait for its slot. */
-export type OverdueKind = 'lease' | 'start' | 'idle' | 'room';
+export type OverdueKind = 'lease' | 'start' | 'idle' | 'unattended' | 'room';
 
 type Where = ExpressionBuilder<Tables, 'conversations'>;
 
@@ -59,7 +61,7 @@ function othersWait(e: Where) {
 /** No lease is longer than this. */
 const leaseMsMax = 5 * 60_000;
 
-type TimeColumn = 'active_at' | 'claimed_at' | 'lease_until';
+type TimeColumn = 'active_at' | 'claimed_at' | 'followed_at' | 'lease_until';
 
 /** Whether a time is that long ago, also by the last reading of the clock: the clock may have changed since. */
 function isLongAgo(q: Queries, e: Where, column: TimeColumn, ms: number, { seenAt }: SweepTimes) {
@@ -82,6 +84,16 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   const isOld = (column: TimeColumn, ms: number) => isLongAgo(q, e, column, ms, times);
   const running = e('conversations.run_id', 'is not', null);
   const works = e('conversations.status', '=', 'RUNNING');
+  /** The run waits for its user: it has no open turn, no open request and no unanswered message. */
+  const waitsForInput = [
+    running,
+    works,
+    e('conversations.runtime_status', 'is', null),
+    e('conversations.wanted', 'is', null),
+    e('conversations.turn_open', '=', 0),
+    e('conversations.question', 'is', null),
+    e('conversations.said', '<=', e.ref('conversations.heard')),
+  ];
   switch (kind) {
     case 'lease':
       return e.and([running, leaseIsOver(q, e, times)]);
@@ -106,16 +118,20 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
           ]),
         ]),
       ]);
+    case 'unattended':
+      return e.and([
+        ...waitsForInput,
+        // It has had a turn.
+        e('conversations.heard', '>', 0),
+        isOld('active_at', times.unattendedMs ?? 0),
+        e.or([
+          e('conversations.followed_at', 'is', null),
+          isOld('followed_at', Math.max(times.unattendedMs ?? 0, followedMs)),
+        ]),
+      ]);
     case 'room':
       return e.and([
-        running,
-        works,
-        e('conversations.runtime_status', 'is', null),
-        e('conversations.wanted', 'is', null),
-        // The run waits for its user: it has no open turn, no open request and no unanswered message.
-        e('conversations.turn_open', '=', 0),
-        e('conversations.question', 'is', null),
-        e('conversations.said', '<=', e.ref('conversations.heard')),
+        ...waitsForInput,
         e('conversations.active_at', '<=', sql<number>`${q.now} - ${times.crowdedIdleMs}`),
       ]);
   }
@@ -262,7 +278,7 @@ export const releaseAll = write('sweep.releaseAll', function* (q, { at }: { at: 
 });
 
 interface StopOverdue extends Overdue {
-  readonly kind: 'start' | 'idle' | 'room';
+  readonly kind: Exclude<OverdueKind, 'lease'>;
   readonly reason: StopReason;
   readonly events: readonly EventText[];
   /** Recorded first if an approval request is open. */

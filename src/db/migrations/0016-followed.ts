@@ -1,0 +1,7 @@
+// Stores when somebody last followed a conversation, so that those that nobody follows can stop when they are done.
+import type { Migration } from './migration.ts';
+
+export const followed: Migration = {
+  name: '0016-followed',
+  statements: () => ['alter table conversations add column followed_at bigint'],
+};
