@@ -1,4 +1,4 @@
-// Answers of a model that are odd, broken or large, and what becomes of the turn.
+// Turns with responses of a model that are odd, broken or large.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,8 +36,8 @@ const callDelta = (more: object) => ({
   tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'bash', ...more } }],
 });
 
-describe('an answer that breaks off', () => {
-  it('is asked for again, and its calls are done once', async (t) => {
+describe('a response that breaks off', () => {
+  it('is requested again, and its calls are executed once', async (t) => {
     const once = cutOff([callDelta({ arguments: '{"command":"echo x >>log"}' })]);
     const bench = await startRawBench(t, [once, calling([run('echo x >>log')]), saying('Done.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
@@ -46,7 +46,7 @@ describe('an answer that breaks off', () => {
     assert.match(thoughts(bench), /was interrupted\. Trying again/);
   });
 
-  it('is not asked for again by one who is cancelled meanwhile, and nothing of the history is lost', async (t) => {
+  it('is not requested again after a cancellation, and the history is complete', async (t) => {
     const answers = [calling([run('echo x >>log')]), cutOff(half), saying('Here.')];
     const bench = await startRawBench(t, answers, { retryMs: 60_000 });
     const turn = bench.prompt('go');
@@ -58,7 +58,7 @@ describe('an answer that breaks off', () => {
     assert.deepEqual(roles, ['system', 'user', 'assistant', 'tool', 'user']);
   });
 
-  it('leaves nothing of itself in what the model reads later', async (t) => {
+  it('leaves nothing in later requests', async (t) => {
     const bench = await startRawBench(t, [cutOff(half), saying('The answer is 42.'), saying('Yes.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.ok(bench.said().endsWith('The answer is 42.'));
@@ -78,7 +78,7 @@ describe('an answer that breaks off', () => {
     'is a page': (response) => response.end('<html>Welcome to the portal</html>'),
   };
   for (const [name, answer] of Object.entries(always))
-    it(`ends the turn with a sentence where it always ${name}, and the next message is taken`, async (t) => {
+    it(`ends the turn with a message if it always ${name}, and the next message is handled`, async (t) => {
       const bench = await startRawBench(t, [answer, answer, answer, answer, saying('Here I am.')]);
       await assert.rejects(bench.prompt('go'), (error: Error) => {
         assert.match(error.message, /^The model's answer could not be read, in 4 attempts/);
@@ -89,14 +89,14 @@ describe('an answer that breaks off', () => {
       assert.ok(bench.said().endsWith('Here I am.'));
     });
 
-  it('tells what the provider said of it', async (t) => {
+  it('reports the message of the provider', async (t) => {
     const bench = await startRawBench(t, [lines('data: {"error":{"message":"the engine is on fire"}}')]);
     await assert.rejects(bench.prompt('go'), /the engine is on fire/);
   });
 });
 
 describe('a request that the provider refuses', () => {
-  it('is told with its words, and asked once', async (t) => {
+  it('is reported with the message of the provider, and sent once', async (t) => {
     const bench = await startRawBench(t, [refusing(400, 'tools.3: no such thing'), saying('Better.')]);
     await assert.rejects(
       bench.prompt('go'),
@@ -107,7 +107,7 @@ describe('a request that the provider refuses', () => {
   });
 });
 
-describe('images that the model does not take', () => {
+describe('images that the model does not accept', () => {
   const image = { type: 'image' as const, data: 'AAAA', mimeType: 'image/png' };
   const prompt = [{ type: 'text' as const, text: 'what is this?' }, image];
   const no: RawAnswer = (response, body) =>
@@ -116,7 +116,7 @@ describe('images that the model does not take', () => {
       body,
     );
 
-  it('are left out, told of, and not sent again, also after a kill', async (t) => {
+  it('are left out, reported, and not sent again, even after a kill', async (t) => {
     const bench = await startRawBench(t, [no]);
     assert.equal(await bench.prompt(prompt), 'end_turn');
     assert.match(thoughts(bench), /does not accept these images/);
@@ -130,14 +130,14 @@ describe('images that the model does not take', () => {
     assert.equal(bench.bodies.length, 4);
   });
 
-  it('are kept where they are not what is wrong', async (t) => {
+  it('are kept if they are not the reason for the refusal', async (t) => {
     const bench = await startRawBench(t, [refusing(400, 'a'), refusing(400, 'b'), saying('Seen.')]);
     await assert.rejects(bench.prompt(prompt), /\(400\): a$/);
     await bench.prompt('again');
     assert.match(JSON.stringify(bench.bodies[2].messages), /image_url/);
   });
 
-  it('of a tool are left out, too; else they follow its result, which is text', async (t) => {
+  it('of a tool are left out, too; accepted ones follow its text result', async (t) => {
     const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk', 'base64');
     const read = calling([{ name: 'read_file', arguments: '{"path":"a.png"}' }]);
     const bench = await startRawBench(t, [read, refusing(422, 'no'), saying('Seen.')]);
@@ -151,8 +151,8 @@ describe('images that the model does not take', () => {
   });
 });
 
-describe('an odd answer', () => {
-  it('without content ends the turn, is told of, and does no harm to what follows', async (t) => {
+describe('an odd response', () => {
+  it('without content ends the turn, is reported, and does not affect what follows', async (t) => {
     for (const empty of [stream([{ role: 'assistant' }]), saying(''), stream([], 'stop')]) {
       const bench = await startRawBench(t, [empty, saying('Here.')]);
       assert.equal(await bench.prompt('go'), 'end_turn');
@@ -163,18 +163,18 @@ describe('an odd answer', () => {
     }
   });
 
-  it('that says it has calls, and has none, ends the turn', async (t) => {
+  it('that announces calls but has none ends the turn', async (t) => {
     const bench = await startRawBench(t, [saying('Well.', 'tool_calls')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(bench.bodies.length, 1);
   });
 
-  it('that became too long ends the turn for that reason', async (t) => {
+  it('that is too long ends the turn for that reason', async (t) => {
     const bench = await startRawBench(t, [saying('And so on and', 'length')]);
     assert.equal(await bench.prompt('go'), 'max_tokens');
   });
 
-  it('with a call whose input is no JSON, or no tool, is answered, and the model tries again', async (t) => {
+  it('with an invalid input or tool gets an error result, and the model tries again', async (t) => {
     const bad = [
       { name: 'bash', arguments: '{"command": "echo' },
       { name: 'no_such_tool', arguments: '{}' },
@@ -191,7 +191,7 @@ describe('an odd answer', () => {
       }
   });
 
-  it('with good and bad calls has each answered once, in one place', async (t) => {
+  it('with valid and invalid calls gets one result for each, in one message', async (t) => {
     const calls = [run('echo a >>log'), { name: 'bash', arguments: '{' }, run('echo b >>log')];
     const bench = await startRawBench(t, [calling(calls), saying('Ok.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
@@ -201,7 +201,7 @@ describe('an odd answer', () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  it('with thirty calls has all of them done, in order', async (t) => {
+  it('with thirty calls has all of them executed in order', async (t) => {
     const many = Array.from({ length: 30 }, (_, i) => run(`echo ${i} >>log`));
     const bench = await startRawBench(t, [calling(many), saying('Ok.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
@@ -209,27 +209,27 @@ describe('an odd answer', () => {
     assert.equal(results(bench.bodies[1]).length, 30);
   });
 
-  it('with an id that was used before is told as another call', async (t) => {
+  it('with an id that was used before is reported as another call', async (t) => {
     const bench = await startRawBench(t, [calling([run('true')]), calling([run('true')]), saying('Ok.')]);
     await bench.prompt('go');
     assert.equal(new Set(bench.ended().map(({ toolCallId }) => toolCallId)).size, 2);
   });
 
-  it('of two million characters is said whole', async (t) => {
+  it('of two million characters is sent completely', async (t) => {
     const long = Array.from({ length: 200 }, () => ({ content: 'x'.repeat(10_000) }));
     const bench = await startRawBench(t, [stream(long)]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.equal(bench.said().length, 2_000_000);
   });
 
-  it('whose command writes five megabytes gives the model their ends', async (t) => {
+  it('whose command writes five megabytes returns the start and the end to the model', async (t) => {
     const bench = await startRawBench(t, [calling([run('yes | head -c 5000000')]), saying('Much.')]);
     assert.equal(await bench.prompt('go'), 'end_turn');
     const [told = ''] = results(bench.bodies[1]);
     assert.ok(told.length > 1_000 && told.length < 100_000, String(told.length));
   });
 
-  it('that is never understood is not asked for without end', async (t) => {
+  it('that is always invalid is not requested forever', async (t) => {
     const bench = await startRawBench(t, [calling([{ name: 'no_such_tool', arguments: '{}' }])]);
     assert.equal(await bench.prompt('go'), 'max_turn_requests');
     assert.ok(!existsSync(join(bench.cwd, 'log')));

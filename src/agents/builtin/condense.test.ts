@@ -13,12 +13,12 @@ import {
 
 const print = (chars: number, name: string) => calling([run(`printf '%${chars}s' ${name}`)]);
 
-/** Notes are whatever it answers to requests without a stream: "A title". */
+/** The model answers every request without a stream with "A title", so that is the summary. */
 function start(t: TestContext, answers: readonly RawAnswer[], more: AgentBenchOptions = {}) {
   return startRawBench(t, answers, { condenses: true, current: { context: 4_000 }, ...more });
 }
 
-/** Each result follows the call that it belongs to, and nothing but its results stands between. */
+/** Checks that each result follows its call, with only other results between them. */
 function assertWellFormed({ messages }: RawBody): void {
   let open: string[] = [];
   for (const { role, tool_calls = [], tool_call_id } of messages) {
@@ -31,8 +31,8 @@ function assertWellFormed({ messages }: RawBody): void {
 
 const contents = ({ messages }: RawBody): string => JSON.stringify(messages.slice(1));
 
-describe('a history that becomes long', () => {
-  it('gives way to notes; the first message, and the newest with its result, stay', async (t) => {
+describe('a long history', () => {
+  it('is replaced with a summary, except for the first message and the newest with its result', async (t) => {
     const answers = [print(5_000, 'one'), print(5_000, 'two'), print(5_000, 'three'), saying('Done.')];
     const bench = await start(t, answers);
     assert.equal(await bench.prompt('The task is to find the needle.'), 'end_turn');
@@ -43,7 +43,7 @@ describe('a history that becomes long', () => {
     assert.doesNotMatch(contents(last), / two/);
   });
 
-  it('keeps a newest result that is too long by itself, cut, and does not turn in a circle', async (t) => {
+  it('keeps a newest result that is too long by itself, cut, and is not condensed forever', async (t) => {
     const answers = [print(100, 'small'), print(28_000, 'end'), print(28_000, 'end'), saying('Done.')];
     const bench = await start(t, answers);
     assert.equal(await bench.prompt('go'), 'end_turn');
@@ -52,7 +52,7 @@ describe('a history that becomes long', () => {
     assert.match(contents(bench.bodies[2]), /characters are left out.*end/);
   });
 
-  it('is made shorter where the provider says that it is too long, and asked again', async (t) => {
+  it('is condensed and sent again if the provider reports that it is too long', async (t) => {
     const tooLong = refusing(
       400,
       'input length and `max_tokens` exceed context limit: 142251 + 64000 > 200000',
@@ -63,7 +63,7 @@ describe('a history that becomes long', () => {
     assert.match(contents(bench.bodies.at(-1)), /<notes>/);
   });
 
-  it('goes on in the next agent with the notes', async (t) => {
+  it('is resumed by the next agent with the summary', async (t) => {
     const bench = await start(t, [print(9_000, 'one'), print(9_000, 'two'), saying('Done.')]);
     await bench.prompt('go');
     await bench.close();
@@ -75,7 +75,7 @@ describe('a history that becomes long', () => {
     assertWellFormed(model.bodies[0]);
   });
 
-  it('stays as it is where condensing is off', async (t) => {
+  it('is not changed if condensing is off', async (t) => {
     const bench = await start(t, [print(20_000, 'one'), saying('Done.')], { condenses: false });
     assert.equal(await bench.prompt('go'), 'end_turn');
     assert.doesNotMatch(contents(bench.bodies.at(-1)), /<notes>/);

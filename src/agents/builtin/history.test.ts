@@ -1,4 +1,4 @@
-// What a history must be so that the next request is not refused for what is in it.
+// A history must not contain anything for which a provider would refuse every later request.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const roles = ({ messages }: RawBody): string[] => messages.map(({ role }: RawBo
 const image = { type: 'image' as const, data: 'AAAA', mimeType: 'image/png' };
 
 describe('a history', () => {
-  it('loses its images where the provider refuses them, and the conversation goes on', async (t) => {
+  it('loses its images if the provider refuses them, and the conversation continues', async (t) => {
     const refusal = refusing(400, 'Could not process image');
     const bench = await startRawBench(t, [refusal, saying('I cannot see it.'), saying('Still here.')]);
     assert.equal(await bench.prompt([{ type: 'text', text: 'look' }, image]), 'end_turn');
@@ -24,7 +24,7 @@ describe('a history', () => {
     assert.equal(bench.said(), 'I cannot see it.Still here.');
   });
 
-  it('names calls in a form that every provider takes, each with its result', async (t) => {
+  it('has call ids that every provider accepts, each with its result', async (t) => {
     const bench = await startRawBench(t, [calling([run('true'), run('true')]), saying('Done.')]);
     await bench.prompt('go');
     const [, , said, ...told] = bench.bodies[1].messages;
@@ -37,7 +37,7 @@ describe('a history', () => {
     assert.equal(new Set(ids).size, 2);
   });
 
-  it('holds what the user has read of an answer that they stopped', async (t) => {
+  it('contains the text of a stopped response that the user has read', async (t) => {
     const bench = await startRawBench(t, [
       (response) => {
         const delta = { role: 'assistant', content: 'I will now ' };
@@ -55,7 +55,7 @@ describe('a history', () => {
     assert.match(bench.bodies[1].messages[2].content, /^I will now \n\[The user stopped you here\.\]$/);
   });
 
-  it('has no reasoning of another provider, nor a message that held nothing else', () => {
+  it('has no reasoning of another provider, nor a message that contained nothing else', () => {
     const reasoning = (key: string) =>
       ({ type: 'reasoning', text: 'hm', providerOptions: { [key]: { signature: 's' } } }) as const;
     const messages: ModelMessage[] = [
@@ -72,7 +72,7 @@ describe('a history', () => {
 });
 
 describe('a request', () => {
-  it('is sent again where the provider is in trouble in the middle of its answer', async (t) => {
+  it('is sent again if the provider fails in the middle of its response', async (t) => {
     const trouble = lines(
       `data: ${JSON.stringify({ error: { message: 'Overloaded', type: 'overloaded_error' } })}`,
     );
@@ -81,7 +81,7 @@ describe('a request', () => {
     assert.equal(bench.said(), 'Here.');
   });
 
-  it('leaves room for what was said, where it must say how long an answer may be', async (t) => {
+  it('leaves room for the history if it must limit the output', async (t) => {
     const asked: number[] = [];
     const model = {
       exchanges: [],

@@ -24,7 +24,7 @@ const result = (toolCallId: string, value: string) =>
   ({ type: 'tool-result', toolCallId, toolName: 'bash', output: { type: 'text', value } }) as const;
 
 describe('the journal of a session', () => {
-  it('gives back what was written, results beside their calls', (t) => {
+  it('returns what was written, results after their calls', (t) => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     journal.addMessage({ role: 'user', content: 'go' });
@@ -43,7 +43,7 @@ describe('the journal of a session', () => {
     });
   });
 
-  it('says of calls that were under way that their outcome is unknown, and of later ones that nothing was done', (t) => {
+  it('marks calls in progress as unknown, and later ones as not executed', (t) => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     journal.addMessage({ role: 'assistant', content: [call('a'), call('b'), call('c')] });
@@ -60,7 +60,7 @@ describe('the journal of a session', () => {
     assert.deepEqual(again?.messages, resumed?.messages);
   });
 
-  it('passes over a line that was cut off, and goes on behind it', (t) => {
+  it('drops a line that was cut off, and continues after it', (t) => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     journal.addMessage({ role: 'user', content: 'go' });
@@ -79,7 +79,7 @@ describe('the journal of a session', () => {
     );
   });
 
-  it('goes on behind a line that was cut off in the middle of a character', (t) => {
+  it('continues after a line that was cut off in the middle of a character', (t) => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     journal.addMessage({ role: 'user', content: 'größer' });
@@ -120,14 +120,14 @@ describe('the journal of a session', () => {
     },
   };
   for (const [what, put] of Object.entries(strange))
-    it(`is not gone on with where there is ${what} in its place`, (t) => {
+    it(`is not resumed if there is ${what} instead`, (t) => {
       const home = temporary(t);
       createJournal(home, id).close();
       put(fileIn(home));
       assert.equal(resumeJournal(home, id), undefined);
     });
 
-  it('is begun where something else lies in the place of its folder', (t) => {
+  it('is created even if something else is at the path of its folder', (t) => {
     const home = temporary(t);
     const elsewhere = temporary(t);
     writeFileSync(join(home, '.parley-agent'), 'no folder');
@@ -139,13 +139,13 @@ describe('the journal of a session', () => {
     assert.deepEqual(readdirSync(elsewhere), []);
   });
 
-  it('knows no session of another home, nor a path for one', (t) => {
+  it('does not resume a session of another home, nor a path', (t) => {
     const home = temporary(t);
     assert.equal(resumeJournal(home, id), undefined);
     assert.equal(resumeJournal(home, '../../etc/passwd'), undefined);
   });
 
-  it('keeps the notes in place of what they stand for', (t) => {
+  it('keeps the summary instead of the replaced messages', (t) => {
     const home = temporary(t);
     const journal = createJournal(home, id);
     for (const content of ['1', '2', '3']) journal.addMessage({ role: 'user', content });
@@ -160,13 +160,13 @@ describe('the journal of a session', () => {
   });
 });
 
-describe('a session whose journal somebody else has written to', () => {
+describe('a session whose journal another program has written to', () => {
   for (const line of [
     { message: { role: 'assistant', content: [{ type: 'bogus' }] } },
     { message: { role: 'assistant', content: [call('never-answered')] } },
     { message: { role: 'tool', content: [result('never-asked', 'x')] } },
   ])
-    it(`goes on, with ${line.message.role} ${line.message.content[0]?.type}`, async (t) => {
+    it(`continues with ${line.message.role} ${line.message.content[0]?.type}`, async (t) => {
       const first = await startAgentBench(t, { script: [{ say: 'One.' }, { say: 'Two.' }] });
       await first.open();
       await first.prompt('go');
@@ -185,7 +185,7 @@ describe('a session whose journal somebody else has written to', () => {
 });
 
 describe('a session whose agent was killed', () => {
-  it('goes on in the next agent, and repeats nothing that was done', async (t) => {
+  it('continues in the next agent, and repeats nothing', async (t) => {
     const script = [
       { run: 'echo once >> log' },
       { run: 'echo twice >> log' },
@@ -204,7 +204,7 @@ describe('a session whose agent was killed', () => {
     assert.equal(first.model.exchanges.at(-1)?.request.results.length, 2);
   });
 
-  it('reads of a call that its end cut off that its outcome is unknown', async (t) => {
+  it('gets an unknown outcome for a call that was interrupted', async (t) => {
     const script = [{ run: 'touch begun; sleep 60' }, { say: 'Hm.' }];
     const first = await startAgentBench(t, { script });
     await first.open();
@@ -217,7 +217,7 @@ describe('a session whose agent was killed', () => {
     assert.match(first.model.exchanges.at(-1)?.request.results[0] ?? '', /outcome is unknown/);
   });
 
-  it('is refused where the home does not know it, so that a new one is opened', async (t) => {
+  it('is refused if the home has no journal, so that a new one is created', async (t) => {
     const bench = await startAgentBench(t);
     await assert.rejects(bench.resume(id), /not found|Resource/i);
   });

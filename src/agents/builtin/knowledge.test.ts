@@ -14,14 +14,14 @@ function repository(t: TestContext, files: Readonly<Record<string, string>>): st
 
 const microagent = (name: string) => `.openhands/microagents/${name}`;
 
-describe('what a repository tells agents', () => {
-  it('is nothing where it says nothing', async (t) => {
+describe('the instructions of a repository', () => {
+  it('are empty if there are none', async (t) => {
     const { always, triggeredBy } = await readKnowledge(temporary(t));
     assert.equal(always, '');
     assert.deepEqual(triggeredBy('anything'), []);
   });
 
-  it('is AGENTS.md, and the microagents without a word of their own', async (t) => {
+  it('contain AGENTS.md, and the microagents without triggers', async (t) => {
     const { always } = await readKnowledge(
       repository(t, {
         'AGENTS.md': 'Use tabs.',
@@ -33,7 +33,7 @@ describe('what a repository tells agents', () => {
     assert.doesNotMatch(always, /type: repo|Not for agents/);
   });
 
-  it('is a microagent that a word of the message calls for, once', async (t) => {
+  it('contain a microagent that the message triggers, once', async (t) => {
     for (const triggers of [
       'triggers:\n- Docker\n- podman',
       'triggers: ["docker", podman]',
@@ -48,7 +48,7 @@ describe('what a repository tells agents', () => {
     }
   });
 
-  it('is not read from what is no file', async (t) => {
+  it('are not read from anything but regular files', async (t) => {
     for (const target of ['/dev/zero', '/dev/stdin', '/proc/self']) {
       const folder = temporary(t);
       symlinkSync(target, join(folder, 'AGENTS.md'));
@@ -56,14 +56,14 @@ describe('what a repository tells agents', () => {
     }
   });
 
-  it('has a bound for all of it together', async (t) => {
+  it('have a common limit', async (t) => {
     const files = Array.from({ length: 10 }, (_, i) => [microagent(`${i}.md`), 'y'.repeat(20_000)]);
     const { always } = await readKnowledge(repository(t, Object.fromEntries(files)));
     assert.ok(always.length < 70_000);
     assert.match(always, /the rest is left out/);
   });
 
-  it('is cut where it is too long', async (t) => {
+  it('are cut if they are too long', async (t) => {
     const { always } = await readKnowledge(repository(t, { 'AGENTS.md': 'x'.repeat(100_000) }));
     assert.ok(always.length < 40_000);
     assert.match(always, /the rest of this file is left out/);

@@ -33,8 +33,8 @@ function stdio(t: TestContext) {
 
 const use = (signal = new AbortController().signal) => ({ cwd: '/', signal, onOutput: () => {} });
 
-describe('tool servers', () => {
-  it('over stdio, with their environment, in the workspace', async (t) => {
+describe('MCP servers', () => {
+  it('over stdio run with their environment in the workspace', async (t) => {
     const cwd = temporary(t);
     const { tools, faults, close } = await openMcpServers({ servers: [stdio(t)], cwd, env: process.env });
     t.after(close);
@@ -48,7 +48,7 @@ describe('tool servers', () => {
   });
 
   for (const form of ['json', 'stream', 'sse'] as const)
-    it(`over HTTP, in the form ${form}`, async (t) => {
+    it(`work over HTTP, in the form ${form}`, async (t) => {
       const server = await startMcpServer(t, { form, tools: ['a', 'b', 'c'], pageSize: 2, key: 'k' });
       const headers = [{ name: 'Authorization', value: 'Bearer k' }];
       const { tools, faults, close } = await openMcpServers({
@@ -66,7 +66,7 @@ describe('tool servers', () => {
       assert.match(result?.text ?? '', /b/);
     });
 
-  it('that fail are named, and take nothing from the others', async (t) => {
+  it('that fail are named, and do not affect the others', async (t) => {
     const broken = await listenOnLoopback(t, pretenders.failing);
     const { tools, faults, close } = await openMcpServers({
       servers: [
@@ -96,7 +96,7 @@ describe('tool servers', () => {
     assert.match(notices[0]?.message ?? '', /^The agent reports: The MCP server absent cannot be used: /);
   });
 
-  it('are used by the agent as its own tools are, and asked for', async (t) => {
+  it('provide tools like those of the agent itself, which need approval', async (t) => {
     const script = [{ call: { tool: 'get_env', input: { name: 'WORD' } } }, { say: 'Done.' }];
     const bench = await startAgentBench(t, { script, mcpServers: [stdio(t)] });
     await bench.open();

@@ -1,16 +1,16 @@
-// The commands that outlive the use that started them, by the ids that the model knows them by.
+// The background commands, by the ids that the model uses.
 import type { Command } from './command.ts';
 
 export const backgroundMax = 8;
-/** Of those that have ended; the oldest is forgotten first. */
+/** The limit of ended commands that are kept. The oldest is removed first. */
 const endedMax = 16;
 
 export interface Background {
-  /** Undefined: so many run that it cannot take another. */
+  /** Returns undefined if too many commands run already. */
   add(command: Command): string | undefined;
   isFull(): boolean;
   find(id: string): Command | undefined;
-  /** Those that run, a line for each. */
+  /** Lists the running commands, one per line. */
   describe(): string;
   all(): readonly Command[];
 }

@@ -1,4 +1,4 @@
-// One command of the model: a shell in a process group of its own, its output, and its end.
+// One command of the model: a shell in its own process group, its output, and its end.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
@@ -10,7 +10,7 @@ import { endGroup, groupLives } from './processGroup.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface CommandEnd {
-  /** As shells have it: 128 and the number of the signal for what was killed. */
+  /** As in shells, 128 plus the number of the signal if the process was killed. */
   readonly exitCode: number;
   readonly signal: NodeJS.Signals | null;
 }
@@ -20,27 +20,27 @@ export type Waited = 'ended' | 'late' | 'aborted';
 export interface Command {
   readonly text: string;
   readonly output: Output;
-  /** Of the shell; undefined while it runs. */
+  /** The end of the shell; undefined while it runs. */
   end(): CommandEnd | undefined;
-  /** Whether something is left: the shell, a process of its group, or one elsewhere that holds its output open. */
+  /** Whether the shell, a process of its group, or another process that holds its output open is still running. */
   isAlive(): boolean;
-  /** Waits until the shell has ended, and a moment longer for what it leaves. Never rejects. */
+  /** Waits until the shell has ended, and a moment longer for its other processes. Never rejects. */
   shellEnds(withinMs: number, signal: AbortSignal): Promise<Waited>;
-  /** Waits until nothing is left. Never rejects. */
+  /** Waits until all processes have ended. Never rejects. */
   allEnds(withinMs: number, signal: AbortSignal): Promise<Waited>;
-  /** Ends all of its group. What left the group may live on, but is no longer heard. Never rejects. */
+  /** Ends the process group. Processes that left it may continue, but their output is ignored. Never rejects. */
   stop(): Promise<void>;
 }
 
-/** In which what outlives its shell may still write, or go. */
+/** How long processes that outlive their shell may still write or end. */
 const lingerMs = 300;
 const askAgainMs = 25;
 
-/** One pipe for both, so that they stay in order; bash where there is one. */
+/** Uses one pipe for stdout and stderr, so that they stay in order, and bash if it is installed. */
 const script =
   'if command -v bash >/dev/null 2>&1; then exec bash -c "$1" 2>&1; else exec sh -c "$1" 2>&1; fi';
 
-/** Nobody sits at a terminal: no pager, no question, no colours. */
+/** There is no terminal, so pagers, prompts and colours are switched off. */
 const withoutTerminal = { TERM: 'dumb', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
 
 interface Shell {
@@ -48,7 +48,7 @@ interface Shell {
   readonly exited: Promise<void>;
   end: CommandEnd | undefined;
   outputClosed: boolean;
-  /** Once nothing of the group is left, its number may become another's. */
+  /** After the group has ended, its number may be reused. */
   groupGone: boolean;
 }
 
@@ -69,9 +69,9 @@ async function startShell({ text, cwd, env }: Starting, output: Output): Promise
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Also for a signal that could not be sent; what nobody listens for would end the program.
+  // Also emitted if a signal could not be sent. Without a listener, it would end the program.
   child.on('error', () => {});
-  // The types do not say so, but without room for a pipe there is none.
+  // Contrary to its type, the stream is undefined if no pipe could be created.
   if (child.stdout == null) throw new Error('too many files are open');
   const exited = Promise.withResolvers<void>();
   const shell: Shell = {
@@ -88,7 +88,7 @@ async function startShell({ text, cwd, env }: Starting, output: Output): Promise
   child.stdout.setEncoding('utf8');
   child.stdout.on('data', (piece: string) => output.push(piece));
   child.stdout.on('error', () => {
-    // It closes next.
+    // The stream closes next.
   });
   child.stdout.once('close', () => {
     shell.outputClosed = true;
@@ -103,7 +103,7 @@ function isAlive(shell: Shell): boolean {
   return !shell.groupGone || !shell.outputClosed;
 }
 
-/** Asks again and again, for nothing tells of the end of a group. */
+/** Polls, because there is no notification about the end of a process group. */
 async function dies(shell: Shell, withinMs: number, signal?: AbortSignal): Promise<boolean> {
   const stopAt = performance.now() + withinMs;
   while (isAlive(shell)) {
@@ -116,7 +116,7 @@ async function dies(shell: Shell, withinMs: number, signal?: AbortSignal): Promi
 async function shellEnds(shell: Shell, withinMs: number, signal: AbortSignal): Promise<Waited> {
   const over = new AbortController();
   const late = wait(withinMs, undefined, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => {
-    // Aborted.
+    // The wait was aborted.
   });
   await Promise.race([shell.exited, late]);
   over.abort();
@@ -140,7 +140,7 @@ async function stopShell(shell: Shell): Promise<void> {
   await dies(shell, lingerMs);
 }
 
-/** Rejects where no process could be started. */
+/** Rejects if no process could be started. */
 export async function startCommand(starting: Starting): Promise<Command> {
   const output = createOutput();
   const shell = await startShell(starting, output);

@@ -21,13 +21,13 @@ function runs(pid: number): boolean {
   }
 }
 
-/** The number that a command wrote into a file. */
+/** Reads the number that a command wrote to a file. */
 function pidIn(file: string): Promise<number> {
   return until('a pid', () => existsSync(file) && (Number(readFileSync(file, 'utf8').trim()) || undefined));
 }
 
 describe('bash', () => {
-  it('gives stdout and stderr in their order', async (t) => {
+  it('returns stdout and stderr in order', async (t) => {
     const { run } = open(t);
     const command = 'for i in 1 2 3; do echo out $i; echo err $i >&2; done';
     const { text, exitCode, failed } = await run('bash', { command });
@@ -36,7 +36,7 @@ describe('bash', () => {
     assert.equal(failed, undefined);
   });
 
-  it('starts each command anew in the workspace, with the environment that it was given', async (t) => {
+  it('starts each command in the workspace with the given environment', async (t) => {
     const { run, cwd } = open(t);
     await run('bash', { command: 'cd / && export GREETING=bye' });
     const { text } = await run('bash', {
@@ -45,7 +45,7 @@ describe('bash', () => {
     assert.equal(text, `${cwd}\nhello\n0\nbash`);
   });
 
-  it('tells the exit code, and the signal of what was killed', async (t) => {
+  it('reports the exit code, or the signal of a killed command', async (t) => {
     const { run } = open(t);
     assert.deepEqual(await run('bash', { command: 'echo no; exit 3' }), {
       text: 'no\n[exit code 3]',
@@ -57,14 +57,14 @@ describe('bash', () => {
     assert.equal(killed.exitCode, 139);
   });
 
-  it('tells of a syntax error', async (t) => {
+  it('reports a syntax error', async (t) => {
     const { run } = open(t);
     const { text, exitCode } = await run('bash', { command: 'if true; then (' });
     assert.match(text, /syntax error/);
     assert.equal(exitCode, 2);
   });
 
-  it('says why a command could not be started', async (t) => {
+  it('reports why a command could not be started', async (t) => {
     const { tools } = open(t);
     const use = { cwd: '/nowhere', signal: new AbortController().signal, onOutput: () => {} };
     const bash = toolNamed(tools, 'bash');
@@ -75,7 +75,7 @@ describe('bash', () => {
     assert.match(broken.text, /could not be started: .*null bytes/);
   });
 
-  it('keeps 50 MB of output within its bounds', async (t) => {
+  it('limits 50 MB of output', async (t) => {
     const { run } = open(t);
     const { text } = await run('bash', {
       command: 'head -c 50000000 /dev/zero | tr "\\0" "x"; echo; echo the end',
@@ -85,7 +85,7 @@ describe('bash', () => {
     assert.match(text, /x\nthe end$/);
   });
 
-  it('puts a character together that was written in two parts', async (t) => {
+  it('joins a character that was written in two parts', async (t) => {
     const { run } = open(t);
     const { text } = await run('bash', {
       command: "printf '\\xe2\\x82'; sleep 0.05; printf '\\xac and \\xff'",
@@ -103,7 +103,7 @@ describe('bash', () => {
     assert.equal((await running).text, 'first\nsecond');
   });
 
-  it('ends a command that takes too long, with all that it started, though it ignores SIGTERM', async (t) => {
+  it('ends a command that takes too long, with all its processes, even if it ignores SIGTERM', async (t) => {
     const { run, cwd } = open(t);
     const command =
       "trap '' TERM; echo started; (echo $BASHPID > inner; sleep 30) & while :; do sleep 30; done";
@@ -114,7 +114,7 @@ describe('bash', () => {
     assert.equal(runs(await pidIn(join(cwd, 'inner'))), false);
   });
 
-  it('is not held up by a process that left its group and keeps the output open', async (t) => {
+  it('does not wait for a process that left its group and keeps the output open', async (t) => {
     const { run, cwd } = open(t);
     const command =
       "setsid sh -c 'echo $$ > daemon; while [ ! -e go ]; do sleep 0.02; done; echo late; exec sleep 30' & echo done";
@@ -127,7 +127,7 @@ describe('bash', () => {
     process.kill(await pidIn(join(cwd, 'daemon')), 'SIGKILL');
   });
 
-  it('is not held up by such a process when it takes too long, either', async (t) => {
+  it('does not wait for such a process after a timeout, either', async (t) => {
     const { run, cwd } = open(t);
     const command = "setsid sh -c 'echo $$ > daemon; exec sleep 30' & sleep 30";
     const { text } = await run('bash', { command, timeout_seconds: 1 });
@@ -161,7 +161,7 @@ describe('bash', () => {
 });
 
 describe('bash in the background', () => {
-  it('goes on after its turn was stopped, and is read in parts', async (t) => {
+  it('continues after its turn was stopped, and is read in parts', async (t) => {
     const { run, cwd } = open(t);
     const turn = new AbortController();
     const command = 'echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4';
@@ -175,7 +175,7 @@ describe('bash in the background', () => {
     assert.equal((await run('bash_output', { id: 'bg1' })).text, '(no output)\n[bg1 has ended: exit code 4]');
   });
 
-  it('tells all of a command that ended between two looks', async (t) => {
+  it('returns the whole output of a command that ended between two reads', async (t) => {
     const { run, cwd } = open(t);
     const command = 'while [ ! -e go ]; do sleep 0.02; done; echo last words; echo $$ > done';
     await run('bash', { command, background: true });
@@ -186,7 +186,7 @@ describe('bash in the background', () => {
     assert.equal(text, 'last words\n[bg1 has ended: exit code 0]');
   });
 
-  it('tells at once of a command that fails at once', async (t) => {
+  it('reports at once that a command failed at once', async (t) => {
     const { run } = open(t);
     const { text, failed, exitCode } = await run('bash', { command: 'no-such-program', background: true });
     assert.match(text, /not found\n\[exit code 127\]\n\[it has ended already/);
@@ -194,7 +194,7 @@ describe('bash in the background', () => {
     assert.equal(exitCode, 127);
   });
 
-  it('ends a command that is stopped, with all that it started', async (t) => {
+  it('ends a stopped command with all its processes', async (t) => {
     const { run, cwd } = open(t);
     await run('bash', { command: 'sleep 30 & echo $! > inner; echo up; wait', background: true });
     const { text } = await run('bash_stop', { id: 'bg1' });
@@ -202,7 +202,7 @@ describe('bash in the background', () => {
     assert.equal(runs(await pidIn(join(cwd, 'inner'))), false);
   });
 
-  it('says which commands there are when an id is unknown', async (t) => {
+  it('lists the commands if an id is unknown', async (t) => {
     const { run } = open(t);
     const none = await run('bash_output', { id: 'bg7' });
     assert.deepEqual(none, {
@@ -213,7 +213,7 @@ describe('bash in the background', () => {
     assert.match((await run('bash_stop', { id: 'bg7' })).text, /In the background run:\nbg1: sleep 30$/);
   });
 
-  it('takes no more commands than its bound', async (t) => {
+  it('accepts a limited number of commands', async (t) => {
     const { run } = open(t);
     const nine = await Promise.all(
       Array.from({ length: 9 }, () => run('bash', { command: 'sleep 30', background: true })),
@@ -224,7 +224,7 @@ describe('bash in the background', () => {
     assert.equal(failed, true);
   });
 
-  it('is ended by close, as is what runs in the foreground', async (t) => {
+  it('is ended by close, like foreground commands', async (t) => {
     const { run, cwd, close } = open(t);
     await run('bash', { command: 'echo $$ > one; exec sleep 30', background: true });
     const waiting = run('bash', { command: 'echo $$ > two; exec sleep 30' });

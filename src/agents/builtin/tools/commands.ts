@@ -1,4 +1,4 @@
-// The tools that run commands: one that waits for a command, and those that look after one in the background.
+// The tools that run commands: one waits for a command, the others manage background commands.
 import Type from 'typebox';
 import { type Background, backgroundMax, createBackground } from './background.ts';
 import { type Command, type CommandEnd, type Environment, startCommand } from './command.ts';
@@ -7,18 +7,18 @@ import { defineTool, type Tool, type ToolResult, type ToolUse } from './tool.ts'
 
 export interface CommandTools {
   readonly tools: readonly Tool[];
-  /** Ends everything that was started. Never rejects. */
+  /** Ends all commands. Never rejects. */
   close(): Promise<void>;
 }
 
 const timeoutSecondsUsual = 120;
 const timeoutSecondsMax = 600;
 const waitSecondsMax = 60;
-/** The system takes no longer ones. */
+/** The system does not accept longer ones. */
 const commandCharsMax = 100_000;
 const titleCharsMax = 500;
 const idCharsMax = 20;
-/** In which a background command that cannot work usually fails. */
+/** The time in which a background command that cannot work usually fails. */
 const startMs = 500;
 const showEveryMs = 250;
 
@@ -79,7 +79,7 @@ function resultOf(command: Command, ...notes: readonly string[]): ToolResult {
   };
 }
 
-/** Shows what has come so far, now and then. What is returned stops that. */
+/** Reports the output so far at intervals. Returns a function that stops it. */
 function showOutput({ output }: Command, use: ToolUse): () => void {
   let shownChars = 0;
   const timer = setInterval(() => {
@@ -90,7 +90,7 @@ function showOutput({ output }: Command, use: ToolUse): () => void {
   return () => clearInterval(timer);
 }
 
-/** What a command left behind is looked after like a background command, where there is room for it. */
+/** Processes that a command leaves behind become a background command, if the limit allows it. */
 async function afterEnd(command: Command, background: Background): Promise<ToolResult> {
   const notes = endNotes(command.end() ?? { exitCode: 0, signal: null });
   if (!command.isAlive()) return resultOf(command, ...notes);
@@ -215,7 +215,7 @@ function createStopTool(background: Background): Tool {
     name: 'bash_stop',
     description: 'Ends a background command and gives the rest of its output.',
     input: StopInput,
-    // Not `execute`: its title would be taken for a command.
+    // The kind is not `execute`, because clients would show its title as a command.
     kind: 'other',
     title: ({ id }) => `Stop the background command ${id}`,
     run: async ({ id }) => {
@@ -227,7 +227,7 @@ function createStopTool(background: Background): Tool {
   });
 }
 
-/** Commands get the environment as it is given, and little more. */
+/** Commands get the given environment and a few more variables. */
 export function createCommandTools({ env }: { readonly env: Environment }): CommandTools {
   const background = createBackground();
   const running = new Set<Command>();

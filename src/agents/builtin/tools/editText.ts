@@ -1,4 +1,4 @@
-// What an edit makes of a text: which places it means, and with which line ends.
+// Applies an edit to a text: finds the matches, and keeps the line ends.
 import { ToolFailure } from './failure.ts';
 
 export interface Edit {
@@ -9,19 +9,19 @@ export interface Edit {
 
 export interface Edited {
   readonly text: string;
-  /** Of the first characters that were replaced, from 1. */
+  /** The lines of the replaced matches, counted from 1. */
   readonly lines: readonly number[];
 }
 
 const linesShownMax = 10;
-const placesMax = 10_000;
+const matchesMax = 10_000;
 
 const withLf = (text: string) => text.replaceAll('\r\n', '\n');
 const withCrlf = (text: string) => withLf(text).replaceAll('\n', '\r\n');
 
 /**
- * Ways to read what the model wrote, which sees no difference between line ends: a file that has one kind of them
- * keeps it, and a mixed one is matched as it is first.
+ * Ways to interpret the text of the model, which does not see line ends. A file with one kind of line ends keeps it; in
+ * a mixed file, an exact match comes first.
  */
 function readings(text: string): ((part: string) => string)[] {
   const ends = text.split('\n').length - 1;
@@ -30,21 +30,21 @@ function readings(text: string): ((part: string) => string)[] {
   return ends === crlfs ? [withCrlf] : [(part) => part, withCrlf, withLf];
 }
 
-function placesOf(text: string, part: string): number[] {
-  const places: number[] = [];
+function matchesOf(text: string, part: string): number[] {
+  const matches: number[] = [];
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) {
-    places.push(at);
-    if (places.length > placesMax)
-      throw new ToolFailure(`old_text is found more than ${placesMax} times. Use bash (sed) for that.`);
+    matches.push(at);
+    if (matches.length > matchesMax)
+      throw new ToolFailure(`old_text is found more than ${matchesMax} times. Use bash (sed) for that.`);
   }
-  return places;
+  return matches;
 }
 
-function linesAt(text: string, places: readonly number[]): number[] {
+function linesAt(text: string, matches: readonly number[]): number[] {
   let line = 1;
   let from = 0;
-  return places.map((place) => {
-    for (let at = text.indexOf('\n', from); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) {
+  return matches.map((match) => {
+    for (let at = text.indexOf('\n', from); at !== -1 && at < match; at = text.indexOf('\n', at + 1)) {
       line += 1;
       from = at + 1;
     }
@@ -59,7 +59,7 @@ export function listLines(lines: readonly number[]): string {
   return `${distinct.length === 1 ? 'line' : 'lines'} ${shown}${more}`;
 }
 
-/** Where the text might be that the model has in mind. */
+/** Suggests where the text might be that the model means. */
 function hint(text: string, { oldText, newText }: Edit): string {
   if (newText.trim() !== '' && withLf(text).includes(withLf(newText)))
     return 'new_text is there already: perhaps this was done before.';
@@ -70,21 +70,21 @@ function hint(text: string, { oldText, newText }: Edit): string {
   return `Its line "${trimmed?.slice(0, 80)}" is there at line ${at + 1}, but white space or the lines around it differ. Read the file there and copy it exactly.`;
 }
 
-/** Throws a `ToolFailure` where it is not clear what is meant. `shown` names the file. */
+/** Throws a `ToolFailure` if the edit is ambiguous. `shown` names the file. */
 export function applyEdit(text: string, edit: Edit, shown: string): Edited {
   if (edit.oldText === '')
     throw new ToolFailure('old_text is empty. To make a file, or to write all of it, use write_file.');
   if (edit.oldText === edit.newText)
     throw new ToolFailure('old_text and new_text are the same: there is nothing to change.');
   const found = readings(text)
-    .map((reading) => ({ reading, places: placesOf(text, reading(edit.oldText)) }))
-    .find(({ places }) => places.length > 0);
+    .map((reading) => ({ reading, matches: matchesOf(text, reading(edit.oldText)) }))
+    .find(({ matches }) => matches.length > 0);
   if (found === undefined) throw new ToolFailure(`old_text is not found in ${shown}. ${hint(text, edit)}`);
-  const { reading, places } = found;
-  const lines = linesAt(text, places);
-  if (places.length > 1 && !edit.replaceAll)
+  const { reading, matches } = found;
+  const lines = linesAt(text, matches);
+  if (matches.length > 1 && !edit.replaceAll)
     throw new ToolFailure(
-      `old_text is found ${places.length} times in ${shown} (${listLines(lines)}). Take in more of the text around the one that you mean, or set replace_all.`,
+      `old_text is found ${matches.length} times in ${shown} (${listLines(lines)}). Take in more of the text around the one that you mean, or set replace_all.`,
     );
   return { text: text.split(reading(edit.oldText)).join(reading(edit.newText)), lines };
 }

@@ -1,9 +1,9 @@
-// How a tool gives up from deep inside: the sentence is for the model, and says what to do instead.
+// The error of a tool. Its message is for the model and says what to do instead.
 import type { ToolResult } from './tool.ts';
 
 export class ToolFailure extends Error {}
 
-/** Makes a result of a `ToolFailure`; whatever else is thrown is a bug. */
+/** Converts a `ToolFailure` to a result. Any other error is a bug. */
 export async function failing(work: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await work();

@@ -24,7 +24,7 @@ async function open(t: TestContext, answer: RequestListener, answerMsMax?: numbe
 }
 
 describe('fetch_page', () => {
-  it('gives HTML as text, in the encoding that the server or the page names', async (t) => {
+  it('returns HTML as text, in the encoding that the server or the page declares', async (t) => {
     const { get, origin } = await open(t, ({ url }, response) => {
       const named = url === '/named';
       response.setHeader('content-type', named ? 'text/html; charset=iso-8859-1' : 'text/html');
@@ -36,7 +36,7 @@ describe('fetch_page', () => {
     assert.deepEqual(await get('/meta'), { text: text('/meta') });
   });
 
-  it('gives JSON and text as they are', async (t) => {
+  it('returns JSON and text unchanged', async (t) => {
     const { get, origin } = await open(t, ({ url }, response) => {
       response.setHeader('content-type', url === '/json' ? 'application/problem+json' : 'text/plain');
       response.end('{ "a": "<b>" }');
@@ -45,7 +45,7 @@ describe('fetch_page', () => {
     assert.equal((await get('/text')).text, `${origin}/text\n\n{ "a": "<b>" }`);
   });
 
-  it('follows redirects, so far and no farther, and only to the web', async (t) => {
+  it('follows a limited number of redirects, and only to the web', async (t) => {
     const { get, origin } = await open(t, ({ url = '' }, response) => {
       const left = Number(url.slice(1));
       if (url === '/file') response.writeHead(302, { location: 'file:///etc/passwd' }).end();
@@ -65,7 +65,7 @@ describe('fetch_page', () => {
     });
   });
 
-  it('refuses what is no text', async (t) => {
+  it('refuses anything that is not text', async (t) => {
     const { get, origin } = await open(t, ({ url }, response) => {
       response.setHeader('content-type', url === '/pdf' ? 'application/pdf' : 'text/plain');
       response.end(Buffer.from([1, 0, 2]));
@@ -77,7 +77,7 @@ describe('fetch_page', () => {
     assert.match((await get('/binary')).text, /is binary\./);
   });
 
-  it('reads no more than its bounds, of what is packed, too', async (t) => {
+  it('reads no more than its limits, even of compressed data', async (t) => {
     const { get } = await open(t, (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' });
       response.end(gzipSync(Buffer.alloc(20_000_000, 'x')));
@@ -87,14 +87,14 @@ describe('fetch_page', () => {
     assert.match(text, /\[only its first 5000000 bytes were read\]\n\[cut here/);
   });
 
-  it('does not wait for an answer that never starts', async (t) => {
+  it('does not wait forever for a response', async (t) => {
     const { get } = await open(t, () => {}, 100);
     const { text, failed } = await get('/');
     assert.match(text, /^127\.0\.0\.1:\d+ did not answer in 0\.1 s\.$/);
     assert.equal(failed, true);
   });
 
-  it('gives what came of an answer that never ends', async (t) => {
+  it('returns the received part of a response that never ends', async (t) => {
     const answer: RequestListener = (_, response) =>
       void response.writeHead(200, { 'content-type': 'text/plain' }).write('so far');
     const { get } = await open(t, answer, 1_000);
@@ -114,7 +114,7 @@ describe('fetch_page', () => {
     assert.deepEqual(await getting, { text: 'Stopped by the user.', failed: true });
   });
 
-  it('says what is wrong with an address', async (t) => {
+  it('explains what is wrong with a URL', async (t) => {
     const { run } = await open(t, (_, response) => void response.end());
     const textFor = async (url: string) => (await run('fetch_page', { url })).text;
     assert.match(await textFor('example.com'), /is no URL\. Give all of it/);

@@ -1,4 +1,4 @@
-// The tool that reads a page of the web. The way out is the environment's proxy, which decides where it may lead.
+// The tool that reads web pages. It uses the proxy of the environment, which decides which addresses are allowed.
 import Type from 'typebox';
 import { failing, ToolFailure } from './failure.ts';
 import { htmlToText } from './htmlText.ts';
@@ -10,7 +10,7 @@ const redirectsMax = 5;
 const bodyBytesMax = 5_000_000;
 const shownCharsMax = 40_000;
 const answerMsUsual = 30_000;
-/** Where a page may say its encoding. */
+/** The part of a page that may declare its encoding. */
 const encodingBytes = 1_024;
 
 const FetchInput = Type.Object({
@@ -39,7 +39,7 @@ function reasonOf(error: unknown): string {
   return why === undefined || why === '' ? (code ?? message) : why;
 }
 
-/** Follows redirects itself, so that each of them is looked at. */
+/** Follows redirects itself, so that each of them is checked. */
 async function request(first: URL, signal: AbortSignal): Promise<{ response: Response; url: URL }> {
   let url = first;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
@@ -61,7 +61,7 @@ async function request(first: URL, signal: AbortSignal): Promise<{ response: Res
 
 interface Body {
   readonly bytes: Buffer;
-  /** Why it is not whole. */
+  /** The reason why the page is incomplete. */
   readonly note?: string;
 }
 

@@ -1,22 +1,22 @@
-// Files as tools meet them: what kind each is, and its whole text where it is text and not too large.
+// Reads files for tools: their kind, and their whole text if it is text and not too large.
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import { ToolFailure } from './failure.ts';
 import type { ToolUse } from './tool.ts';
 
-/** Files that are changed are held in memory, and shown to whoever is asked. */
+/** Files to be changed are held in memory and shown in approval requests. */
 export const changedBytesMax = 2_000_000;
-/** Longer ones the system refuses anyway. */
+/** The system refuses longer paths anyway. */
 export const pathCharsMax = 4_096;
-/** Where binary files have their first zero byte, as git has it. */
+/** Binary files have a zero byte in this part, as in git. */
 export const sniffBytes = 8_000;
 
 export function absolute(path: string, use: Pick<ToolUse, 'cwd'>): string {
   return resolve(use.cwd, path);
 }
 
-/** As the model writes it: below the workspace where it is there. */
+/** Returns the path for the model: relative if it is in the workspace. */
 export function shownPath(path: string, use: Pick<ToolUse, 'cwd'>): string {
   const below = relative(use.cwd, path);
   return below === '' ? '.' : below.startsWith('..') ? path : below;
@@ -34,7 +34,7 @@ const sentences: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk is full',
 };
 
-/** The sentence for an error of the file system. */
+/** Returns a sentence for an error of the file system. */
 export function fileFailure(doing: string, error: unknown): ToolFailure {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return new ToolFailure(`${doing} failed: ${sentences[code] ?? message}.`);
@@ -48,7 +48,7 @@ export function kindOf(stats: Stats): string {
   return 'device';
 }
 
-/** Of what a link leads to. Undefined: there is nothing. */
+/** Returns the stats of the target of links; undefined if there is none. */
 export async function findStats(path: string, doing: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
@@ -58,7 +58,7 @@ export async function findStats(path: string, doing: string): Promise<Stats | un
   }
 }
 
-/** Opens it to be read. Should it have become a pipe meanwhile, nobody waits for its other end. */
+/** Opens the file for reading. It does not wait for a writer if the path has become a pipe. */
 export async function withFile<Value>(
   path: string,
   doing: string,
@@ -72,7 +72,7 @@ export async function withFile<Value>(
   }
 }
 
-/** So many of its first bytes, or all. */
+/** Reads the first bytes of the file, or all of it. */
 export async function readStart(file: FileHandle, bytesMax: number): Promise<Buffer> {
   const bytes = Buffer.alloc(bytesMax);
   let length = 0;
@@ -89,8 +89,8 @@ export function isBinary(start: Buffer): boolean {
 }
 
 /**
- * The whole text of a file that is to be changed, byte order mark and all, so that it can be written back unharmed.
- * Refuses what is no regular file, too large, binary or not in UTF-8.
+ * Reads the whole text of a file to be changed, including its byte order mark, so that it can be written back. Refuses
+ * anything that is not a regular file, too large, binary or not in UTF-8.
  */
 export async function readWhole(path: string, shown: string, stats: Stats): Promise<string> {
   const doing = `Reading ${shown}`;

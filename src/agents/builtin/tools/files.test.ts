@@ -34,7 +34,7 @@ function open(t: TestContext) {
 }
 
 describe('write_file', () => {
-  it('makes a file and the folders above it', async (t) => {
+  it('creates a file and its folders', async (t) => {
     const { write, get, at } = open(t);
     const made = await write('src/new/a.ts', 'one\ntwo\n');
     assert.deepEqual(made, {
@@ -45,7 +45,7 @@ describe('write_file', () => {
     assert.deepEqual(readdirSync(at('src/new')), ['a.ts']);
   });
 
-  it('replaces a file, keeps its mode, and gives its old text', async (t) => {
+  it('replaces a file, keeps its mode, and returns its old text', async (t) => {
     const { write, put, get, at } = open(t);
     put('run.sh', 'old');
     chmodSync(at('run.sh'), 0o751);
@@ -99,7 +99,7 @@ describe('write_file', () => {
 });
 
 describe('edit_file', () => {
-  it('replaces the one place that it means', async (t) => {
+  it('replaces the only match', async (t) => {
     const { edit, put, get, at } = open(t);
     put('a.ts', 'const a = 1;\nconst b = 2;\n');
     const { text, change } = await edit('a.ts', 'b = 2', "b = '$& $1'");
@@ -112,7 +112,7 @@ describe('edit_file', () => {
     });
   });
 
-  it('says where a text is that is found more than once, and changes nothing', async (t) => {
+  it('lists the lines of a text that occurs more than once, and changes nothing', async (t) => {
     const { edit, put, get } = open(t);
     put('a.txt', 'x\ny\nx\nx x\n');
     const { text, failed } = await edit('a.txt', 'x', 'z');
@@ -129,7 +129,7 @@ describe('edit_file', () => {
     assert.equal(get('a.txt'), 'xx\ny\nxx\nxx xx\n');
   });
 
-  it('says what may be wrong when a text is not found', async (t) => {
+  it('explains what may be wrong if a text is not found', async (t) => {
     const { edit, put } = open(t);
     put('a.ts', 'function f() {\n\treturn 1;\n}\n');
     assert.match(
@@ -154,7 +154,7 @@ describe('edit_file', () => {
     assert.equal(get('a.txt'), '\uFEFFone\r\nand\r\ntwo\r\nthree\r\nfour\r\n');
   });
 
-  it('changes no other line end of a file that has both kinds', async (t) => {
+  it('keeps the other line ends of a file with both kinds', async (t) => {
     const { edit, put, get } = open(t);
     put('a.txt', 'one\r\ntwo\r\nthree\nfour\n');
     await edit('a.txt', 'three\nfour', '3\n4');
@@ -165,7 +165,7 @@ describe('edit_file', () => {
     assert.equal(get('b.txt'), '1\n2\n');
   });
 
-  it('writes through a link and leaves it a link', async (t) => {
+  it('writes through a link and keeps the link', async (t) => {
     const { edit, put, get, at } = open(t);
     put('target', 'old');
     symlinkSync('target', at('soft'));
@@ -176,7 +176,7 @@ describe('edit_file', () => {
     assert.equal(get('target'), 'newer');
   });
 
-  it('names the file that a link leads to, and writes no other', async (t) => {
+  it('names the target of a link, and writes no other file', async (t) => {
     const { resolve, preview, run, put, get, at, cwd } = open(t);
     mkdirSync(at('hooks'));
     put('hooks/pre-commit', 'old');
@@ -215,7 +215,7 @@ describe('edit_file', () => {
     );
   });
 
-  it('follows no link that appears once the file is resolved', async (t) => {
+  it('follows no link that appears after the path was resolved', async (t) => {
     const { put, get, at } = open(t);
     mkdirSync(at('safe'));
     mkdirSync(at('hooks'));
@@ -255,7 +255,7 @@ describe('edit_file', () => {
     assert.deepEqual(readdirSync(at('.')), ['run.sh']);
   });
 
-  it('loses none of several edits at once', async (t) => {
+  it('loses none of several concurrent edits', async (t) => {
     const { edit, put, get } = open(t);
     const names = Array.from({ length: 10 }, (_, i) => `name${i};`);
     put('a.txt', names.join('\n'));

@@ -26,14 +26,14 @@ const EditInput = Type.Object({
   replace_all: Type.Optional(Type.Boolean({ description: 'Wherever old_text is found. Default false.' })),
 });
 
-/** A change that is ready to be made. */
+/** A prepared change. */
 interface Planned {
   readonly change: FileChange;
-  /** The file that is written. */
+  /** The file to write. */
   readonly target: string;
   readonly shown: string;
   readonly old: Stats | undefined;
-  /** What the model is told once it is made. */
+  /** The result for the model. */
   readonly done: string;
 }
 
@@ -80,7 +80,7 @@ async function previewOf<Input>(plan: Plan<Input>, input: Input, use: ToolUse) {
   }
 }
 
-/** One change at a time, for two edits of a file at once would lose one. */
+/** Makes one change at a time, because one of two concurrent edits of a file would be lost. */
 function createOneByOne() {
   let last: Promise<unknown> = Promise.resolve();
   return <Value>(work: () => Promise<Value>): Promise<Value> => {

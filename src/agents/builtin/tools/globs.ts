@@ -1,12 +1,12 @@
-// Globs of the model, made safe: what could keep the process busy for hours is refused, braces are spelled out.
+// Makes globs of the model safe: refuses those that could take hours to match, and expands braces.
 import { ToolFailure } from './failure.ts';
 
 export const globCharsMax = 300;
-/** In one part of a path: each more multiplies the ways to match. */
+/** The limit for one part of a path. Each further star multiplies the ways to match. */
 const starsMax = 4;
 const spelledMax = 50;
 
-/** Throws a `ToolFailure` for what takes too long to match. */
+/** Throws a `ToolFailure` if the glob could take too long to match. */
 export function checkGlob(glob: string): void {
   if (/\{[^}]*\.\./.test(glob))
     throw new ToolFailure('Ranges such as {1..9} are not known in globs. Use [1-9].');
@@ -18,7 +18,7 @@ export function checkGlob(glob: string): void {
       throw new ToolFailure(`A part of a glob has at most ${starsMax} stars.`);
 }
 
-/** `*.{ts,js}` becomes `*.ts` and `*.js`. Throws a `ToolFailure` where that gets out of hand. */
+/** Expands `*.{ts,js}` to `*.ts` and `*.js`. Throws a `ToolFailure` if there are too many. */
 export function spell(glob: string): string[] {
   let done: string[] = [''];
   let rest = glob;

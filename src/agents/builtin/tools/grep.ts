@@ -1,4 +1,4 @@
-// Runs grep for the model, within bounds of time and output.
+// Runs grep for the model, with limits of time and output.
 import { spawn } from 'node:child_process';
 import type { Environment } from './command.ts';
 import { ToolFailure } from './failure.ts';
@@ -13,7 +13,7 @@ export interface Grep {
 export interface Grepped {
   /** Whole lines only. */
   readonly lines: readonly string[];
-  /** Whether it was ended before it had found all. */
+  /** Whether grep was ended before it had found everything. */
   readonly cut: boolean;
 }
 
@@ -29,13 +29,13 @@ interface Run {
   exitCode: number | null;
 }
 
-/** Never rejects but where grep cannot be started. */
+/** Rejects only if grep cannot be started. */
 function runGrep({ args, cwd, env, signal }: Grep): Promise<Run> {
   const run: Run = { output: '', complaint: '', why: undefined, exitCode: null };
   return new Promise((resolve, reject) => {
     const child = spawn('grep', args, {
       cwd,
-      // Messages that can be told apart; colours would be part of the lines.
+      // Messages must be in English to be recognized, and colours would be part of the lines.
       env: { ...env, LC_ALL: 'C.UTF-8', GREP_COLORS: '', GREP_COLOR: '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -44,7 +44,7 @@ function runGrep({ args, cwd, env, signal }: Grep): Promise<Run> {
       child.kill('SIGKILL');
     };
     child.on('error', reject);
-    // The types do not say so, but without room for pipes there are none.
+    // Contrary to their types, the streams are undefined if no pipes could be created.
     if (child.stdout == null || child.stderr == null) return;
     const timer = setTimeout(() => end('late'), searchMsMax);
     const abort = () => end('aborted');
@@ -68,7 +68,7 @@ function runGrep({ args, cwd, env, signal }: Grep): Promise<Run> {
   });
 }
 
-/** Throws a `ToolFailure` for a pattern that grep does not take, and where nothing was found in time. */
+/** Throws a `ToolFailure` if grep refuses the pattern, or nothing was found in time. */
 export async function grep(asked: Grep): Promise<Grepped> {
   if (asked.signal.aborted) throw new ToolFailure('Stopped by the user.');
   const { output, complaint, why, exitCode } = await runGrep(asked).catch((error: Error) => {

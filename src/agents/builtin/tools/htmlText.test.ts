@@ -28,7 +28,7 @@ describe('the text of a page', () => {
     });
   });
 
-  it('keeps code as it stands, and rows of tables together', () => {
+  it('keeps code unchanged, and rows of tables together', () => {
     const html =
       '<p>Run <code>npm  ci</code>:</p><pre><code class="x">\n<span>if</span> (a &lt; b) {\n    go();<br>}\n</code></pre>' +
       '<table><tr><th>name</th><th>value</th></tr><tr><td>a</td><td>1</td></tr></table>';
@@ -38,14 +38,14 @@ describe('the text of a page', () => {
     );
   });
 
-  it('decodes entities, and leaves what is none', () => {
+  it('decodes entities, and keeps invalid ones', () => {
     assert.equal(
       textOf('&lt;b&gt; &#8364; &#x1F600; &nope; &#0; &#xD800; a&b &mdash;'),
       '<b> € 😀 &nope; \uFFFD \uFFFD a&b —',
     );
   });
 
-  it('decodes every entity that browsers know, also in titles and attributes, and those without a semicolon', () => {
+  it('decodes every entity that browsers know, including those in titles and attributes and without a semicolon', () => {
     const html =
       '<title>a &rarr; b</title>&rightarrow; &hearts; &copy 2026 &notin; <a href="/?q=a&#43;b&copy=1">&Auml;</a><img alt="&sum;">';
     const { title, text } = htmlToText(html, base, 1_000);
@@ -53,7 +53,7 @@ describe('the text of a page', () => {
     assert.equal(text, '→ ♥ © 2026 ∉ [Ä](https://example.com/?q=a+b&copy=1)∑');
   });
 
-  it('has no characters that only say where a line may break, and plain spaces in code', () => {
+  it('has no characters that only mark where a line may break, and plain spaces in code', () => {
     assert.equal(
       textOf('soft&shy;ly zero&ZeroWidthSpace;width<pre>a&nbsp;b</pre>'),
       'softly zerowidth\n\n```\na b\n```',
@@ -75,13 +75,13 @@ describe('the text of a page', () => {
     assert.equal(textOf('<pre>open'), '```\nopen\n```');
   });
 
-  it('stops where it has enough', () => {
+  it('stops at its limit', () => {
     const { text, cut } = htmlToText('<p>word</p>'.repeat(10_000), base, 1_000);
     assert.equal(cut, true);
     assert.ok(text.length < 1_100);
   });
 
-  it('takes time in proportion to a hostile page', () => {
+  it('takes linear time for a hostile page', () => {
     const plain = ['<', '<a', '</', '<!--', '<!doctype', '<![CDATA[', '&', '&#', '&am', '<a>', '<b>x</i>'];
     const open = ['<a href="', '<a =" ', '<a href=&amp', '<x y=z ', '<script', '<title>&', '<pre><pre'];
     for (const piece of [...plain, ...open]) {

@@ -1,4 +1,4 @@
-// A web page as plain text with a little Markdown: headings, lists, links and code, without menus and scripts.
+// Converts a web page to plain text with a little Markdown: headings, lists, links and code, without menus and scripts.
 
 import { type HtmlToken, readTokens } from './htmlTokens.ts';
 import { createTextWriter, type TextWriter } from './textWriter.ts';
@@ -6,11 +6,11 @@ import { createTextWriter, type TextWriter } from './textWriter.ts';
 export interface PageText {
   readonly title: string;
   readonly text: string;
-  /** Whether the page has more text than was asked for. */
+  /** Whether the page has more text than requested. */
   readonly cut: boolean;
 }
 
-/** Far more than any page that people read has. */
+/** Far more than any page for people has. */
 const tokensMax = 300_000;
 const titleCharsMax = 300;
 const altCharsMax = 200;
@@ -73,7 +73,7 @@ function close(name: string, writer: TextWriter): void {
   else if (name === 'code' || name === 'a') writer.closeInline(name);
 }
 
-/** Returns a function that says of each token whether it is in an element that is left out. */
+/** Returns a function that decides whether a token is in an element that is left out. */
 function createSkipping() {
   let name: string | undefined;
   let depth = 0;
@@ -92,7 +92,7 @@ function createSkipping() {
   };
 }
 
-/** Takes time in proportion to the page, whatever is in it. Links are resolved against `base`. */
+/** Takes linear time for any page. Links are resolved against `base`. */
 export function htmlToText(html: string, base: string, charsMax: number): PageText {
   const writer = createTextWriter(charsMax);
   const isSkipped = createSkipping();

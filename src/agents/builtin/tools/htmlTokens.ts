@@ -1,10 +1,10 @@
-// HTML as a sequence of texts and tags, read by the tokenizer of htmlparser2. Its parser is not used: it searches all
-// open elements for each closing tag, which takes quadratic time on a hostile page.
+// Reads HTML as a sequence of texts and tags with the tokenizer of htmlparser2. Its parser is not used, because it
+// searches all open elements for each closing tag, which takes quadratic time on a hostile page.
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
 export type HtmlToken =
   | { readonly kind: 'text'; readonly text: string }
-  /** The text of a `<title>`, which holds no tags. */
+  /** The text of a `<title>`, which contains no tags. */
   | { readonly kind: 'title'; readonly text: string }
   | {
       readonly kind: 'open';
@@ -67,7 +67,7 @@ export function readTokens(html: string, take: (token: HtmlToken) => boolean): v
     },
     onattribname: (start, end) => {
       const name = nameAt(start, end);
-      // As in browsers, the first of several attributes with one name counts.
+      // As in browsers, the first of several attributes with the same name counts.
       attribute = wantedAttributes.has(name) && !attributes.has(name) ? { name, value: '' } : undefined;
     },
     onattribdata: (start, end) => addValue(html.slice(start, end)),

@@ -1,9 +1,9 @@
-// Which images a model is shown: those that all of them take, in a size that all of them take.
+// Recognizes images of types and sizes that all models accept.
 import type { ToolImage } from './tool.ts';
 
 export const imageBytesMax = 3_000_000;
 
-/** By its first bytes, whatever its name says. */
+/** Recognizes the type by the first bytes, whatever the name of the file is. */
 export function imageType(start: Buffer): string | undefined {
   const text = start.toString('latin1', 0, 12);
   if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
@@ -12,7 +12,7 @@ export function imageType(start: Buffer): string | undefined {
   return /^RIFF.{4}WEBP/s.test(text) ? 'image/webp' : undefined;
 }
 
-/** What base64 from elsewhere holds, where it is such an image. */
+/** Returns the image in a base64 text; undefined if it is not one that models accept. */
 export function decodeImage(base64: string): ToolImage | undefined {
   if (base64.length > imageBytesMax * 2) return undefined;
   const bytes = Buffer.from(base64, 'base64');

@@ -10,13 +10,13 @@ function textOf(...pieces: readonly string[]): string {
   return output.text();
 }
 
-/** The same text, cut at every place. */
+/** The same text, split at every position. */
 function everyCut(text: string): string[] {
   return Array.from({ length: text.length + 1 }, (_, at) => textOf(text.slice(0, at), text.slice(at)));
 }
 
 describe('the output of a command', () => {
-  it('has no colours, titles or moves of a cursor, wherever a piece ends', () => {
+  it('has no colours, titles or cursor movements, wherever a piece ends', () => {
     const text = `a${esc}[1;31mred${esc}[0m b${esc}]0;a title\u0007c${esc}]8;;http://x${esc}\\link${esc}(B${esc}[2K${esc}=d\n`;
     for (const shown of everyCut(text)) assert.equal(shown, 'ared bclinkd\n');
   });
@@ -26,12 +26,12 @@ describe('the output of a command', () => {
     assert.match(textOf(`${esc}]never closed\nnext line\n`), /next line/);
   });
 
-  it('shows the last state of a line that is written over, wherever a piece ends', () => {
+  it('shows the last state of an overwritten line, wherever a piece ends', () => {
     for (const shown of everyCut('start\r\n10 %\r50 %\r100 %\r\ndone\r'))
       assert.equal(shown, 'start\n100 %\ndone');
   });
 
-  it('keeps head and tail of long output, and says how much is left out', () => {
+  it('keeps head and tail of long output, and shows how much is left out', () => {
     const output = createOutput();
     const total = 200_000;
     for (let at = 0; at < total; at += 10) output.push(`${String(at).padStart(9, '0')}\n`);
@@ -44,24 +44,24 @@ describe('the output of a command', () => {
     assert.equal(head.length - 1 + tail.length + Number(leftOut), total);
   });
 
-  it('halves no character where it cuts', () => {
+  it('does not split a character', () => {
     for (const first of ['', 'a'])
       assert.ok(textOf(first, ...Array.from({ length: 100 }, () => '😀'.repeat(999))).isWellFormed());
   });
 
-  it('keeps a line without end within its bounds', () => {
+  it('limits a line that never ends', () => {
     const output = createOutput();
     for (let i = 0; i < 100; i += 1) output.push('x'.repeat(10_000));
     assert.ok(output.text().length < headCharsMax + tailCharsMax + 200);
   });
 
-  it('says of binary output that it is binary', () => {
+  it('reports that binary output is binary', () => {
     const bytes = Buffer.from(Array.from({ length: 4_096 }, (_, i) => (i * 7) % 256));
     assert.match(textOf(bytes.toString('utf8')), /^\[the output is binary \(\d+ characters\) and not shown/);
     assert.equal(textOf('plain text with one \0 in it\n'), 'plain text with one  in it\n');
   });
 
-  it('gives what is new since it was last taken', () => {
+  it('returns what is new since the last read', () => {
     const output = createOutput();
     output.push('one\ntw');
     assert.equal(output.take(), 'one\ntw');

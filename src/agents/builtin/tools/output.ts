@@ -1,26 +1,26 @@
-// The output of a command as a model can read it: plain text without what only a terminal understands, its head and
-// its tail where it is long.
+// Converts the output of a command for the model: plain text without terminal sequences, and only the head and the tail
+// of long output.
 
 export interface Output {
-  /** What comes next, decoded. */
+  /** Adds the next piece of decoded output. */
   push(text: string): void;
   /** Grows with everything that is pushed. */
   readonly pushedChars: number;
-  /** What is new since the last `take`. */
+  /** Returns the output since the last `take`. */
   text(): string;
-  /** The same, and forgets it. */
+  /** Returns the same and removes it. */
   take(): string;
 }
 
 export const headCharsMax = 8_000;
 export const tailCharsMax = 16_000;
-/** A longer line no longer waits for what overwrites it. */
+/** A longer line is not held back until it may be overwritten. */
 const lineCharsMax = 10_000;
-/** Text that opens an escape and does not close it within this is no escape. */
+/** An escape sequence that does not end within this length is treated as text. */
 const escapeCharsMax = 2_000;
-/** Where more of the characters than this are no text, nobody wants to read the rest. */
+/** Output with a larger share of unprintable characters counts as binary. */
 const oddShareMax = 0.1;
-/** So few of them harm nobody. */
+/** This many unprintable characters are always allowed. */
 const oddCharsMin = 40;
 
 const esc = String.fromCharCode(0x1b);
@@ -33,14 +33,14 @@ const openEscape = new RegExp(`(?:${title}${esc}?|${control}|${short})$`);
 const unprintable = /[\p{Cc}--[\t\n]]/gv;
 const replaced = '\uFFFD';
 
-/** Where an escape starts that may go on after the end; the end where there is none. */
+/** Returns where an unfinished escape sequence starts; the end of the text if there is none. */
 function openEscapeAt(text: string): number {
   const from = Math.max(0, text.length - escapeCharsMax);
   const at = text.slice(from).search(openEscape);
   return at === -1 ? text.length : from + at;
 }
 
-/** What a terminal shows of a line that was written over. */
+/** Returns what a terminal shows of a line that was overwritten. */
 function lastState(line: string): string {
   const end = line.endsWith('\r') ? line.replace(/\r+$/, '') : line;
   return end.slice(end.lastIndexOf('\r') + 1);
@@ -55,23 +55,23 @@ function isSecondHalf(text: string, at: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff;
 }
 
-/** The first characters, none of them halved. */
+/** Returns the first characters, without splitting a surrogate pair. */
 export function firstChars(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   return text.slice(0, isSecondHalf(text, charsMax) ? charsMax - 1 : charsMax);
 }
 
-/** The last characters, none of them halved. */
+/** Returns the last characters, without splitting a surrogate pair. */
 function lastChars(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const at = text.length - charsMax;
   return text.slice(isSecondHalf(text, at) ? at + 1 : at);
 }
 
-/** Keeps so much of what it is given as the bounds allow, however much that is. */
+/** Keeps as much of the output as the limits allow. */
 export function createOutput(): Output {
   let pushedChars = 0;
-  /** An escape that may go on. */
+  /** An unfinished escape sequence. */
   let open = '';
   /** The last line, which may be overwritten. */
   let line = '';

@@ -1,4 +1,4 @@
-// The tool by which the model shows people what it is going to do, and how far it is.
+// The tool with which the model shows its plan and progress to the user.
 import Type, { type Static } from 'typebox';
 import { defineTool, type Tool } from './tool.ts';
 
@@ -17,7 +17,7 @@ const PlanInput = Type.Object({
 
 export type PlanEntry = Static<typeof PlanInput>['entries'][number];
 
-/** `update_plan`. Each plan is told whole. */
+/** `update_plan`. Each update contains the whole plan. */
 export function createPlanTool(onPlan: (entries: readonly PlanEntry[]) => void): Tool {
   return defineTool({
     name: 'update_plan',

@@ -1,17 +1,17 @@
-// The processes that a command started and that did not leave its group: whether some live, and how they are ended.
+// The process group of a command: whether a process is alive, and how all are ended.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Between SIGTERM, which lets a program tidy up, and SIGKILL. */
+/** The time between SIGTERM, which lets a program clean up, and SIGKILL. */
 const tidyMs = 1_000;
-/** What waits for a disk cannot be killed. */
+/** The time limit for SIGKILL, because a process that waits for a disk cannot be killed. */
 const goneMsMax = 2_000;
 const askAgainMs = 10;
 
 const stateField = 0;
 const groupField = 2;
 
-/** State and group of each process; undefined where the system does not tell. */
+/** Returns the state and the group of each process; undefined if the system does not provide it. */
 function listProcesses(): string[][] | undefined {
   try {
     return readdirSync('/proc')
@@ -29,7 +29,7 @@ function listProcesses(): string[][] | undefined {
   }
 }
 
-/** Sends the signal to all of the group; 0 only asks. False: there is nobody in it. */
+/** Sends the signal to the whole group; 0 only checks it. Returns false if the group is empty. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
@@ -38,7 +38,7 @@ function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Whether some process of the group runs. The remains of ended ones, which nobody may have fetched, do not count. */
+/** Whether a process of the group is running. Zombies do not count. */
 export function groupLives(group: number): boolean {
   if (!signalGroup(group, 0)) return false;
   const processes = listProcesses();
@@ -57,10 +57,10 @@ async function groupEnds(group: number, withinMs: number): Promise<boolean> {
   return true;
 }
 
-/** Settles when nothing of the group runs, or what does cannot be killed. */
+/** Resolves when no process of the group is running, or the rest cannot be killed. */
 export async function endGroup(group: number): Promise<void> {
   signalGroup(group, 'SIGTERM');
-  // Who was stopped cannot end.
+  // A stopped process would not handle SIGTERM.
   signalGroup(group, 'SIGCONT');
   if (await groupEnds(group, tidyMs)) return;
   signalGroup(group, 'SIGKILL');

@@ -15,7 +15,7 @@ function open(t: TestContext) {
   };
 }
 
-/** The smallest picture there is. */
+/** The smallest possible image. */
 const gif = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAAC', 'base64');
 
 describe('read_file', () => {
@@ -27,7 +27,7 @@ describe('read_file', () => {
     assert.equal((await read(join(cwd, 'b.txt'))).text, '1\tno end');
   });
 
-  it('gives a part, and says where to go on', async (t) => {
+  it('returns a part, and shows where to continue', async (t) => {
     const { put, read } = open(t);
     put('a.txt', 'one\ntwo\nthree\nfour\n');
     const part = await read('a.txt', { offset: 2, limit: 2 });
@@ -39,7 +39,7 @@ describe('read_file', () => {
     });
   });
 
-  it('keeps long lines and long files within bounds, and loses no line between two parts', async (t) => {
+  it('limits long lines and long files, and loses no line between two parts', async (t) => {
     const { put, read } = open(t);
     put('long.txt', `${'é'.repeat(100_000)}\nshort\n`);
     assert.equal((await read('long.txt')).text, `1\t${'é'.repeat(2_000)} … (line cut)\n2\tshort`);
@@ -61,7 +61,7 @@ describe('read_file', () => {
     assert.equal((await read('far.txt', { offset: 20_001 })).text, '20001\there');
   });
 
-  it('says of CRLF and of other encodings what it does not show', async (t) => {
+  it('mentions CRLF and other encodings', async (t) => {
     const { put, read } = open(t);
     put('crlf.txt', 'one\r\ntwo\r\n');
     assert.match((await read('crlf.txt')).text, /^1\tone\n2\ttwo\n\[its lines end with CRLF/);
@@ -81,7 +81,7 @@ describe('read_file', () => {
     assert.match((await read('src/deep')).text, /\n\[… 10 entries left out: use find_files\]$/);
   });
 
-  it('shows images, by what they are and not by their name', async (t) => {
+  it('recognizes images by their content, not by their name', async (t) => {
     const { put, read } = open(t);
     put('picture', gif);
     const { text, image } = await read('picture');
@@ -91,7 +91,7 @@ describe('read_file', () => {
     assert.match((await read('large.png')).text, /more than the 3000000 that can be shown/);
   });
 
-  it('refuses what is binary, missing, or not allowed by its path', async (t) => {
+  it('refuses binary and missing files, and invalid paths', async (t) => {
     const { put, read } = open(t);
     put('program', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]));
     put('empty', '');

@@ -1,4 +1,4 @@
-// Shows the model a file: numbered lines within bounds, the listing of a folder, or a picture.
+// Shows the model a file: a limited number of numbered lines, the entries of a folder, or an image.
 
 import type { Stats } from 'node:fs';
 import { type FileHandle, opendir } from 'node:fs/promises';
@@ -23,11 +23,11 @@ const linesUsual = 1_000;
 const linesMax = 5_000;
 const lineCharsMax = 2_000;
 const shownCharsMax = 50_000;
-/** Of a file that is searched for a far line. */
+/** How much of a file is read to find a line. */
 const scannedBytesMax = 100_000_000;
 const pieceBytes = 64_000;
 const entriesMax = 500;
-/** Read before they are sorted and cut. */
+/** The limit of entries that are read before they are sorted and cut. */
 const entriesReadMax = 20_000;
 
 const ReadInput = Type.Object({
@@ -69,16 +69,16 @@ async function listFolder(path: string, shown: string): Promise<ToolResult> {
 
 interface Lines {
   readonly shown: string[];
-  /** All that were seen. */
+  /** The number of all lines that were read. */
   count: number;
   chars: number;
   hasCr: boolean;
   isBroken: boolean;
-  /** Whether there are more than are shown. */
+  /** Whether there are more lines. */
   full: boolean;
 }
 
-/** One line that was found, without its end. Only its first bytes are ever decoded. */
+/** Adds one line without its line end. Only its first bytes are decoded. */
 function take(lines: Lines, bytes: Buffer, cut: boolean, first: number, limit: number): void {
   lines.count += 1;
   if (lines.count < first) return;
@@ -99,10 +99,10 @@ function take(lines: Lines, bytes: Buffer, cut: boolean, first: number, limit: n
   lines.shown.push(line);
 }
 
-/** Four bytes make a character at most. */
+/** A character has at most four bytes. */
 const lineBytesMax = 4 * lineCharsMax + 4;
 
-/** Reads on until it has the lines that are wanted and knows whether there are more. */
+/** Reads until it has the requested lines and knows whether there are more. */
 async function readLines(file: FileHandle, first: number, limit: number): Promise<Lines> {
   const lines: Lines = { shown: [], count: 0, chars: 0, hasCr: false, isBroken: false, full: false };
   const piece = Buffer.alloc(pieceBytes);

@@ -1,12 +1,12 @@
-// The file that a path leads to. Links are followed before anybody is asked, so that the request names the file that is
-// read or written, and nothing else is touched afterwards.
+// Resolves the links of a path. They are followed before the approval request, so that it names the file that is read or
+// written, and no other file is accessed afterwards.
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolFailure } from './failure.ts';
 import { absolute, fileFailure, shownPath } from './fileText.ts';
 import type { ResolvedPath, ToolUse } from './tool.ts';
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const linksMax = 40;
 
 function codeOf(error: unknown): string {
@@ -22,7 +22,7 @@ async function linkAt(path: string): Promise<string | undefined> {
   }
 }
 
-/** Follows every link of the path, also one that leads to a file that does not exist yet. */
+/** Follows every link of the path, including one to a file that does not exist yet. */
 async function follow(path: string, linksLeft: number): Promise<string> {
   try {
     return await realpath(path);
@@ -47,7 +47,7 @@ export async function resolvePath(path: string, use: ToolUse): Promise<ResolvedP
   } catch (error) {
     throw fileFailure(`Opening ${shown}`, error);
   }
-  // The workspace itself may be behind a link, which is no concern of whoever is asked.
+  // A link to the workspace itself does not matter for the approval.
   const isLinked = target !== resolve(cwd, relative(use.cwd, named));
   if (use.approvedPath !== undefined && use.approvedPath !== target)
     throw new ToolFailure(
@@ -61,7 +61,7 @@ export async function resolvePath(path: string, use: ToolUse): Promise<ResolvedP
   };
 }
 
-/** The same for a request. Null if the path cannot be followed, and then nothing may be opened later. */
+/** Resolves the path for an approval request. If it returns null, nothing may be opened later. */
 export async function resolveForRequest(path: string, use: ToolUse): Promise<ResolvedPath | null> {
   try {
     return await resolvePath(path, use);

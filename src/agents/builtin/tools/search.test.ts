@@ -31,7 +31,7 @@ const tree = {
 const sorted = (text: string) => text.split('\n').toSorted();
 
 describe('search_text', () => {
-  it('gives file, line and text of each match, without .git, node_modules and binary files', async (t) => {
+  it('returns file, line and text of each match, without .git, node_modules and binary files', async (t) => {
     const { search } = open(t, tree);
     assert.deepEqual(sorted((await search('on(e|o)')).text), [
       'src/a.ts:1:const one = 1;',
@@ -40,7 +40,7 @@ describe('search_text', () => {
     assert.deepEqual(await search('three'), { text: 'Nothing is found.' });
   });
 
-  it('is narrowed by path and glob, and widened by case and context', async (t) => {
+  it('is limited by path and glob, and extended by case and context', async (t) => {
     const { search } = open(t, tree);
     assert.equal((await search('one', { path: 'src/a.ts' })).text, 'src/a.ts:1:const one = 1;');
     assert.equal(
@@ -53,13 +53,13 @@ describe('search_text', () => {
     assert.equal(context.text, 'src/a.ts:1:const one = 1;\nsrc/a.ts-2-const two = 2;');
   });
 
-  it('takes a pattern or a path with a dash for no option', async (t) => {
+  it('does not treat a pattern or a path with a dash as an option', async (t) => {
     const { search } = open(t, { ...tree, '-r/x.txt': 'dash\n' });
     assert.equal((await search('-x')).text, 'src/c.md:1:one -x');
     assert.equal((await search('dash', { path: '-r' })).text, '-r/x.txt:1:dash');
   });
 
-  it('says what is wrong with a pattern, a glob or a path', async (t) => {
+  it('explains what is wrong with a pattern, a glob or a path', async (t) => {
     const { search, cwd } = open(t, tree);
     const bad = await search('one(');
     assert.match(bad.text, /^The pattern is no extended regular expression: Unmatched \(.*backslash/);
@@ -94,7 +94,7 @@ describe('search_text', () => {
 });
 
 describe('find_files', () => {
-  it('gives the newest first, without .git and node_modules', async (t) => {
+  it('returns the newest first, without .git and node_modules', async (t) => {
     const { find, cwd } = open(t, tree);
     utimesSync(join(cwd, 'src/a.ts'), 1_000, 1_000);
     utimesSync(join(cwd, 'src/b.tsx'), 3_000, 3_000);
@@ -107,13 +107,13 @@ describe('find_files', () => {
     assert.deepEqual(await find('*.py'), { text: 'No file is found.' });
   });
 
-  it('does not go in circles', async (t) => {
+  it('does not follow links in circles', async (t) => {
     const { find, cwd } = open(t, tree);
     symlinkSync('..', join(cwd, 'src/up'));
     assert.equal((await find('**/a.ts')).text, 'src/a.ts');
   });
 
-  it('refuses globs that take too long, and a path that is no folder', async (t) => {
+  it('refuses globs that take too long, and a path that is not a folder', async (t) => {
     const { find } = open(t, tree);
     assert.match((await find('{1..100000000}')).text, /Use \[1-9\]/);
     assert.match((await find('*(*(*(a)))')).text, /Use \{a,b\}/);

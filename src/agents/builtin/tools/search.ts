@@ -10,7 +10,7 @@ import { grep } from './grep.ts';
 import { firstChars } from './output.ts';
 import { defineTool, type Tool, type ToolResult, type ToolUse } from './tool.ts';
 
-/** Of no use to a search, and larger than all else together. */
+/** Folders that are useless in a search, and often larger than everything else. */
 const skippedFolders = ['.git', 'node_modules'];
 const patternCharsMax = 2_000;
 const contextLinesMax = 10;
@@ -18,7 +18,7 @@ const linesMax = 250;
 const lineCharsMax = 300;
 const shownCharsMax = 30_000;
 const filesShownMax = 200;
-/** Of those that match, before they are sorted by age. */
+/** The limit of matches before they are sorted by age. */
 const filesFoundMax = 5_000;
 const visitedMax = 500_000;
 const walkMsMax = 15_000;
@@ -47,7 +47,7 @@ const FilesInput = Type.Object({
   path,
 });
 
-/** What other kinds of expressions have, and grep takes for something else without a word. */
+/** Syntax of other regular expressions that grep silently interprets differently. */
 function checkPattern(pattern: string): void {
   const escaped = [...pattern.matchAll(/\\(.)/gs)].find(([, character = '']) => 'dD'.includes(character));
   if (escaped !== undefined)
@@ -58,7 +58,7 @@ function checkPattern(pattern: string): void {
     );
 }
 
-/** Names only: the folder is told by the path. */
+/** grep matches names only, so folders must be in the path. */
 function includes(glob: string | undefined): string[] {
   if (glob === undefined) return [];
   const name = glob.replace(/^(\*\*\/)+/, '');
@@ -68,23 +68,23 @@ function includes(glob: string | undefined): string[] {
   return spell(name).map((one) => `--include=${one}`);
 }
 
-async function placeToSearch(given: string | undefined, use: ToolUse, folder: boolean): Promise<string> {
-  const place = absolute(given ?? '.', use);
-  const shown = shownPath(place, use);
-  const stats = await findStats(place, `Searching ${shown}`);
+async function pathToSearch(given: string | undefined, use: ToolUse, folder: boolean): Promise<string> {
+  const path = absolute(given ?? '.', use);
+  const shown = shownPath(path, use);
+  const stats = await findStats(path, `Searching ${shown}`);
   if (stats === undefined) throw new ToolFailure(`There is no ${shown}. Look for it with find_files.`);
   if (!stats.isDirectory() && (folder || !stats.isFile()))
     throw new ToolFailure(`${shown} is a ${kindOf(stats)}, which is not searched.`);
-  return place;
+  return path;
 }
 
-/** But where the model looks into one of them on purpose. */
-function skippedBelow(place: string): string[] {
-  const parts = place.split('/');
+/** Returns the folders to skip, except those that the model searches explicitly. */
+function skippedBelow(path: string): string[] {
+  const parts = path.split('/');
   return skippedFolders.filter((name) => !parts.includes(name));
 }
 
-/** Joined within the bounds; false: some are left out. */
+/** Joins lines within the limits. False means that some are left out. */
 function fit(lines: readonly string[], countMax: number): { text: string; whole: boolean } {
   const kept: string[] = [];
   let chars = 0;
@@ -103,15 +103,15 @@ async function searchText(
   env: Environment,
 ): Promise<ToolResult> {
   checkPattern(input.pattern);
-  const place = await placeToSearch(input.path, use, false);
+  const path = await pathToSearch(input.path, use, false);
   const { lines, cut } = await grep({
     args: [
       ...['-rnIEHs', '--color=never', '--devices=skip'],
-      ...skippedBelow(place).map((name) => `--exclude-dir=${name}`),
+      ...skippedBelow(path).map((name) => `--exclude-dir=${name}`),
       ...includes(input.glob),
       ...(input.ignore_case === true ? ['-i'] : []),
       ...(input.context_lines === undefined ? [] : ['-C', String(input.context_lines)]),
-      ...['-e', input.pattern, '--', shownPath(place, use)],
+      ...['-e', input.pattern, '--', shownPath(path, use)],
     ],
     cwd: use.cwd,
     env,
@@ -128,11 +128,11 @@ async function searchText(
 
 interface Walk {
   readonly paths: string[];
-  /** Whether there are places where it did not look. */
+  /** Whether some folders were not searched. */
   short: boolean;
 }
 
-/** Goes through the folders until it has enough, which only what it is asked on its way can tell it. */
+/** Walks the folders until it has enough matches. Only the exclude callback can stop it between matches. */
 async function walkFiles(folder: string, pattern: string, signal: AbortSignal): Promise<Walk> {
   const found: Walk = { paths: [], short: false };
   const end = performance.now() + walkMsMax;
@@ -170,7 +170,7 @@ async function newestFirst(paths: readonly string[]): Promise<string[]> {
 
 async function findFiles(input: Static<typeof FilesInput>, use: ToolUse): Promise<ToolResult> {
   checkGlob(input.glob);
-  const folder = await placeToSearch(input.path, use, true);
+  const folder = await pathToSearch(input.path, use, true);
   const pattern = input.glob.includes('/') ? input.glob : `**/${input.glob}`;
   const found = await walkFiles(folder, pattern, use.signal);
   if (use.signal.aborted) throw new ToolFailure('Stopped by the user.');

@@ -1,13 +1,13 @@
-// Puts the words of a page into lines: white space becomes one blank, breaks are at most one empty line, and marks such
-// as brackets of a link are written only around words.
+// Writes the words of a page in lines: white space becomes one space, breaks become at most one empty line, and marks,
+// such as the brackets of a link, are written only around words.
 
 export interface TextWriter {
-  /** As HTML has it: white space means little. */
+  /** Adds text of HTML, in which white space means little. */
   text(text: string): void;
-  /** At least so many line ends before the next word. */
+  /** Requires at least this many line ends before the next word. */
   breakLines(count: 1 | 2): void;
   lineBreak(): void;
-  /** What comes before the next word. */
+  /** Adds a mark before the next word. */
   startWith(prefix: string): void;
   indent(by: 1 | -1): void;
   startRow(): void;
@@ -17,7 +17,7 @@ export interface TextWriter {
   openCode(): void;
   closeCode(): void;
   isFull(): boolean;
-  /** All of it. */
+  /** Returns the whole text. */
   end(): string;
 }
 
@@ -30,7 +30,7 @@ interface Inline {
 
 const indentMax = 5;
 const inlineMax = 8;
-/** Soft hyphens and zero-width spaces only say where a line may break. */
+/** Soft hyphens and zero-width spaces only mark where a line may break. */
 const invisible = /[\u00AD\u200B]/g;
 const fence = '```';
 
@@ -41,7 +41,7 @@ export function createTextWriter(charsMax: number): TextWriter {
   let prefix = '';
   let depth = 0;
   let cells = 0;
-  /** What stands between the fences; undefined: nothing does. */
+  /** The text of the open code block; undefined if there is none. */
   let code: string | undefined;
   const inline: Inline[] = [];
 

@@ -1,12 +1,12 @@
-// What a tool is to the agent: how the model learns of it, how people see a use of it, and what it does.
+// The interface of a tool: how the model sees it, how people see a call, and what it does.
 import type { ToolKind } from '@agentclientprotocol/sdk';
 import type { Static, TObject } from 'typebox';
 import { compileCheck } from '../../../validation/validation.ts';
 
 export interface FileChange {
-  /** Absolute. */
+  /** An absolute path. */
   readonly path: string;
-  /** Null: it was not there. */
+  /** Null if the file did not exist. */
   readonly oldText: string | null;
   readonly newText: string;
 }
@@ -18,7 +18,7 @@ export interface ToolImage {
 }
 
 export interface ToolResult {
-  /** For the model, which mends what it can: a failure says what to do instead. */
+  /** The text for the model. After a failure, it says what to do instead. */
   readonly text: string;
   readonly failed?: boolean;
   readonly image?: ToolImage;
@@ -38,15 +38,15 @@ export interface ResolvedPath {
   readonly shown: string;
 }
 
-/** One use of a tool. */
+/** The context of one call. */
 export interface ToolUse {
-  /** The workspace; paths that are not absolute are below it. */
+  /** The workspace, which relative paths refer to. */
   readonly cwd: string;
   /** The resolved path in the approval request; null if there was none that could be resolved. */
   readonly approvedPath?: string | null;
-  /** Aborted when the user stops the turn: whatever was started must end. */
+  /** Aborted when the user stops the turn. Everything that was started must end then. */
   readonly signal: AbortSignal;
-  /** The output so far, for people who watch. May be called as often as there is more. */
+  /** Receives the whole output so far, for the user. May be called often. */
   onOutput(text: string): void;
 }
 
@@ -55,19 +55,19 @@ export interface Tool<Input = never> {
   readonly description: string;
   /** JSON Schema of the input. */
   readonly input: object;
-  /** What is wrong with an input, in words; undefined where nothing is. Called before all else is. */
+  /** Returns what is wrong with the input, or undefined. Called before anything else. */
   check(input: unknown): string | undefined;
-  /** Decides the risk that is shown where a person is asked. */
+  /** Determines the risk in approval requests. */
   readonly kind: ToolKind;
   /** A short line for people. `path` shows the file if a link leads there. */
   title(input: Input, path?: string): string;
-  /** The file that it is about. */
+  /** Returns the file that the call concerns. */
   path?(input: Input): string;
-  /** The file that it would open, for the approval request. Null if there is none; never throws. */
+  /** Returns the file that the call would open, for the approval request. Null if there is none; never throws. */
   resolve?(input: Input, use: ToolUse): Promise<ResolvedPath | null>;
-  /** What it would change, for the person who is asked. Undefined where that cannot be told; never throws. */
+  /** Returns the change that the call would make, for the approval request. Undefined if it is unknown; never throws. */
   preview?(input: Input, use: ToolUse): Promise<FileChange | undefined>;
-  /** Fails by its result. What it throws is a bug. */
+  /** Failures are results. An error that it throws is a bug. */
   run(input: Input, use: ToolUse): Promise<ToolResult>;
 }
 

@@ -5,7 +5,7 @@ import type { PlanEntry } from './plan.ts';
 import { createToolbox } from './toolbox.ts';
 
 describe('the toolbox', () => {
-  it('has tools of different names, each with the kind that says its risk', (t) => {
+  it('has tools with different names, each with the kind that determines its risk', (t) => {
     const { tools, close } = createToolbox({ env: {}, onPlan: () => {} });
     t.after(close);
     assert.deepEqual(Object.fromEntries(tools.map(({ name, kind }) => [name, kind])), {
@@ -23,7 +23,7 @@ describe('the toolbox', () => {
     for (const { input } of tools) assert.equal((input as { type?: string }).type, 'object');
   });
 
-  it('titles uses for people', (t) => {
+  it('has titles for people', (t) => {
     const { tools, close } = createToolbox({ env: {}, onPlan: () => {} });
     t.after(close);
     const title = (name: string, input: object) => toolNamed(tools, name).title(input as never);
@@ -35,7 +35,7 @@ describe('the toolbox', () => {
 });
 
 describe('update_plan', () => {
-  it('tells the plan', async (t) => {
+  it('sends the plan', async (t) => {
     const plans: (readonly PlanEntry[])[] = [];
     const { tools, close } = createToolbox({ env: {}, onPlan: (entries) => void plans.push(entries) });
     t.after(close);
@@ -48,7 +48,7 @@ describe('update_plan', () => {
     assert.deepEqual(plans, [entries]);
   });
 
-  it('says which states there are when one is wrong', (t) => {
+  it('lists the states if one is invalid', (t) => {
     const { tools, close } = createToolbox({ env: {}, onPlan: () => {} });
     t.after(close);
     const fault = toolNamed(tools, 'update_plan').check({ entries: [{ content: 'look', status: 'done' }] });

@@ -9,12 +9,12 @@ import type { Tool } from './tool.ts';
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  /** Ends whatever the tools have started. Never rejects. */
+  /** Ends everything that the tools have started. Never rejects. */
   close(): Promise<void>;
 }
 
 interface ToolboxOptions {
-  /** Of the commands that are run. */
+  /** The environment of commands. */
   readonly env: Environment;
   readonly onPlan: (entries: readonly PlanEntry[]) => void;
 }

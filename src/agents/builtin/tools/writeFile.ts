@@ -1,5 +1,5 @@
-// Puts a text into a file so that a reader sees the old or the new one. The path has no links when it gets here, and none
-// is followed that appears in it later.
+// Writes a file so that readers see either the old or the new text. The path has been resolved, and links that appear in
+// it later are not followed.
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chmod, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
@@ -9,10 +9,10 @@ import { fileFailure } from './fileText.ts';
 
 const anyoneWrites = 0o222;
 const permissions = 0o7777;
-/** A file beside it cannot be made, or not be put in its place: then it is written where it is. */
+/** After these errors of the replacement, the file is written in place. */
 const inPlaceInstead = new Set(['EACCES', 'EPERM', 'EBUSY']);
 
-/** What would be lost by putting another file in its place. */
+/** Whether a replacement would lose hard links or the owner of the file. */
 async function mustStay(path: string, old: Stats | undefined): Promise<boolean> {
   const own = await lstat(path).catch(() => undefined);
   if (own === undefined) return false;
@@ -31,7 +31,7 @@ async function replace(path: string, text: string, old: Stats | undefined): Prom
   }
 }
 
-/** Fails with ELOOP if a link has taken the place of the file. */
+/** Fails with ELOOP if the file has been replaced with a link. */
 async function writeInPlace(path: string, text: string): Promise<void> {
   const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   await using file = await open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
@@ -49,7 +49,7 @@ async function write(path: string, text: string, old: Stats | undefined): Promis
   }
 }
 
-/** Works in the folder as it was opened, whatever its path leads to by then. Refuses a path that got a link in it. */
+/** Works in the opened folder, even if its path changes. Refuses a path that contains a link by now. */
 async function inFolder(path: string, work: (path: string) => Promise<void>): Promise<void> {
   const folder = dirname(path);
   await using handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -63,8 +63,8 @@ async function inFolder(path: string, work: (path: string) => Promise<void>): Pr
 }
 
 /**
- * Writes all of the file, and makes the folders above it. `path` must have no links. `old` is the regular file that is
- * there, which keeps its mode. Throws a `ToolFailure`.
+ * Writes the whole file, and creates its folders. `path` must have no links. `old` is the existing regular file, whose
+ * mode is kept. Throws a `ToolFailure`.
  */
 export async function writeText(
   path: string,
