@@ -1,5 +1,5 @@
-// The built-in agent alone: how soon after its start it can be spoken to, and what memory it takes until its first turn
-// is over, with a scripted model of each API.
+// Measures the built-in agent alone: the time until its session is open, and its memory until the end of its first turn,
+// with a scripted model of each API.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,11 +21,11 @@ const program = fileURLToPath(new URL('../dist/agents/builtin/main.js', import.m
 const prompt = [{ type: 'text' as const, text: 'Go.' }];
 
 interface Start {
-  /** From before it was spawned until its session is open. */
+  /** The time from just before the spawn until the session is open. */
   readonly readyMs: number;
   readonly turnMs: number;
   readonly readyBytes: number;
-  /** The most that it ever had. */
+  /** The highest memory use. */
   readonly peakBytes: number;
 }
 

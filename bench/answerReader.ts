@@ -1,4 +1,4 @@
-// Finds the end of an answer in the bytes of a connection, by its content-length, without parsing more of it.
+// Finds the end of a response by its content-length, without parsing more of it.
 
 const headEnd = Buffer.from('\r\n\r\n');
 const lengthName = Buffer.from('content-length: ');
@@ -16,20 +16,20 @@ function contentLength(bytes: Buffer, headBytes: number): number {
   return length;
 }
 
-/** Throws where an answer that begins with these bytes is not 200. */
+/** Throws if a response that begins with these bytes is not 200. */
 export function checkOk(bytes: Buffer): void {
   if (bytes.compare(okLine, 0, okLine.length, 0, okLine.length) !== 0)
     throw new Error(`an answer other than 200: ${bytes.toString('utf8', 0, 600)}`);
 }
 
-/** Calls `done` for each whole answer, however it was cut into pieces. Throws where one is not 200. */
+/** Calls `done` for each complete response, however it was split. Throws if one is not 200. */
 export function answerReader(done: () => void): (bytes: Buffer) => void {
   let held: Buffer | undefined;
   return (fresh) => {
     const bytes = held === undefined ? fresh : Buffer.concat([held, fresh]);
     const head = bytes.indexOf(headEnd);
     const whole = head >= 0 && bytes.length >= head + headEnd.length + contentLength(bytes, head);
-    // The buffer of a socket is used again for its next read.
+    // The socket reuses its buffer for the next read.
     held = whole ? undefined : Buffer.from(bytes);
     if (!whole) return;
     checkOk(bytes);

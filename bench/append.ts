@@ -1,4 +1,5 @@
-// Events a second that are appended, durably: over HTTP and at the store alone, to many conversations and to one.
+// Measures how many events per second are appended durably: over HTTP and in the store alone, to many conversations and
+// to one.
 
 import { startConversation } from '../src/conversations/lifecycle/store.ts';
 import { openConfiguredDatabase } from '../src/database.ts';
@@ -73,7 +74,7 @@ async function openStore(kind: DatabaseKind, conversations: number): Promise<Sto
   return { kind, database, userId: made[0]?.userId ?? 0, logs, remove };
 }
 
-/** Appends for a while, so many at a time. Returns events a second. */
+/** Appends for a while with limited concurrency. Returns events per second. */
 async function appendFor({ database, userId }: Store, ids: readonly string[], inFlight: number, ms: number) {
   const at = new Date().toISOString();
   const text = eventText(userMessage(message, []), at);

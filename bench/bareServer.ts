@@ -1,5 +1,5 @@
-// The measure of what is possible: a bare `node:http` server, run as a child process, that answers every
-// request with the same bytes and headers as the service. A body is collected and parsed, and nothing is kept.
+// The baseline: a bare `node:http` server in a child process that answers every request with the same bytes and headers
+// as the service. It reads and parses the body, and stores nothing.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Answer } from './requests.ts';
@@ -8,7 +8,7 @@ const { status, headers, keepAliveMs, body } = JSON.parse(process.argv[2] ?? '')
 
 function answer(response: ServerResponse): void {
   response.writeHead(status, headers);
-  // As text, which Node sends in one piece with the head: cheaper than a buffer.
+  // Node sends text together with the headers, which is cheaper than a buffer.
   response.end(body);
 }
 

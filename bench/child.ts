@@ -1,10 +1,10 @@
-// Work in a process of its own, which gets a plan and hands back a result: both sides of it.
+// Runs work in a child process, which gets a plan and returns a result. This file has both sides.
 import { fork } from 'node:child_process';
 import type { Lifetime } from './lifetime.ts';
 
 type Result<Out> = { readonly value: Out } | { readonly error: string };
 
-/** Runs the file and waits for what it hands back. Throws where it fails, or does not come to an end in time. */
+/** Runs the file and waits for its result. Throws if it fails or takes too long. */
 export async function runChild<Plan extends object, Out>(
   lifetime: Lifetime,
   file: string,
@@ -23,7 +23,7 @@ export async function runChild<Plan extends object, Out>(
   return result.value;
 }
 
-/** In the child: waits for the plan, and hands back what it leads to. */
+/** Used in the child: waits for the plan, and sends the result. */
 export function answerParent<Plan, Out>(run: (plan: Plan) => Promise<Out>): void {
   function report(result: Result<Out>): void {
     process.send?.(result, () => process.exit());

@@ -1,4 +1,4 @@
-// One request to the service beside the same request to a bare server, in the same run and in turns.
+// Compares a request to the service with the same request to a bare server, in turns.
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import type { DatabaseKind } from '../src/db/transaction.ts';
@@ -14,7 +14,7 @@ import { startService } from './service.ts';
 import { median, spread } from './statistics.ts';
 
 const bareFile = fileURLToPath(new URL('./bareServer.ts', import.meta.url));
-/** Differs from answer to answer by design. */
+/** Headers that differ from response to response. */
 const ownToEach = ['x-request-id'];
 
 export interface Case {
@@ -22,7 +22,7 @@ export interface Case {
   readonly ask: Ask;
   readonly kind: DatabaseKind;
   readonly connections: number;
-  /** The least share of the bare server's rate that is good enough. */
+  /** The required share of the rate of the bare server. */
   readonly target: number | undefined;
 }
 
@@ -81,7 +81,7 @@ function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]
   return { row, figure };
 }
 
-/** The turns of the service and of a bare server, both fresh. */
+/** Measures the service and a bare server in turns, both newly started. */
 async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connections }: Case) {
   const storage = await createStorage(kind);
   const service = await startService(lifetime, storage);
@@ -108,7 +108,7 @@ async function measure(lifetime: Lifetime, plan: Plan, measured: Case): Promise<
   return summarise(measured, ours, bares);
 }
 
-/** Measures the cases one after the other, each with servers and a database of its own. */
+/** Measures the cases one after the other, each with its own servers and database. */
 export async function compareAll(
   lifetime: Lifetime,
   plan: Plan,

@@ -1,9 +1,9 @@
-// Conversations made through the service, for measurements that begin with some.
+// Creates conversations through the service, for measurements that need some.
 import { postConversation, sendOnce } from './requests.ts';
 
 const inFlight = 16;
 
-/** Makes so many. Returns their ids. */
+/** Creates `count` conversations. Returns their ids. */
 export async function createConversations(url: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   let begun = 0;

@@ -1,4 +1,4 @@
-// Creations straight at the store: what the service hands to it for the measured request, over and over.
+// Repeats in the store alone what the service does for the measured creation.
 import { hash, randomBytes } from 'node:crypto';
 import {
   fingerprintText,
@@ -18,9 +18,9 @@ import { createBody } from './requests.ts';
 export type Make = () => NewConversation;
 
 export interface Makers {
-  /** With an id of the service, which sorts by time. */
+  /** With an id by the service, which sorts by time. */
   readonly timeOrdered: Make;
-  /** With an id that a client chose at random. */
+  /** With a random id by the client. */
   readonly random: Make;
 }
 
@@ -53,11 +53,11 @@ export async function createMakers(database: Database): Promise<Makers> {
 
 export interface Pace {
   readonly inFlight: number;
-  /** Asked before each creation, with the number of those begun. */
+  /** Called before each creation with the number of those that have begun. */
   readonly more: (begun: number) => boolean;
 }
 
-/** Creates until told to stop, so many at a time, all of them to the disk. Returns creations a second. */
+/** Creates durably with limited concurrency until it should stop. Returns creations per second. */
 export async function createMany(database: Database, make: Make, { inFlight, more }: Pace): Promise<number> {
   let begun = 0;
   const begin = performance.now();

@@ -7,7 +7,7 @@ import type { TestStorage } from '../test/support/databases.ts';
 import { createMakers, createMany } from './creations.ts';
 import { fail } from './store.ts';
 
-/** Every other id is one of the service, the rest were chosen by clients at random. Eight are made in a millisecond. */
+/** Every other id is by the service, the rest are random ids by clients. Eight are created per millisecond. */
 const idExpression = `case when n.i % 2 = 0
     then printf('%012x7%03x', ?2 + n.i / 8, n.i % 4096) || lower(hex(randomblob(8)))
     else lower(hex(randomblob(16))) end`;
@@ -25,7 +25,7 @@ function columns(connection: DatabaseSync, except: readonly string[]): string {
     .join(', ');
 }
 
-/** Leaves so many conversations, each a row and its first events, and all of it on the disk. */
+/** Creates `count` conversations, each with its first events, and flushes them to the disk. */
 export async function fillSqlite(storage: TestStorage, count: number): Promise<void> {
   const database = await openConfiguredDatabase(storage, fail);
   const { timeOrdered } = await createMakers(database);

@@ -1,4 +1,5 @@
-// A small and a large database for all parts that ask how size tells: filled once, and measured in turns.
+// A small and a large database for all parts that measure the influence of size. They are filled once and measured in
+// turns.
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { openConfiguredDatabase } from '../src/database.ts';
@@ -11,7 +12,7 @@ import { whole } from './report.ts';
 import { median } from './statistics.ts';
 import { fail } from './store.ts';
 
-/** A filled database at rest: a service can be started on it, or it can be opened. */
+/** A filled database that is not in use, for a service or for this process. */
 export interface Filled {
   readonly count: number;
   readonly storage: TestStorage;
@@ -39,7 +40,7 @@ async function fill(count: number): Promise<Filled> {
   return { count, storage, fileBytes: statSync(databaseFile(storage)).size };
 }
 
-/** They lie in the temp folder of the run, and go with it. */
+/** The databases are in the temporary folder of the run and are removed with it. */
 export function createFilledOnce({ sizes }: Plan): FilledOnce {
   let both: Promise<Both<Filled>> | undefined;
   async function fillBoth(): Promise<Both<Filled>> {
@@ -56,7 +57,7 @@ export async function openFilled(filled: Filled): Promise<Opened> {
   return { ...filled, database, makers: await createMakers(database) };
 }
 
-/** Looks at the file without the store. */
+/** Reads the file without the store. */
 export function readFrom<Out>({ storage }: Filled, look: (connection: DatabaseSync) => Out): Out {
   const connection = new DatabaseSync(databaseFile(storage), { readOnly: true });
   try {
@@ -66,7 +67,7 @@ export function readFrom<Out>({ storage }: Filled, look: (connection: DatabaseSy
   }
 }
 
-/** Medians of what the probe returns, after a turn of each that is not counted. */
+/** Returns medians of the probe, after one uncounted turn of each database. */
 export async function inTurns(
   probe: (opened: Opened) => Promise<number>,
   rounds: number,

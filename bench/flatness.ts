@@ -1,4 +1,4 @@
-// Whether the store stays as fast with a million conversations as with a thousand: both are measured in turns.
+// Measures in turns whether the store is as fast with a million conversations as with a thousand.
 import { randomInt } from 'node:crypto';
 import { findCreated } from '../src/conversations/create/store.ts';
 import { createMany, type Make, type Makers } from './creations.ts';
@@ -11,7 +11,7 @@ export const slowdownTarget = 1.2;
 
 type Probe = (opened: Opened) => Promise<number>;
 
-/** Microseconds a creation, with as many in flight as a busy service has. */
+/** Microseconds per creation, with the concurrency of a busy service. */
 function creationProbe(plan: Plan, choose: (makers: Makers) => Make): Probe {
   const { creations } = plan.flatness;
   return async ({ database, makers }) => {
@@ -27,7 +27,7 @@ function someIds(opened: Opened, wanted: number): string[] {
   });
 }
 
-/** Microseconds a look-up by id, of conversations all over the table. */
+/** Microseconds per lookup by id, for conversations from the whole table. */
 function lookupProbe({ lookups }: Plan['flatness']): Probe {
   return async (opened) => {
     const { database, makers } = opened;

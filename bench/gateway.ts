@@ -1,5 +1,5 @@
-// What the gateway adds to a model request: the same one straight to a model in another process, and through the gateway
-// of a run behind its bridge.
+// Measures what the gateway adds to a model request: it is sent directly to a model in another process, and through the
+// gateway and bridge of a run.
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,11 +1,11 @@
-// Asks a model the same thing straight and through the gateway, in turns, in a process of its own: one request after the
-// other, and many streams at once.
+// Sends the same model requests directly and through the gateway, in turns, from its own process: one after the other,
+// and many streams at once.
 import { Agent, request } from 'node:http';
 import { answerParent } from './child.ts';
 import { cpuUs, residentBytes, sharedMs } from './processes.ts';
 import { median, percentile } from './statistics.ts';
 
-/** What the model of the benchmark heeds. */
+/** The fields that the model of the benchmark uses. */
 export interface ModelBody {
   readonly pieces: number;
   readonly every_ms: number;
@@ -19,9 +19,9 @@ export interface Way {
 export interface GatewayPlan {
   readonly straight: Way;
   readonly through: Way;
-  /** The gateway, whose memory and processor time are looked at. */
+  /** The process of the gateway, whose memory and CPU time are measured. */
   readonly pid: number;
-  /** Of the conversation so far, which every request carries. */
+  /** The size of the history, which every request contains. */
   readonly bodyBytes: readonly number[];
   readonly warmups: number;
   readonly requests: number;
@@ -39,9 +39,9 @@ export interface Spread {
 export interface StreamsResult {
   readonly complete: number;
   readonly piecesPerS: number;
-  /** From the request to the first piece. */
+  /** The time from the request to the first piece. */
   readonly first: Spread;
-  /** From when the model sent a piece. */
+  /** The time since the model sent a piece. */
   readonly delivery: Spread;
 }
 
@@ -53,9 +53,9 @@ export interface GatewayResult {
   }[];
   readonly straight: StreamsResult;
   readonly through: StreamsResult;
-  /** Memory of the gateway before the streams, and the most during them. */
+  /** The memory of the gateway before the streams, and its maximum during them. */
   readonly bytes: { readonly before: number; readonly most: number };
-  /** Processor time of the gateway for a piece. */
+  /** The CPU time of the gateway per piece. */
   readonly cpuUs: number;
 }
 
@@ -74,7 +74,7 @@ function bodyOf(bytes: number, pieces: number, everyMs: number): string {
   return JSON.stringify({ model: 'any', stream: true, messages: [{ role: 'user', content }], ...heeded });
 }
 
-/** Rejects where the answer is no stream, or breaks off. */
+/** Rejects if the response is not a stream or breaks off. */
 function ask({ url, token }: Way, body: string): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
@@ -109,7 +109,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) };
 }
 
-/** One after the other, each way in turn, so that noise of the machine meets both. */
+/** Sends one request after the other, alternating between both ways, so that noise of the machine affects both. */
 async function askOnes({ straight, through, warmups, requests }: GatewayPlan, bodyBytes: number) {
   const body = bodyOf(bodyBytes, 1, 0);
   const times = { straight: [] as number[], through: [] as number[] };

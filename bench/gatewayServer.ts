@@ -1,4 +1,4 @@
-// The gateway of a run behind a bridge, which serves a listener from elsewhere, as in a sandbox; run as a child process:
+// The gateway and bridge of a run in a child process, which serve an inherited listener, as in a sandbox:
 // `gatewayServer.ts MODEL_ORIGIN TOKEN_FILE`.
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -21,7 +21,7 @@ const gateway = createGateway({
     onLimit: () => {},
   }),
   allowPrivate: () => false,
-  // One gateway stands for those of several runs.
+  // One gateway represents those of several runs.
   bounds: { requestsMax: 256 },
   onNotice: (sentence) => process.stderr.write(`${sentence}\n`),
 });

@@ -1,4 +1,4 @@
-// Which requests are compared with a bare server, at how many connections, and what share of it is promised.
+// The requests that are compared with a bare server, their numbers of connections, and the required shares.
 import { type Case, compareAll } from './comparison.ts';
 import type { Lifetime } from './lifetime.ts';
 import type { Plan } from './plan.ts';
@@ -7,7 +7,7 @@ import { getFull, getReduced, postConversation } from './requests.ts';
 
 const readTarget = 0.9;
 const createTarget = 0.4;
-/** With fewer connections a creation waits for the disk alone, which the bare server does not have. */
+/** With fewer connections, a creation only waits for the disk, which the bare server does not use. */
 const createTargetConnectionsMin = 64;
 const postgresConnections = 64;
 

@@ -1,4 +1,4 @@
-// What a run must not leave behind: its temp folder and its child processes. They go with it, however it ends.
+// Removes the temporary folder and the child processes of a run, however it ends.
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,18 +8,18 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const interruptedCode = 130;
 
 export interface Lifetime {
-  /** Ends the child with the run, should nobody have ended it before. */
+  /** Ends the child with the run, unless it has ended before. */
   adopt(child: ChildProcess): void;
-  /** Called when the run ends or is interrupted; the last one first. */
+  /** Called when the run ends or is interrupted, the last one first. */
   atEnd(close: () => Promise<void>): void;
   end(): Promise<void>;
   isInterrupted(): boolean;
 }
 
-/** From here on all temp folders of this process and its children lie in one, which is removed at the exit. */
+/** From here on, all temporary folders of this process and its children are in one, which is removed at the exit. */
 export function createLifetime(): Lifetime {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  // PostgreSQL may run as a user of its own, which must get through to its data.
+  // PostgreSQL may run as another user, who must be able to reach its data.
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;
   const children = new Set<ChildProcess>();

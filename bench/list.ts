@@ -1,5 +1,5 @@
-// Whether lists and single conversations stay as fast with a million as with a thousand, and what a search costs
-// that finds nothing.
+// Measures whether lists and single conversations are as fast with a million conversations as with a thousand, and what
+// a search without results costs.
 import type { DatabaseSync } from 'node:sqlite';
 import { type ListPosition, listConversations } from '../src/conversations/list/store.ts';
 import {
@@ -29,13 +29,13 @@ interface Middle extends ListPosition {
 interface Outcome {
   readonly name: string;
   readonly times: Both<number>;
-  /** Whether a slowdown is promised not to be. */
+  /** Whether a slowdown fails the benchmark. */
   readonly limited: boolean;
 }
 
 const get = (path: string): Ask => ({ ...getFull, path });
 
-/** The conversation that half of the others come before. */
+/** Returns the conversation in the middle of the list. */
 function middleOf(filled: Filled): Middle {
   return readFrom(filled, (connection: DatabaseSync) => {
     const row = connection
@@ -45,12 +45,12 @@ function middleOf(filled: Filled): Middle {
   });
 }
 
-/** As the service makes it. */
+/** Built as in the service. */
 function pageId({ at, key }: ListPosition): string {
   return Buffer.from(`${at}.${key}`).toString('base64url');
 }
 
-/** Microseconds a page at the store. */
+/** Microseconds per page in the store. */
 function pageProbe(pages: number, placeOf: (opened: Opened) => ListPosition | null) {
   return async (opened: Opened): Promise<number> => {
     const look = {
@@ -120,7 +120,7 @@ async function overHttp(
   return outcomes;
 }
 
-/** Milliseconds that a search takes which finds nothing, and that another request waits meanwhile at most. */
+/** Milliseconds of a search without results, and the longest wait of another request meanwhile. */
 async function search({ url }: Service, searches: number) {
   const nothing = get('/api/conversations?q=words-of-no-title');
   const times: number[] = [];

@@ -1,5 +1,5 @@
-// The load, a process of its own and as cheap as can be: raw sockets that write a ready request, wait for its
-// whole answer, and write it again. Servers are loaded in turns, so that noise of the machine meets all of them.
+// Generates load in its own process, as cheaply as possible: raw sockets write a prepared request, wait for the whole
+// response, and repeat. Servers are loaded in turns, so that noise of the machine affects all of them.
 import type { Socket } from 'node:net';
 import { answerReader } from './answerReader.ts';
 import { answerParent } from './child.ts';
@@ -9,7 +9,7 @@ import { percentile } from './statistics.ts';
 
 export interface Target {
   readonly port: number;
-  /** The process whose processor time is counted. */
+  /** The process whose CPU time is measured. */
   readonly pid: number;
   /** Each connection repeats one of them. */
   readonly requests: readonly string[];
@@ -28,7 +28,7 @@ export interface Turn {
   readonly requestsPerS: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of the server, all its threads, for one request; NaN where the system does not tell. */
+  /** The CPU time of the server, all threads, per request; NaN if the system does not provide it. */
   readonly cpuUs: number;
 }
 
@@ -37,7 +37,7 @@ const latenciesMax = 2_000_000;
 
 const latencies = new Float64Array(latenciesMax);
 
-/** Loads one server for a while; what is answered in the first `settleMs` is not counted. */
+/** Loads one server for a while. Responses in the first `settleMs` are not counted. */
 async function turn(target: Target, connections: number, settleMs: number, ms: number): Promise<Turn> {
   const requests = target.requests.map((request) => Buffer.from(request));
   const ended = Promise.withResolvers<void>();
@@ -81,13 +81,13 @@ async function turn(target: Target, connections: number, settleMs: number, ms: n
   };
 }
 
-/** Turns of each target, in the order of the targets. */
+/** Returns the turns of each target, in the order of the targets. */
 async function run(plan: LoadPlan): Promise<Turn[][]> {
   const { targets, connections, rounds, roundMs, warmupMs, settleMs } = plan;
   for (const target of targets) await turn(target, connections, 0, warmupMs);
   const turns: Turn[][] = targets.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    // Now this one is first, now that.
+    // The order alternates.
     const order = round % 2 === 0 ? [...targets.entries()] : [...targets.entries()].reverse();
     for (const [i, target] of order) turns[i]?.push(await turn(target, connections, settleMs, roundMs));
   }

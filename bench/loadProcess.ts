@@ -1,4 +1,4 @@
-// Starts the load as a child process and waits for what it counted.
+// Starts the load as a child process and waits for its counts.
 import { fileURLToPath } from 'node:url';
 import { runChild } from './child.ts';
 import type { Lifetime } from './lifetime.ts';
@@ -14,7 +14,7 @@ export function loadTarget({ url, pid }: Program, asks: readonly Ask[]): Target 
   return { port: Number(new URL(url).port), pid, requests: asks.map((ask) => wireRequest(ask, url)) };
 }
 
-/** The turns of each target. Throws where an answer was wrong, a connection broke, or it does not come to an end. */
+/** Returns the turns of each target. Throws if a response was wrong, a connection broke, or it takes too long. */
 export function runLoad(lifetime: Lifetime, plan: LoadPlan): Promise<readonly (readonly Turn[])[]> {
   const { targets, rounds, roundMs, settleMs, warmupMs } = plan;
   const expectedMs = targets.length * (warmupMs + rounds * (roundMs + settleMs));

@@ -1,4 +1,4 @@
-// What the figures were measured on: without it they mean nothing.
+// Describes the machine, without which the figures mean nothing.
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -6,10 +6,10 @@ import { median } from './statistics.ts';
 
 const syncs = 50;
 const pageBytes = 4_096;
-/** Runnable processes of others, per processor, above which rates and times say little. */
+/** With more runnable processes of others per CPU, rates and times mean little. */
 const quietLoadMax = 0.25;
 
-/** Milliseconds to bring a page to the disk that the databases are on. */
+/** Milliseconds to write a page durably to the disk of the databases. */
 function syncMs(): number {
   const fd = openSync(join(tmpdir(), 'sync-probe'), 'w');
   const page = Buffer.alloc(pageBytes, 1);
@@ -23,7 +23,7 @@ function syncMs(): number {
   return median(times);
 }
 
-/** What else the machine was doing, and a warning where that spoils the figures. */
+/** Reports the other load of the machine, with a warning if it distorts the figures. */
 function describeLoad(): string {
   const [lastMinute = 0] = loadavg();
   const busy = lastMinute > quietLoadMax * availableParallelism();

@@ -1,5 +1,5 @@
-// A model for the gateway to stand before, run as a child process: it streams as many pieces as the request says, at an
-// even pace, and each tells when it was sent.
+// A model for the gateway, in a child process. It streams as many pieces as the request asks for, at a steady rate, each
+// with the time when it was sent.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

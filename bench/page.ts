@@ -1,5 +1,5 @@
-// The page in a real browser: what a first visit loads, how soon it can be used, and how a long conversation opens and
-// scrolls.
+// Measures the web UI in a real browser: what a first visit loads, how soon it can be used, and how a long conversation
+// opens and scrolls.
 import { readFileSync, statSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../test/support/chromium.ts';
@@ -26,7 +26,7 @@ function firstLoadBytes(): number {
     .reduce((sum, size) => sum + size, 0);
 }
 
-/** Messages, commands and edits, as agents leave them. */
+/** Messages, commands and edits as in real logs. */
 function longLog(): string {
   const rounds = Array.from({ length: eventsInLog / eventsPerRound }, (_, i) => {
     const call = { source: 'agent', message: '', tool_call_id: `c${i}` };
@@ -44,7 +44,7 @@ function longLog(): string {
   return JSON.stringify(rounds.flat());
 }
 
-/** From the start of the navigation until the box can be typed in and the list is there. */
+/** The time from the start of the navigation until the input can be used and the list is shown. */
 async function usableMs(page: Page, url: string): Promise<number> {
   await page.goto('about:blank');
   await page.goto(url, { waitUntil: 'commit' });
@@ -55,7 +55,7 @@ async function usableMs(page: Page, url: string): Promise<number> {
   })`);
 }
 
-/** From the click on it in the list until its end is drawn. */
+/** The time from the click in the list until the end of the conversation is shown. */
 async function openMs(page: Page, url: string): Promise<number> {
   await page.goto(url);
   await page.locator('.rows a').first().waitFor();
@@ -68,7 +68,7 @@ async function openMs(page: Page, url: string): Promise<number> {
   })`);
 }
 
-/** Between one frame and the next while it is scrolled up, in milliseconds. */
+/** Milliseconds between two frames while the conversation is scrolled up. */
 function scrollFrames(page: Page): Promise<number[]> {
   return page.evaluate<number[]>(`new Promise((done) => {
     const list = document.querySelector('.scroller');

@@ -1,4 +1,4 @@
-// How long and how large each measurement is: in full, and as a quick pass that shows that everything works.
+// The length and size of each measurement: in full, and in a quick run that only shows that everything works.
 
 interface Messages {
   /** Before those that are counted. */
@@ -8,9 +8,9 @@ interface Messages {
 
 export interface Plan {
   readonly connections: readonly number[];
-  /** How often the two servers of a comparison are started anew: processes of one program differ for good. */
+  /** How often the two servers of a comparison are restarted, because processes of the same program differ permanently. */
   readonly pairs: number;
-  /** Turns of each server; the figure is the median of all. */
+  /** Turns of each server. The figure is the median of all. */
   readonly rounds: number;
   readonly roundMs: number;
   /** Before the first round of a server, which is not counted. */
@@ -29,7 +29,7 @@ export interface Plan {
   };
   readonly streams: {
     readonly audiences: readonly { readonly conversations: number; readonly readers: number }[];
-    /** Before memory is looked at. */
+    /** The delay before memory is measured. */
     readonly settleMs: number;
     /** To a conversation with few readers, and to one with many. */
     readonly messages: { readonly few: Messages; readonly many: Messages };
@@ -68,7 +68,7 @@ export interface Plan {
 export const fullPlan: Plan = {
   connections: [1, 64, 256],
   pairs: 5,
-  // Short ones, so that what a neighbour does for a second meets both sides of a ratio.
+  // Turns are short, so that short disturbances affect both sides of a ratio.
   rounds: 12,
   roundMs: 250,
   warmupMs: 1_500,

@@ -1,4 +1,4 @@
-// What the operating system tells about a process.
+// Reads what the operating system knows about a process.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
@@ -13,10 +13,10 @@ export function residentBytes(pid: number): number {
   return Number(text) * 1_024;
 }
 
-/** Processor time of a process so far, all its threads; NaN where the system does not tell. */
+/** The CPU time of a process so far, all threads; NaN if the system does not provide it. */
 export function cpuUs(pid: number): number {
   try {
-    // After the name in brackets, which may hold anything: user and system time are the 12th and 13th field.
+    // After the name in brackets, which may contain anything, user and system time are the 12th and 13th field.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) * usPerTick;
   } catch {
@@ -24,12 +24,12 @@ export function cpuUs(pid: number): number {
   }
 }
 
-/** A clock that all processes of the machine share, and that nobody sets. */
+/** A monotonic clock that all processes of the machine share. */
 export function sharedMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Files and connections that a process may have open: Node takes all that it may have by itself. */
+/** The limit of open files of a process. Node raises it to the hard limit by itself. */
 export function openFilesMax(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { hard?: unknown } } };
   const hard = report.userLimits?.open_files?.hard;

@@ -1,4 +1,4 @@
-// Starts a server as a child process and learns its address from the first URL that it prints.
+// Starts a server as a child process and reads its URL from its output.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Lifetime } from './lifetime.ts';
@@ -10,13 +10,13 @@ const outputCharsMax = 4_000;
 export interface Program {
   readonly url: string;
   readonly pid: number;
-  /** On the clock of performance.now(), just before it was spawned. */
+  /** The time just before the spawn, by performance.now(). */
   readonly spawnedAt: number;
-  /** Asks it to stop and waits; kills it where it takes too long. */
+  /** Asks the process to stop and waits. Kills it if it takes too long. */
   stop(): Promise<void>;
 }
 
-/** Runs `node ARGS`. Throws, with the end of what it printed, where no address comes. */
+/** Runs `node ARGS`. If it prints no URL, throws with the end of its output. */
 export async function startProgram(
   lifetime: Lifetime,
   args: readonly string[],

@@ -1,5 +1,5 @@
-// What a part of the benchmark hands back, and how it is printed: Markdown tables, and a verdict for each figure
-// that is promised. A figure that is missed or not measured is printed like any other.
+// The results of a part of the benchmark, and how they are printed: Markdown tables, and a verdict for each required
+// figure. A figure that is missed or not measured is printed like any other.
 
 export type Verdict = 'reached' | 'missed' | 'not measured';
 

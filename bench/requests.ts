@@ -1,4 +1,4 @@
-// The requests that are measured, as bytes for the load and as a single call whose answer is looked at.
+// The measured requests, as bytes for the load and as a single call whose response is checked.
 import { request } from 'node:http';
 
 export const sessionKey = 'bench-session-key-0123456789abcdef0123456789abcdef';
@@ -13,7 +13,7 @@ export interface Ask {
 
 export interface Answer {
   readonly status: number;
-  /** Names and values as they were sent, without those that Node adds by itself. */
+  /** The headers as sent, without those that Node adds. */
   readonly headers: Readonly<Record<string, string>>;
   readonly keepAliveMs: number;
   readonly body: string;
@@ -66,14 +66,14 @@ function headersOf({ headers, body }: Ask): Record<string, string> {
   return { ...commonHeaders, ...headers, ...length };
 }
 
-/** The whole request as it goes over the wire. */
+/** Returns the whole request as bytes. */
 export function wireRequest(ask: Ask, url: string): string {
   const lines = Object.entries({ Host: new URL(url).host, ...headersOf(ask) });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   return `${ask.method} ${ask.path} HTTP/1.1\r\n${head}\r\n${ask.body ?? ''}`;
 }
 
-/** Sends one request. Throws where the answer is not 200. */
+/** Sends one request. Throws if the response is not 200. */
 export async function sendOnce(url: string, ask: Ask): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const sent = request(url + ask.path, { method: ask.method, headers: headersOf(ask) }, (response) => {

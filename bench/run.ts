@@ -42,7 +42,7 @@ const parts: readonly Part[] = [
   { name: 'page', needsPostgres: false, measure: measurePage },
 ];
 
-/** Promised as well, and proven elsewhere. */
+/** Requirements that other tests prove. */
 const elsewhere: readonly Figure[] = [
   notMeasured('Acknowledged work lost by kill -9', 'none', 'proven by npm run test:faults'),
 ];
@@ -90,5 +90,5 @@ try {
   exitCode = 1;
 }
 await lifetime.end();
-// Said outright: the PostgreSQL of the tests ends a process that merely runs out of work with 0.
+// The exit code is explicit, because the PostgreSQL of the tests would end an idle process with 0.
 if (!lifetime.isInterrupted()) process.exit(exitCode);

@@ -1,5 +1,5 @@
-// What a run costs with the scripted agent: from the creation to RUNNING, the memory that it takes without its agent,
-// and how soon another worker has it when its own is killed.
+// Measures a run with the scripted agent: the time from the creation to RUNNING, its memory without the agent, and the
+// time until another worker takes it over after a kill.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { probeBubblewrap } from '../src/sandbox/probe.ts';
@@ -49,7 +49,7 @@ async function statusOf(url: string, id: string): Promise<string> {
   return status;
 }
 
-/** Asked every few milliseconds, which is part of what is measured. */
+/** Polls every few milliseconds, which is part of the result. */
 async function toRunning(url: string): Promise<number> {
   const began = performance.now();
   const { conversation_id: id } = await post(url, '/api/conversations', { initial_user_msg: 'say hello' });
@@ -57,7 +57,7 @@ async function toRunning(url: string): Promise<number> {
   return performance.now() - began;
 }
 
-/** Every process below this one, with its program. */
+/** Returns every descendant of this process, with its program. */
 function descendants(pid: number): { pid: number; program: string }[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -75,13 +75,13 @@ function descendants(pid: number): { pid: number; program: string }[] {
   return below(pid);
 }
 
-/** Its share of what it has in memory. */
+/** Returns the proportional set size. */
 function proportionalBytes(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) * 1_024;
 }
 
-/** The service, and what confines agents: all but the agents themselves, which are programs of Node. */
+/** The service and the sandboxes: all processes but the agents, which are programs of Node. */
 function ownBytes({ pid }: Service): number {
   const around = descendants(pid).filter(({ program }) => !/node|MainThread|fake-agent/.test(program));
   return residentBytes(pid) + around.reduce((sum, one) => sum + proportionalBytes(one.pid), 0);
@@ -127,7 +127,7 @@ async function runOf(storage: TestStorage, id: string) {
   return { runId: row?.['run_id'], owner: String(row?.['owner']), steps: Number(row?.['steps']) };
 }
 
-/** Two processes on one PostgreSQL; the one that has the conversation is killed. */
+/** Starts two processes on one PostgreSQL, and kills the one that runs the conversation. */
 async function measureTakeover(lifetime: Lifetime, plan: Plan): Promise<Figure> {
   process.stderr.write(`takeover, ${plan.runs.takeovers} times …\n`);
   const times: number[] = [];
@@ -146,7 +146,7 @@ async function measureTakeover(lifetime: Lifetime, plan: Plan): Promise<Figure> 
       'another has it',
       async () => {
         const now = await runOf(storage, id);
-        // Its first steps are those of a start; with the fourth it is RUNNING again.
+        // The first steps belong to the start. With the fourth, the conversation is RUNNING again.
         return now.runId !== null && now.runId !== before.runId && now.steps >= 3;
       },
       waitMs,

@@ -8,11 +8,11 @@ import { bearerToken, sendOnce, sessionKey } from './requests.ts';
 const main = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 export interface Service extends Program {
-  /** From the spawn to the first 200 of /ready. */
+  /** The time from the spawn to the first 200 of /ready. */
   readonly readyMs: number;
 }
 
-/** `more` goes over what is usual in a benchmark. */
+/** `more` overrides the defaults of the benchmark. */
 export async function startService(
   lifetime: Lifetime,
   storage: TestStorage,
@@ -22,11 +22,11 @@ export async function startService(
   const program = await startProgram(lifetime, [main, 'serve'], {
     PATH,
     TMPDIR,
-    // As ./parley sets them.
+    // The same flags as in ./parley.
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
     MALLOC_ARENA_MAX: '2',
     PORT: '0',
-    // Only what is measured: nothing takes the conversations, and none is too many.
+    // No worker takes the conversations, and there is no limit of conversations.
     PARLEY_ROLE: 'api',
     PARLEY_WAITING_MAX: '0',
     PARLEY_DATA_DIR: storage.dataDir,

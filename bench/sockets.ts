@@ -1,7 +1,7 @@
-// A connection as cheap as can be: what comes is read into a buffer that the caller gives, and nothing is kept.
+// A connection that is as cheap as possible: data is read into a buffer of the caller, and nothing is kept.
 import { connect, type Socket } from 'node:net';
 
-/** Resolves once connected. `onBytes` must be done with the bytes when it returns: the buffer is used again. */
+/** Resolves once connected. `onBytes` must not keep the bytes, because the buffer is reused. */
 export function openSocket(port: number, buffer: Buffer, onBytes: (bytes: Buffer) => void): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const onread = {

@@ -1,4 +1,4 @@
-// How soon the service is ready on an existing database, and how much memory it holds, idle and after a load.
+// Measures how soon the service is ready on an existing database, and its memory when idle and after a load.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createStorage } from '../test/support/databases.ts';
 import type { Lifetime } from './lifetime.ts';

@@ -1,6 +1,6 @@
-// Medians and percentiles: one slow round must not make a figure, nor hide in an average.
+// Medians and percentiles, so that one slow round neither determines a figure nor disappears in an average.
 
-/** The value below which that share of the sorted values lies; 0 where there are none. */
+/** Returns the percentile of the sorted values; 0 if there are none. */
 export function percentile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
@@ -12,7 +12,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[half - 1] ?? 0)) / 2;
 }
 
-/** From the least to the most, as text: how far the rounds lie apart. */
+/** Returns minimum and maximum as text, which shows how much the rounds differ. */
 export function spread(values: readonly number[], show: (value: number) => string): string {
   return `${show(Math.min(...values))}–${show(Math.max(...values))}`;
 }

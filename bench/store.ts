@@ -1,4 +1,4 @@
-// Creations a second at the store alone, without HTTP, on both databases in turns.
+// Measures creations per second in the store alone, without HTTP, on both databases in turns.
 import { openConfiguredDatabase } from '../src/database.ts';
 import type { Database, DatabaseKind } from '../src/db/transaction.ts';
 import { createStorage, databaseKinds } from '../test/support/databases.ts';

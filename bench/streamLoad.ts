@@ -1,5 +1,5 @@
-// Readers of streams and the one who writes, in one process, so that one clock measures both: many raw sockets that
-// follow conversations, and one more that sends messages to them, each after all readers have the one before.
+// Subscribers and the sender in one process, so that one clock measures both: many raw sockets stream conversations, and
+// one sends messages to them, each after all subscribers have received the one before.
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerReader } from './answerReader.ts';
@@ -11,13 +11,13 @@ import { median, percentile } from './statistics.ts';
 
 export interface StreamPlan {
   readonly port: number;
-  /** The service, whose memory and processor time are looked at. */
+  /** The process of the service, whose memory and CPU time are measured. */
   readonly pid: number;
-  /** To follow a conversation, one for each. Readers are spread over them evenly. */
+  /** The requests that stream each conversation. Subscribers are distributed evenly. */
   readonly follows: readonly string[];
-  /** To send a message to the same conversations. */
+  /** The requests that send a message to the same conversations. */
   readonly messages: readonly string[];
-  /** The last event that each of them has when it begins. */
+  /** The last event of each conversation at the start. */
   readonly lastEvent: number;
   readonly readers: number;
   /** Messages at the start, which are not counted. */
@@ -35,13 +35,13 @@ export interface StreamResult {
   readonly openMs: number;
   /** Memory of the service without readers, with them, and after the messages. */
   readonly bytes: { readonly before: number; readonly open: number; readonly after: number };
-  /** Until the answer to the message is there. */
+  /** The time until the response to the message. */
   readonly answerMs: number;
   readonly fromSend: Delivery;
   readonly fromAnswer: Delivery;
-  /** Until the last reader of a message has it. */
+  /** The time until the last subscriber has received the message. */
   readonly lastMs: number;
-  /** Processor time of the service, all its threads, for one message to one reader. */
+  /** The CPU time of the service, all threads, for one message to one subscriber. */
   readonly cpuUs: number;
 }
 
@@ -55,7 +55,7 @@ interface Message {
   readonly deliveredAt: Float64Array;
 }
 
-/** Where deliveries of the message under way are noted. */
+/** Collects the deliveries of the current message. */
 function createArrivals(readers: number) {
   const times = new Float64Array(readers);
   let due = 0;
@@ -81,9 +81,9 @@ function failOnClose(socket: Socket): void {
   });
 }
 
-/** Opens the readers, a bounded number at a time. Each is open once it has what the conversation holds so far. */
+/** Opens the streams with limited concurrency. Each is open once it has received the stored events. */
 async function openReaders(plan: StreamPlan, note: () => void): Promise<void> {
-  // Used by one callback at a time.
+  // Only one callback at a time uses it.
   const buffer = Buffer.allocUnsafe(readBytes);
   const follows = plan.follows.map((request) => Buffer.from(request));
   let begun = 0;
@@ -110,7 +110,7 @@ async function openWriter({ port, messages }: StreamPlan) {
   const read = answerReader(() => answered.resolve(performance.now()));
   const socket = await openSocket(port, Buffer.allocUnsafe(readBytes), read);
   failOnClose(socket);
-  /** Resolves with the time of the answer. */
+  /** Resolves with the time of the response. */
   return (number: number): Promise<number> => {
     answered = Promise.withResolvers();
     socket.write(requests[number % requests.length] ?? '');
@@ -137,7 +137,7 @@ async function run(plan: StreamPlan): Promise<StreamResult> {
   const openMs = performance.now() - openAt;
   await sleep(settleMs);
   const open = residentBytes(pid);
-  // Only now: the service closes a connection that says nothing.
+  // Opened only now, because the service closes idle connections.
   const write = await openWriter(plan);
 
   async function sendOne(number: number): Promise<Message> {

@@ -1,4 +1,4 @@
-// Many who follow: what an open stream costs in memory, and how soon a message is with all of them.
+// Measures many subscribers: the memory of an open stream, and how soon a message reaches all of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createStorage } from '../test/support/databases.ts';
@@ -16,9 +16,9 @@ const streamLoad = fileURLToPath(new URL('./streamLoad.ts', import.meta.url));
 const streamsTarget = 10_000;
 /** Files that a process has open besides its streams. */
 const otherFilesMax = 500;
-/** Below it, what opening a reader takes is lost in the noise of the rest. */
+/** With fewer streams, the memory of one is lost in the noise. */
 const readersMin = 1_000;
-/** A new conversation holds its message and its first state. */
+/** A new conversation has its message and its first state. */
 const lastEvent = 1;
 const timeoutMs = 120_000;
 
@@ -47,7 +47,7 @@ const heads = [
   'CPU µs a delivery',
 ];
 
-/** As many as the system lets a process have open, spread evenly. */
+/** As many as the system allows a process to open, distributed evenly. */
 function possible({ conversations, readers }: Audience): number {
   const most = Math.min(readers, openFilesMax() - otherFilesMax);
   return most - (most % conversations);
@@ -100,7 +100,7 @@ function row({ conversations, wanted, readers, result }: Outcome): string[] {
   ];
 }
 
-/** Every message must reach every reader, once and in order: a stream counts as open only then. */
+/** A stream counts as open only if every message reaches every subscriber once and in order. */
 export async function measureStreams(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const outcomes: Outcome[] = [];
   for (const crowd of plan.streams.audiences) outcomes.push(await measure(lifetime, plan, crowd));
