@@ -3,6 +3,7 @@ import { auditTransactions } from './audit/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
 import { waitingTransactions } from './conversations/create/waitingStore.ts';
+import { importTransactions } from './conversations/import/store.ts';
 import { lifecycleTransactions } from './conversations/lifecycle/store.ts';
 import { listingTransactions } from './conversations/list/store.ts';
 import { claimTransactions } from './conversations/run/claimStore.ts';
@@ -34,6 +35,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...conversationTransactions,
   ...waitingTransactions,
   ...lifecycleTransactions,
+  ...importTransactions,
   ...confirmationTransactions,
   ...usageTransactions,
   ...listingTransactions,

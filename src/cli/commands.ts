@@ -50,6 +50,7 @@ export const sections: readonly Section[] = [
       machine.serveCommand,
       machine.agentsGroup,
       machine.usersGroup,
+      machine.importGroup,
       machine.auditCommand,
       machine.secretsGroup,
       machine.completionCommand,

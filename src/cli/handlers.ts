@@ -38,6 +38,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   'agents list': async () => (await import('./commands/agents.ts')).listAgents,
   'agents test': async () => (await import('./commands/agents.ts')).testAgent,
   'users list': async () => (await import('./commands/users.ts')).listAllUsers,
+  'import v0': async () => (await import('./commands/importV0.ts')).importV0,
   audit: async () => (await import('./commands/audit.ts')).audit,
   'secrets rotate': async () => (await import('./commands/secrets.ts')).rotateKey,
   completion: async () => (await import('./commands/completion.ts')).completion,

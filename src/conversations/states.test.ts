@@ -22,19 +22,20 @@ describe('the states of a conversation', () => {
     ]);
   });
 
-  it('begin with STARTING', () => {
+  it('begin with STARTING, or with STOPPED after an import', () => {
     assert.deepEqual(
       transitions.filter(({ from }) => from === null).map(({ to }) => to),
-      ['STARTING'],
+      ['STARTING', 'STOPPED'],
     );
   });
 
-  it('end for one of twelve reasons, each with a sentence', () => {
+  it('end for one of thirteen reasons, each with a sentence', () => {
     assert.deepEqual(stopCodes.toSorted(), [
       'agent_error',
       'agent_missing',
       'finished',
       'idle',
+      'imported',
       'max_budget',
       'max_iterations',
       'no_sandbox',

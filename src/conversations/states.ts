@@ -11,6 +11,7 @@ interface Transition {
 
 export const transitions: readonly Transition[] = [
   { from: null, to: 'STARTING', when: 'it is created; it may wait for a free worker' },
+  { from: null, to: 'STOPPED', when: 'it is imported' },
   { from: 'STARTING', to: 'RUNNING', when: "the agent's session is open" },
   { from: 'STARTING', to: 'STOPPED', when: 'its user stops it, it fails, or its deadline passes' },
   {
@@ -63,6 +64,7 @@ export const stopReasons = {
   start_timeout: 'The conversation did not start in time.',
   unconfirmed_action: 'The agent acted without approval, although confirmation_mode is on.',
   shutdown: 'The server was shut down.',
+  imported: 'The conversation was imported. Send a message to resume it.',
 } as const;
 export type StopCode = keyof typeof stopReasons;
 export const stopCodes = Object.keys(stopReasons) as StopCode[];

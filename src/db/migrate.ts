@@ -16,6 +16,7 @@ import { stepEvents } from './migrations/0013-step-events.ts';
 import { nodes } from './migrations/0014-nodes.ts';
 import { bearerKeys } from './migrations/0015-bearer-keys.ts';
 import { followed } from './migrations/0016-followed.ts';
+import { imports } from './migrations/0017-imports.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   nodes,
   bearerKeys,
   followed,
+  imports,
 ];
 
 const advisoryLock = 7_265_108;

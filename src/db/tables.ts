@@ -105,6 +105,8 @@ export interface Tables {
     conversation_id: string;
     expires_at: number;
   };
+  /** Conversations whose import is in progress: see `conversations/import/store.ts`. */
+  imports: { user_id: number; conversation_id: string; conversation_key: number; next_event: number };
   /** Changes to the conversations of a user, for subscribers. The engines number them differently. */
   changes: { user_id: number; id: Generated<number>; at: number; json: string };
   webhooks: {

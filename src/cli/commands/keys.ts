@@ -9,10 +9,8 @@ import type { keysCreateCommand, keysListCommand, keysRevokeCommand } from '../d
 import { exits } from '../exits.ts';
 import { createOutput } from '../terminal/output.ts';
 import { plainLine } from '../terminal/plainText.ts';
+import { secondUserNote } from '../terminal/secondUser.ts';
 import { printRecords, shortTime } from '../terminal/table.ts';
-
-const secondUserNote =
-  'Parley now has a second user. It no longer connects to private addresses that users name: local models (ollama/…, a private llm_base_url), webhooks and MCP servers. To allow some, start it with PARLEY_ALLOW_PRIVATE_ADDRESSES, such as 127.0.0.1:11434.\n';
 
 const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

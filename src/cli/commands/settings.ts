@@ -14,6 +14,7 @@ import {
 } from '../../settings/schema.ts';
 import type { Settings } from '../../settings/service.ts';
 import { ownerName } from '../../users/owner.ts';
+import { type Imported, readImport } from '../../v0/import/settingsFile.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import { withSettings } from '../backends/database.ts';
 import type { Handler } from '../command.ts';
@@ -25,7 +26,6 @@ import type {
   settingsSetCommand,
 } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
-import { type Imported, readImport } from '../importFile.ts';
 import { readInput } from '../inputs.ts';
 import { jsonLine, plainLine } from '../terminal/plainText.ts';
 import { ask } from '../terminal/prompt.ts';
@@ -130,7 +130,7 @@ export const importSettings: Handler<typeof settingsImportCommand> = async ({ ar
   const imported = readImport(readFile(args.file));
   checkImport(imported);
   await store(options.user ?? ownerName, imported);
-  const { settings, providers, secrets, ignored } = imported;
+  const { settings, providers, secrets, ignored, masked } = imported;
   process.stderr.write(
     `Imported ${Object.keys(settings).length} settings, ${Object.keys(providers).length} provider tokens and ${secrets.length} secrets.\n`,
   );
@@ -138,6 +138,8 @@ export const importSettings: Handler<typeof settingsImportCommand> = async ({ ar
     process.stderr.write(
       `Parley does not have these, so they are ignored: ${plainLine(ignored.join(', '))}.\n`,
     );
+  if (masked.length > 0)
+    process.stderr.write(`The file has only a mask of these secrets: ${plainLine(masked.join(', '))}.\n`);
   return exits.done;
 };
 

@@ -93,6 +93,33 @@ export const usersGroup: CommandGroup = {
   commands: [usersListCommand],
 };
 
+export const importV0Command = declare({
+  name: 'import v0',
+  summary: 'Import the data of a V0 server (OpenHands 0.53)',
+  description:
+    'Imports settings, secrets and conversations with their events from the file store of a V0 server, usually ~/.openhands. It works on the local database, also while the service runs, and never changes the folder.\n\nYou can interrupt it and run it again at any time: conversations that were imported are skipped, and settings that are set in Parley are kept. The exit code is 1 if a conversation could not be imported.',
+  arguments: [{ name: 'folder', help: 'The file store of the old server.', completes: 'files' }],
+  options: {
+    user: {
+      type: 'string',
+      value: 'NAME',
+      help: 'The user who gets everything; created if it does not exist.',
+      shownDefault: 'owner, and for each folder users/ID a user named ID',
+    },
+    'dry-run': { type: 'boolean', help: 'Read everything and print the report, but store nothing.' },
+    ...jsonOption,
+  },
+  examples: ['import v0 ~/.openhands --dry-run', 'import v0 ./users/42 --user ada'],
+  topics: ['connection', 'output'],
+});
+
+export const importGroup: CommandGroup = {
+  name: 'import',
+  summary: 'Import the data of another server',
+  description: 'Imports the data of another server into the local database.',
+  commands: [importV0Command],
+};
+
 export const auditCommand = declare({
   name: 'audit',
   summary: 'Show who changed what',
