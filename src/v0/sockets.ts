@@ -14,6 +14,7 @@ import type { Keys } from '../keys/service.ts';
 import { mib } from '../validation/schema.ts';
 import { compileCheck } from '../validation/validation.ts';
 import { readHandshake } from './handshake.ts';
+import { createReceiveLimits } from './receiveLimits.ts';
 import { changesReceiver, conversationReceiver } from './socketReceiver.ts';
 import { createUpdates, errorEvent } from './translate.ts';
 
@@ -24,6 +25,8 @@ const messageBytesMax = 16 * mib;
 /** A socket that sends more actions before the earlier ones are done is disconnected. */
 const pendingActionsMax = 100;
 const connectTimeoutMs = 10_000;
+/** How long clients may take to close their connection when the service stops. */
+const closeTimeoutMs = 1_000;
 
 const actionFault = compileCheck(UserAction);
 
@@ -61,6 +64,10 @@ export function createSockets(options: SocketsOptions) {
   });
   const io = new SocketServer({ connectTimeout: connectTimeoutMs, serveClient: false });
   io.bind(engine);
+  const limits = createReceiveLimits(engine);
+  /** Connections that have tried to open a session. */
+  const tried = new WeakSet<object>();
+  const upgraded = new Set<IncomingMessage['socket']>();
   const connections = new WeakMap<IncomingMessage, Connection>();
   const socketsOf = new Map<string, number>();
   let open = 0;
@@ -90,6 +97,9 @@ export function createSockets(options: SocketsOptions) {
 
   /** Throws what the client gets as `connect_error`. */
   async function openSession(socket: Socket): Promise<Session> {
+    // Otherwise a client could send this packet many times before the first one is answered.
+    if (tried.has(socket.conn)) throw new AppError('invalid', 'A connection has only one session.');
+    tried.add(socket.conn);
     const { query, headers } = socket.handshake;
     const { conversationId, latestEventId, key } = readHandshake(query, headers);
     if (conversationId === undefined) throw new AppError('invalid', 'No conversation_id in query params');
@@ -160,6 +170,9 @@ export function createSockets(options: SocketsOptions) {
   });
   io.on('connection', (socket) => {
     const session = socket.data as Session;
+    limits.accept(socket.conn);
+    // A client that leaves the namespace must not keep the connection.
+    socket.on('disconnect', () => socket.conn.close());
     count(socket, session.principal);
     // Malformed packets are reported as an error of the socket.
     socket.on('error', () => socket.disconnect(true));
@@ -168,17 +181,25 @@ export function createSockets(options: SocketsOptions) {
   });
 
   return {
+    checkBody: limits.checkBody,
     handleRequest: (request: IncomingMessage, response: ServerResponse, connection: Connection) => {
       connections.set(request, connection);
       engine.handleRequest(request as Parameters<Engine['handleRequest']>[0], response);
     },
     handleUpgrade: (request: IncomingMessage, head: Buffer, connection: Connection) => {
+      const { socket } = request;
       connections.set(request, connection);
-      engine.handleUpgrade(request as Parameters<Engine['handleUpgrade']>[0], request.socket, head);
+      upgraded.add(socket);
+      socket.once('close', () => upgraded.delete(socket));
+      engine.handleUpgrade(request as Parameters<Engine['handleUpgrade']>[0], socket, head);
+      limits.watchUpgraded(request);
     },
     close: async () => {
       io.disconnectSockets(true);
       engine.close();
+      setTimeout(() => {
+        for (const socket of upgraded) socket.destroy();
+      }, closeTimeoutMs).unref();
     },
   };
 }
