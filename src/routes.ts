@@ -43,7 +43,7 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   secretRoutes(app, services.secrets);
   repositoryRoutes(app, services.repositories);
   mcpRoutes(app, services.mcpCheck);
-  optionRoutes(app, { agents: services.runtime.agentNames, models: services.models });
+  optionRoutes(app, { agents: services.runtime.agentNames, models: services.models, withAliases: config.v0 });
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
   lifecycleRoutes(app, services.lifecycle);

@@ -131,15 +131,16 @@ for (const kind of databaseKinds) {
         }
       });
 
-      it('refuses invalid ids and unknown fields and names them, 422', async () => {
-        for (const query of [
-          'start_id=-1',
-          'start_id=abc',
-          'end_id=1.5',
-          'reverse=yes',
-          'color=red',
-          'end_id=',
-        ]) {
+      it('ignores unknown parameters, and accepts booleans in every form that clients send', async () => {
+        const first = async (query: string) =>
+          (await service.ask(`${path}/eleven/events?limit=1&include_sub_conversations=true&${query}`)).body
+            .events[0].id;
+        for (const yes of ['true', 'True', '1', 'yes']) assert.equal(await first(`reverse=${yes}`), 10, yes);
+        for (const no of ['false', 'False', '0', 'no']) assert.equal(await first(`reverse=${no}`), 0, no);
+      });
+
+      it('refuses invalid ids and names them, 422', async () => {
+        for (const query of ['start_id=-1', 'start_id=abc', 'end_id=1.5', 'reverse=maybe', 'end_id=']) {
           const { status, body } = await service.ask(`${path}/eleven/events?${query}`);
           assert.deepEqual([status, body.details[0].path], [422, query.split('=')[0]], query);
         }

@@ -1,5 +1,6 @@
 // Requests and responses of the routes that read events.
 import Type from 'typebox';
+import { flag, ignoresUnknown } from '../validation/schema.ts';
 import { Event } from './vocabulary/vocabulary.ts';
 
 export const eventsPageMax = 100;
@@ -10,16 +11,10 @@ export const EventsQuery = Type.Object(
   {
     start_id: Type.Optional(Whole('The first id of the page. Default: 0.')),
     end_id: Type.Optional(Whole('The last id of the page. Default: the newest.')),
-    reverse: Type.Optional(
-      Type.Unsafe<'true' | 'false'>({
-        type: 'string',
-        enum: ['true', 'false'],
-        description: 'If true, the newest event comes first.',
-      }),
-    ),
+    reverse: Type.Optional(flag('If true, the newest event comes first.')),
     limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${eventsPageMax}. Default: 20.` })),
   },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 export type EventsQuery = Type.Static<typeof EventsQuery>;
 
@@ -42,7 +37,7 @@ export const StreamQuery = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 
 export const StreamHeaders = Type.Object({

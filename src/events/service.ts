@@ -6,7 +6,7 @@ import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Keys } from '../keys/service.ts';
 import { repeat, repeatable } from '../process/repeat.ts';
-import { wholeNumber } from '../validation/schema.ts';
+import { isTrue, wholeNumber } from '../validation/schema.ts';
 import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
 import { changesKeptMs } from './changes/service.ts';
 import { newestPosition } from './changes/store.ts';
@@ -84,7 +84,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     const from = Number(query.start_id ?? 0);
     const { key, next_event: next } = await find(principal, id);
     const below = query.end_id === undefined ? next : Math.min(Number(query.end_id) + 1, next);
-    const newestFirst = query.reverse === 'true';
+    const newestFirst = isTrue(query.reverse);
     const piece = { conversation: key, from, below, newestFirst, max, bytesMax: pieceBytesMax };
     const events = await database.run(readEvents, piece);
     const last = events.at(-1)?.id;
@@ -161,7 +161,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
   }
 
   /** Keeps conversations that somebody follows from being stopped as unattended. */
-  async function recordFollowers(): Promise<void> {
+  async function recordSubscribed(): Promise<void> {
     round = (round + 1) % followedAgainRounds;
     const all = () => hub.openLogs().map(({ topic }) => conversationOf(topic));
     const followed = round === 0 ? all().filter((key) => key !== undefined) : [...newlyFollowed];
@@ -170,7 +170,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
       await database.run(recordFollowed, followed.slice(i, i + followedAtOnceMax));
   }
 
-  const followers = repeat(recordFollowers, followedEveryMs, onBackgroundError);
+  const subscribed = repeat(recordSubscribed, followedEveryMs, onBackgroundError);
   const revocations = repeat(endRevoked, keysCheckEveryMs, onBackgroundError);
   const foreignChanges = repeatable(() => notifyForeignChanges(database, hub), onBackgroundError);
   database.onNotification(hub.notify);
@@ -185,7 +185,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     subscribe,
     close: () => {
       void revocations.stop();
-      void followers.stop();
+      void subscribed.stop();
       hub.close();
     },
   };

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { AppError, type ErrorCode } from '../errors.ts';
 import { open } from './access.ts';
+import { jsonType } from './errors.ts';
 import type { Server } from './routeTable.ts';
 
 /** The sandbox of agents, and which limits are enforced. */
@@ -90,10 +91,21 @@ export function healthRoutes(
     ...liveness,
     description: 'Returns 200 while the process responds. The database is not checked.',
   });
-  route('health', {
-    ...liveness,
-    description: 'The same as `/alive`, for existing clients.',
-  });
+  app.get(
+    '/health',
+    {
+      config: { access: open, document: { responseExamples: { ok: 'OK' } } },
+      schema: {
+        tags: ['Service'],
+        operationId: 'health',
+        summary: liveness.summary,
+        description: 'The same as `/alive` with the response that existing clients expect: the string "OK".',
+        response: { 200: Type.String() },
+      },
+    },
+    // Fastify sends a string as text.
+    async (_request, reply) => reply.type(jsonType).send(JSON.stringify('OK')),
+  );
   route('ready', {
     summary: 'Check readiness',
     description: 'Returns 200 unless the process is shutting down or its database accepts no writes.',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import { programFile } from '../process/program.ts';
 import { parseOperatorFile, readOperatorFile } from '../validation/operatorFile.ts';
+import { resolveModelName } from './names.ts';
 
 const modelsMax = 10_000;
 const nameMax = 200;
@@ -93,7 +94,7 @@ export function loadModels(operatorFile?: string): Models {
   }
 
   return {
-    find: (name) => getAll().get(name),
+    find: (name) => getAll().get(resolveModelName(name)),
     list: () => [...getAll().values()],
     names: (today) =>
       [...getAll()]

@@ -1,4 +1,5 @@
 // The base URLs of model providers, and the model APIs that each offers.
+import { resolveModelName } from './names.ts';
 import type { Protocol } from './protocols.ts';
 
 type Authorization = 'bearer' | 'x-api-key' | 'x-goog-api-key';
@@ -143,7 +144,7 @@ const chatProviders: readonly string[] = ['openrouter', 'ollama', 'litellm_proxy
 
 /** The API that works best with the model's provider. */
 export function nativeProtocol(model: string | null, baseUrl: string | null): Protocol {
-  const [prefix = ''] = (model ?? '').split('/', 1);
+  const [prefix = ''] = resolveModelName(model ?? '').split('/', 1);
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   if (baseUrl || provider === undefined || chatProviders.includes(prefix)) return 'openai-chat';
   return preferred.find((protocol) => provider.offers[protocol] !== undefined) ?? 'openai-chat';
@@ -151,8 +152,9 @@ export function nativeProtocol(model: string | null, baseUrl: string | null): Pr
 
 /** The provider's name of the model, for agents. */
 export function plainModelName(model: string | null): string {
-  const [prefix = '', ...rest] = (model ?? '').split('/');
-  return Object.hasOwn(providers, prefix) && rest.length > 0 ? rest.join('/') : (model ?? '');
+  const name = resolveModelName(model ?? '');
+  const [prefix = '', ...rest] = name.split('/');
+  return Object.hasOwn(providers, prefix) && rest.length > 0 ? rest.join('/') : name;
 }
 
 /** The URL for requests in that API to the user's model. */
@@ -161,7 +163,7 @@ export function findUpstream(wanted: Wanted): FoundUpstream {
   if (model === null || model === '')
     return { fault: 'No model is set. Set llm_model in your settings, such as anthropic/claude-sonnet-4-5.' };
   if (baseUrl !== null && baseUrl !== '') return customUpstream(wanted);
-  const [prefix = '', ...rest] = model.split('/');
+  const [prefix = '', ...rest] = resolveModelName(model).split('/');
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   if (provider === undefined || rest.length === 0)
     return {

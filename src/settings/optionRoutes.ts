@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { needs, open } from '../http/access.ts';
 import type { Server } from '../http/routeTable.ts';
 import type { Models } from '../models/catalogue.ts';
+import { aliasPrefix } from '../models/names.ts';
 
 const Names = Type.Array(Type.String());
 
@@ -19,19 +20,34 @@ const ClientConfig = Type.Object(
 /** With any value, approval is needed only for kinds of tools that can do harm. */
 const securityAnalyzers: readonly string[] = ['tool_kind'];
 
+/** Existing web clients offer only models with this prefix at first, and preselect the first of these. */
+const preselected = `${aliasPrefix}claude-sonnet-4-20250514`;
+const aliased = 'anthropic/';
+
 interface Offered {
+  /** Whether to add names for existing clients. */
+  readonly withAliases: boolean;
   readonly agents: readonly string[];
   readonly models: Models;
 }
 
-export function optionRoutes(app: Server, { agents, models }: Offered): void {
+export function optionRoutes(app: Server, { agents, models, withAliases }: Offered): void {
+  function listModels(): readonly string[] {
+    const names = models.names(new Date().toISOString().slice(0, 10));
+    if (!withAliases) return names;
+    const own = names.filter((name) => name.startsWith(aliased));
+    const aliases = own.map((name) => aliasPrefix + name.slice(aliased.length));
+    return [...new Set([...names, preselected, ...aliases])];
+  }
+
   const options = [
     {
       path: 'models',
       operationId: 'listModels',
       summary: 'List known models',
-      description: 'Values for `llm_model`. Retired models are not included.',
-      list: () => models.names(new Date().toISOString().slice(0, 10)),
+      description:
+        'Values for `llm_model`. Retired models are not included. Names that begin with `openhands/` are for existing clients: `openhands/claude-…` means `anthropic/claude-…`.',
+      list: listModels,
     },
     {
       path: 'agents',

@@ -113,3 +113,20 @@ export function wholeNumber(text: string, max: number): number | undefined {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return number >= 1 && number <= max ? number : undefined;
 }
+
+/** For queries: clients may send parameters that a route does not know. */
+export const ignoresUnknown = { additionalProperties: true } as const;
+
+const yes = new Set(['true', '1', 'yes', 'on']);
+
+/** A boolean in a query, in any of the forms that clients send. */
+export function flag(description: string) {
+  return Type.String({
+    pattern: '^([Tt]rue|TRUE|1|[Yy]es|on|[Ff]alse|FALSE|0|[Nn]o|off)$',
+    description,
+  });
+}
+
+export function isTrue(value: string | undefined): boolean {
+  return yes.has((value ?? '').toLowerCase());
+}

@@ -1,6 +1,16 @@
 // The public form of webhooks: the events that they subscribe to, and the record, which never contains the secret.
 import Type from 'typebox';
-import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../validation/schema.ts';
+import {
+  checked,
+  ignoresUnknown,
+  kib,
+  nullableText,
+  oneOf,
+  orNull,
+  text,
+  time,
+  wholeNumber,
+} from '../validation/schema.ts';
 
 const webhookEvents = ['conversation.status', 'conversation.event'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
@@ -79,7 +89,7 @@ export const DeliveryPage = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 export type DeliveryPage = Type.Static<typeof DeliveryPage>;
 

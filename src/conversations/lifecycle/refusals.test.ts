@@ -137,7 +137,6 @@ for (const kind of databaseKinds) {
         ['/events', 'POST', { action: secretValue, args: { content: 'x' } }, 'action'],
         ['/events', 'POST', { action: 'message' }, 'args'],
         ['/events', 'POST', { action: 'message', args: { content: 7 } }, 'args.content'],
-        ['/events', 'POST', { action: 'message', args: { content: 'x', color: secretValue } }, 'args.color'],
         ['/events', 'POST', { action: 'change_agent_state', args: {} }, 'args.agent_state'],
         [
           '/events',

@@ -44,11 +44,12 @@ export const MessageArgs = Type.Object(
     timestamp: Type.Optional(text({ bytesMax: 64 })),
     wait_for_response: Type.Optional(Type.Boolean()),
   },
-  { additionalProperties: false },
+  // Older clients send more, which has no effect.
+  { additionalProperties: true },
 );
 export type MessageArgs = Type.Static<typeof MessageArgs>;
 
-export const StateArgs = Type.Object({ agent_state: oneOf(wantedStates) }, { additionalProperties: false });
+export const StateArgs = Type.Object({ agent_state: oneOf(wantedStates) }, { additionalProperties: true });
 export type StateArgs = Type.Static<typeof StateArgs>;
 
 /** Older clients send more fields, which have no effect. */

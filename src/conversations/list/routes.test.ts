@@ -272,9 +272,8 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await page(`page_id=${base64url('0.0')}`), { results: [], next_page_id: null });
     });
 
-    it('refuses members and values that it does not know, naming them, 422', async () => {
+    it('refuses values that it does not know and names the parameter, 422', async () => {
       for (const query of [
-        `color=${secretValue}`,
         `status=${secretValue}`,
         'limit=1&limit=2',
         'q=%00',

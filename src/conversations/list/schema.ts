@@ -1,6 +1,6 @@
 // The public form of conversations.
 import Type from 'typebox';
-import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
+import { ignoresUnknown, kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
 import { agentStates, conversationStatuses, stopCodes } from '../states.ts';
 import { Usage } from '../usage/schema.ts';
 
@@ -107,7 +107,7 @@ export const ListQuery = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 export type ListQuery = Type.Static<typeof ListQuery>;
 

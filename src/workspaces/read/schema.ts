@@ -1,6 +1,6 @@
 // Requests and responses for workspaces.
 import Type from 'typebox';
-import { checked, kib, oneOf, text } from '../../validation/schema.ts';
+import { checked, ignoresUnknown, kib, oneOf, text } from '../../validation/schema.ts';
 
 const pathBytesMax = 4 * kib;
 
@@ -16,17 +16,14 @@ function path(description: string, lengthMin: number) {
 
 export const ListFilesQuery = Type.Object(
   { path: Type.Optional(path('A folder in the workspace. Default: the workspace itself.', 0)) },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 
-export const SelectFileQuery = Type.Object(
-  { file: path('A file in the workspace.', 1) },
-  { additionalProperties: false },
-);
+export const SelectFileQuery = Type.Object({ file: path('A file in the workspace.', 1) }, ignoresUnknown);
 
 export const GitDiffQuery = Type.Object(
   { path: path('A file in the workspace, which may have been deleted.', 1) },
-  { additionalProperties: false },
+  ignoresUnknown,
 );
 
 export const GitChange = Type.Object(
