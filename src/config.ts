@@ -520,9 +520,10 @@ export function readConfig(environment: Environment, flags: Environment = {}): C
     );
   const onLoopback = isLoopbackName(values.host);
   const isBehindProxy = values.publicUrl !== undefined || trustsProxy(values.trustProxy);
-  if (values.withoutKey && (!onLoopback || isBehindProxy))
+  const hasOtherNames = values.allowedHosts.some((host) => !isLoopbackName(host.replace(/:\d+$/, '')));
+  if (values.withoutKey && (!onLoopback || isBehindProxy || hasOtherNames))
     throw new RefusalError(
-      'PARLEY_WITHOUT_KEY=1 works only on loopback, without PARLEY_PUBLIC_URL and PARLEY_TRUST_PROXY: anybody could use the service otherwise.',
+      'PARLEY_WITHOUT_KEY=1 works only on loopback, without PARLEY_PUBLIC_URL, PARLEY_TRUST_PROXY and PARLEY_ALLOWED_HOSTS: anybody could use the service otherwise.',
     );
   return {
     ...values,

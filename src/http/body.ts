@@ -9,7 +9,7 @@ import { findTooManyValues } from '../validation/tooManyValues.ts';
 /** All bodies whose responses are not sent yet. */
 const allBodiesBytesMax = 128 * mib;
 /** Twice the size of the largest valid request. */
-const bodyValuesMax = 20_000;
+export const bodyValuesMax = 20_000;
 const mergePatch = 'application/merge-patch+json';
 
 export type BodyParser = (

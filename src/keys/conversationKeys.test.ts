@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
+import { readConfig } from '../config.ts';
 
 async function create({ ask }: TestService, key?: string) {
   const { body } = await ask('/api/conversations', { json: {}, ...(key === undefined ? {} : { key }) });
@@ -134,5 +135,17 @@ describe('PARLEY_WITHOUT_KEY=1', () => {
     const headers = { origin: 'https://evil.example' };
     assert.equal((await service.ask('/api/settings', { key: null, headers })).status, 403);
     assert.match(service.logs(), /without an API key/);
+  });
+
+  it('is refused where others than programs of this machine could reach the service', () => {
+    const start = (env: Record<string, string>) => () => readConfig({ PARLEY_WITHOUT_KEY: '1', ...env });
+    for (const env of [
+      { HOST: '0.0.0.0' },
+      { PARLEY_PUBLIC_URL: 'https://parley.example' },
+      { PARLEY_TRUST_PROXY: '1' },
+      { PARLEY_ALLOWED_HOSTS: 'localhost:3000,parley.example' },
+    ])
+      assert.throws(start(env), /PARLEY_WITHOUT_KEY=1 works only on loopback/);
+    assert.doesNotThrow(start({ PARLEY_ALLOWED_HOSTS: 'localhost:3000' }));
   });
 });

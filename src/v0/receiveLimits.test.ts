@@ -70,6 +70,24 @@ describe('a socket', () => {
     assert.equal(chunked.status, 400);
   });
 
+  it('is closed if it sends binary data, or more values than a body may hold', async (t) => {
+    const service = await startService({}, t);
+    const id = await create(service);
+    const query = `conversation_id=${id}&session_api_key=${service.key}`;
+    for (const sent of [
+      frame(`42["x",[${'{},'.repeat(30_000)}{}]]`),
+      frame(`42["x",${'['.repeat(40_000)}${']'.repeat(40_000)}]`),
+      frame('451-["x",{"_placeholder":true,"num":0}]'),
+      frame(Buffer.from('abc'), 3, 2),
+    ]) {
+      const socket = await openRaw(t, service, query);
+      socket.write(frame('40'));
+      await until('it has a session', async () => (await connections(service, id)) === 1);
+      socket.write(sent);
+      await until('its session ends', async () => (await connections(service, id)) === 0);
+    }
+  });
+
   it('opens one session, however often it asks before it is answered', async (t) => {
     const service = await startService({}, t);
     const id = await create(service);

@@ -5,6 +5,8 @@ import type { Server as Engine, Socket as EngineSocket } from 'engine.io';
 import { AppError } from '../errors.ts';
 import { bodyBytesMax, mib } from '../validation/schema.ts';
 
+/** Connections whose API key is not accepted yet. */
+const handshakesMax = 5_000;
 /** Enough for a handshake. */
 const bytesBeforeAcceptedMax = 16_384;
 /** All messages that have not arrived completely, of all clients. */
@@ -19,6 +21,9 @@ type Upgraded = IncomingMessage & { readonly websocket?: { on(event: 'ping', lis
 const tooLarge = new AppError('body_too_large', 'The body is larger than 16 MiB.');
 const tooLargeBefore = new AppError('body_too_large', 'The body is too large for a handshake.');
 const lengthMissing = new AppError('malformed_request', 'The request has no Content-Length header.');
+const tooManyHandshakes = new AppError('overloaded', 'Too many sockets are being opened; try again.', {
+  retryAfterS: 1,
+});
 const overloaded = new AppError('overloaded', 'Too many large messages at once; try again.', {
   retryAfterS: 1,
 });
@@ -28,9 +33,14 @@ export function createReceiveLimits(engine: Engine, unfinishedMax = unfinishedBy
   const firstRequests = new WeakMap<IncomingMessage, EngineSocket>();
   const bytesBefore = new WeakMap<object, number>();
   let unfinished = 0;
+  let handshakes = 0;
 
   engine.on('connection', (connection: EngineSocket) => {
     firstRequests.set(connection.request, connection);
+    handshakes += 1;
+    connection.once('close', () => {
+      if (!accepted.has(connection)) handshakes -= 1;
+    });
     const isTooFast = createPacketCounter();
     let unsent = 0;
     connection.on('packet', () => {
@@ -59,10 +69,16 @@ export function createReceiveLimits(engine: Engine, unfinishedMax = unfinishedBy
     return sum <= bytesBeforeAcceptedMax;
   }
 
-  /** Throws if the body of a request is too large. Counts it until the response is closed. */
-  function checkBody(request: IncomingMessage, onClose: (listener: () => void) => void): void {
-    if (request.method !== 'POST') return;
+  function accept(connection: EngineSocket): void {
+    accepted.add(connection);
+    handshakes -= 1;
+  }
+
+  /** Throws if too many connections are open, or if the body is too large. Counts it until the response is closed. */
+  function checkRequest(request: IncomingMessage, onClose: (listener: () => void) => void): void {
     const connection = connectionOf(request);
+    if (connection === undefined && handshakes >= handshakesMax) throw tooManyHandshakes;
+    if (request.method !== 'POST') return;
     const bytes = Number(request.headers['content-length'] ?? Number.NaN);
     if (Number.isNaN(bytes)) throw lengthMissing;
     if (connection === undefined || !accepted.has(connection)) {
@@ -110,7 +126,7 @@ export function createReceiveLimits(engine: Engine, unfinishedMax = unfinishedBy
     });
   }
 
-  return { accept: (connection: EngineSocket) => void accepted.add(connection), checkBody, watchUpgraded };
+  return { accept, checkRequest, watchUpgraded };
 }
 
 /** Returns a function that counts a packet, and returns true if there are too many in a second. */

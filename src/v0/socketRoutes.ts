@@ -21,7 +21,7 @@ export function socketRoutes(app: Server, loadSockets: () => Promise<Sockets>): 
         const sockets = await loadSockets();
         const { raw, ip: address, id: requestId } = request;
         const head = upgradeHead(raw);
-        sockets.checkBody(raw, (listener) => reply.raw.once('close', listener));
+        sockets.checkRequest(raw, (listener) => reply.raw.once('close', listener));
         reply.hijack();
         if (head !== undefined) {
           reply.raw.detachSocket(raw.socket);

@@ -14,6 +14,7 @@ import type { Keys } from '../keys/service.ts';
 import { mib } from '../validation/schema.ts';
 import { compileCheck } from '../validation/validation.ts';
 import { readHandshake } from './handshake.ts';
+import { parser } from './parser.ts';
 import { createReceiveLimits } from './receiveLimits.ts';
 import { changesReceiver, conversationReceiver } from './socketReceiver.ts';
 import { createUpdates, errorEvent } from './translate.ts';
@@ -62,7 +63,7 @@ export function createSockets(options: SocketsOptions) {
     cors: {},
     allowEIO3: false,
   });
-  const io = new SocketServer({ connectTimeout: connectTimeoutMs, serveClient: false });
+  const io = new SocketServer({ connectTimeout: connectTimeoutMs, serveClient: false, parser });
   io.bind(engine);
   const limits = createReceiveLimits(engine);
   /** Connections that have tried to open a session. */
@@ -181,7 +182,7 @@ export function createSockets(options: SocketsOptions) {
   });
 
   return {
-    checkBody: limits.checkBody,
+    checkRequest: limits.checkRequest,
     handleRequest: (request: IncomingMessage, response: ServerResponse, connection: Connection) => {
       connections.set(request, connection);
       engine.handleRequest(request as Parameters<Engine['handleRequest']>[0], response);
