@@ -1,6 +1,16 @@
 // Writes the file store of a V0 server in its real format, for tests of the import.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export function writeJson(file: string, value: unknown): void {
@@ -167,19 +177,27 @@ export function v0Secrets(secret: (name: string) => string) {
   };
 }
 
-/** Every name, kind, mode, time of change and content below a folder, as one text. */
+const hashedBytesMax = 1_048_576;
+
+function contentOf(path: string, stats: Stats): string {
+  if (stats.isSymbolicLink()) return readlinkSync(path);
+  if (!stats.isFile()) return '';
+  const file = openSync(path, 'r');
+  const bytes = Buffer.alloc(Math.min(stats.size, hashedBytesMax));
+  readSync(file, bytes);
+  closeSync(file);
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Every name, kind, mode, size, time of change and content below a folder, as one text. Links are not followed. */
 export function fingerprintFolder(folder: string): string {
-  const lines = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return readdirSync(folder)
     .sort()
     .map((name) => {
       const path = join(folder, name);
       const stats = lstatSync(path);
-      const content = stats.isFile()
-        ? createHash('sha256').update(readFileSync(path)).digest('hex')
-        : stats.isSymbolicLink()
-          ? readlinkSync(path)
-          : '';
-      return `${name} ${stats.mode} ${stats.size} ${stats.mtimeMs} ${content}`;
-    });
-  return lines.join('\n');
+      const below = stats.isDirectory() ? `\n${fingerprintFolder(path)}` : contentOf(path, stats);
+      return `${name} ${stats.mode} ${stats.size} ${stats.mtimeMs} ${below}`;
+    })
+    .join('\n');
 }

@@ -31,7 +31,8 @@ export interface FoundEvent {
 /** Names that are not events are ignored, as the old server does. */
 function eventIds(folder: SourceFolder | undefined): number[] | Fault {
   const ids: number[] = [];
-  for (const { name } of folder?.entries() ?? []) {
+  for (const { name, kind } of folder?.entries() ?? []) {
+    if (kind === 'unreadable') return { fault: 'has events that cannot be read' };
     const [, digits] = eventName.exec(name) ?? [];
     if (digits === undefined || Number(digits) >= eventIdsMax) continue;
     if (ids.push(Number(digits)) > eventsMax) return { fault: `has more than ${eventsMax} events` };

@@ -79,6 +79,8 @@ async function importSettingsFile(
   const refused = await target.storeRecords(plan);
   for (const { path: name, reason } of [...plan.skipped, ...refused])
     reportSkipped(report, `${path}: ${name}`, reason);
+  if (plan.kept.length > 0)
+    reportSkipped(report, path, `has values that are set in Parley already: ${plan.kept.join(', ')}`);
   const isStored = (name: string) => !refused.some((one) => one.path === name);
   const secrets = plan.secrets.map(({ name }) => name);
   if (isStored('settings')) counts.settings.push(...Object.keys(plan.settings));
@@ -112,10 +114,11 @@ async function importConversation(job: UserImport, folder: SourceFolder, id: str
 
 /** A conversation that fails in an unforeseen way is skipped, unless the database itself is at fault. */
 async function tryConversation(job: UserImport, parent: SourceFolder, entry: SourceEntry): Promise<string> {
+  const fault = entryFault(entry);
+  if (fault !== undefined) return fault;
   try {
     const folder = parent.folder(entry.name);
-    if (folder === undefined) return entryFault(entry) ?? 'cannot be read';
-    return await importConversation(job, folder, entry.name);
+    return folder === undefined ? 'cannot be read' : await importConversation(job, folder, entry.name);
   } catch (error) {
     if (error instanceof Interrupted || error instanceof AppError) throw error;
     const { code = 'internal error' } = error as NodeJS.ErrnoException;

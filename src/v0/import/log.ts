@@ -7,7 +7,8 @@ import type { FoundEvent, LostEvent } from './eventFiles.ts';
 import { toTimestamp } from './times.ts';
 
 const pieceEventsMax = 500;
-const pieceBytesMax = 4 * mib;
+/** An event may be longer. */
+const pieceCharsMax = 4 * mib;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -90,18 +91,18 @@ export function translateLog({ events, startedAt, onLost }: LogOptions): Log {
   }
 
   function* read(): Generator<readonly string[], void> {
-    let [piece, bytes]: [string[], number] = [[], 0];
+    let [piece, chars]: [string[], number] = [[], 0];
     for (const found of events) {
       if ('fault' in found) onLost(found);
       else if (!isFields(found.event)) onLost({ path: found.path, fault: 'is not an event' });
       else {
         const text = toText(found, found.event);
-        if (piece.length > 0 && (piece.length === pieceEventsMax || bytes + text.length > pieceBytesMax)) {
+        if (piece.length > 0 && (piece.length === pieceEventsMax || chars + text.length > pieceCharsMax)) {
           yield piece;
-          [piece, bytes] = [[], 0];
+          [piece, chars] = [[], 0];
         }
         piece.push(text);
-        bytes += text.length;
+        chars += text.length;
       }
     }
     if (piece.length > 0) yield piece;

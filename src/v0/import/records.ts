@@ -1,7 +1,7 @@
 // Chooses which settings, access tokens and secrets of a V0 server are stored: those that are valid, and that the user
 // has not set in Parley. So an import can be repeated, and never undoes a change.
 import { mask } from '../../mcp/secrets.ts';
-import { AddGitProviders, NewSecret } from '../../secrets/schema.ts';
+import { AddGitProviders, customSecretsMax, NewSecret } from '../../secrets/schema.ts';
 import { PostSettings, type SettingsChange } from '../../settings/schema.ts';
 import type { SettingsRows } from '../../settings/store.ts';
 import { objectOf } from '../../text/foreignJson.ts';
@@ -19,11 +19,13 @@ export interface Records {
 export interface RecordsPlan extends Records {
   /** The paths are names within the file. */
   readonly skipped: readonly Skipped[];
+  /** Names of what the user has set in Parley. */
+  readonly kept: readonly string[];
 }
 
-const alreadySet = 'is already set in Parley';
 const unknown = 'is not a setting of Parley';
 const onlyMask = 'is masked in the file';
+const tooManySecrets = `is not imported, because a user can have at most ${customSecretsMax} secrets`;
 
 const checkSettings = compileCheck(PostSettings);
 const checkProviders = compileCheck(AddGitProviders);
@@ -53,14 +55,15 @@ function validMcp(value: unknown, skip: (name: string, reason: string) => void):
 
 export function planRecords(imported: Imported, rows: SettingsRows): RecordsPlan {
   const skipped: Skipped[] = [];
+  const kept: string[] = [];
   const skip = (path: string, reason: string) => void skipped.push({ path, reason });
   const stored = new Set(Object.keys(JSON.parse(rows.document) as object));
   for (const { kind, name } of rows.secrets) stored.add(name === '' ? kind : `${kind}.${name}`);
 
   function isNew(name: string, key: string, fault: string | undefined): boolean {
-    const reason = stored.has(key) ? alreadySet : fault;
-    if (reason !== undefined) skip(name, reason);
-    return reason === undefined;
+    if (stored.has(key)) kept.push(name);
+    else if (fault !== undefined) skip(name, fault);
+    return !stored.has(key) && fault === undefined;
   }
 
   const settings = Object.entries(imported.settings).flatMap(([name, value]): [string, unknown][] => {
@@ -74,9 +77,13 @@ export function planRecords(imported: Imported, rows: SettingsRows): RecordsPlan
     const fault = faultOf(checkProviders, { provider_tokens: { [name]: token } });
     return isNew(`provider_tokens.${name}`, `provider_token.${name}`, fault);
   });
-  const secrets = imported.secrets.filter((secret) =>
-    isNew(`custom_secrets.${secret.name}`, `custom.${secret.name}`, faultOf(checkSecret, secret)),
-  );
+  let free = customSecretsMax - rows.secrets.filter(({ kind }) => kind === 'custom').length;
+  const secrets = imported.secrets.filter((secret) => {
+    const fault = faultOf(checkSecret, secret) ?? (free > 0 ? undefined : tooManySecrets);
+    const isAdded = isNew(`custom_secrets.${secret.name}`, `custom.${secret.name}`, fault);
+    free -= isAdded ? 1 : 0;
+    return isAdded;
+  });
   for (const name of imported.ignored) skip(name, unknown);
   for (const name of imported.masked) skip(name, onlyMask);
   return {
@@ -84,5 +91,6 @@ export function planRecords(imported: Imported, rows: SettingsRows): RecordsPlan
     providers: Object.fromEntries(providers),
     secrets,
     skipped,
+    kept,
   };
 }

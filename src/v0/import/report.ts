@@ -2,6 +2,7 @@
 
 const skippedListedMax = 1_000;
 const pathCharsMax = 300;
+const reasonCharsMax = 1_000;
 
 /** Something that was not imported. `reason` is the end of a sentence that begins with `path`. */
 export interface Skipped {
@@ -49,5 +50,9 @@ export function reportUser(report: ImportReport, user: string): UserReport {
 
 export function reportSkipped(report: ImportReport, path: string, reason: string): void {
   if (report.skipped.length === skippedListedMax) report.skipped_unlisted += 1;
-  else report.skipped.push({ path: path.slice(0, pathCharsMax).toWellFormed(), reason });
+  else
+    report.skipped.push({
+      path: path.slice(0, pathCharsMax).toWellFormed(),
+      reason: reason.slice(0, reasonCharsMax).toWellFormed(),
+    });
 }

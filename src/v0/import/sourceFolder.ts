@@ -3,6 +3,7 @@
 import {
   closeSync,
   constants,
+  type Dir,
   type Dirent,
   fstatSync,
   lstatSync,
@@ -15,9 +16,10 @@ import { join } from 'node:path';
 const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const entriesAtOnce = 1_000;
 
+/** `unreadable` stands for the entries of a folder that cannot be listed; it has no name. */
 export interface SourceEntry {
   readonly name: string;
-  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly kind: 'file' | 'folder' | 'link' | 'other' | 'unreadable';
 }
 
 /** Why something cannot be imported: the end of a sentence that begins with its name. It never quotes content. */
@@ -77,12 +79,20 @@ function kindOf(entry: Dirent): SourceEntry['kind'] {
   return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
-function* entriesOf(path: string): Generator<SourceEntry, void> {
-  const folder = opendirSync(path, { bufferSize: entriesAtOnce });
+function openEntries(path: string): Dir | undefined {
   try {
-    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+    return opendirSync(path, { bufferSize: entriesAtOnce });
+  } catch {
+    return undefined;
+  }
+}
+
+function* entriesOf(path: string): Generator<SourceEntry, void> {
+  const folder = openEntries(path);
+  if (folder === undefined) return yield { name: '', kind: 'unreadable' };
+  try {
+    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync())
       yield { name: entry.name, kind: kindOf(entry) };
-    }
   } finally {
     folder.closeSync();
   }

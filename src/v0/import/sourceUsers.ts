@@ -4,7 +4,8 @@ import { UserName } from '../../users/schema.ts';
 import { compileCheck } from '../../validation/validation.ts';
 import type { SourceEntry, SourceFolder } from './sourceFolder.ts';
 
-export const settingsFiles = ['settings.json', 'secrets.json'] as const;
+/** Older servers also kept secrets in settings.json; those in secrets.json are newer and come first. */
+export const settingsFiles = ['secrets.json', 'settings.json'] as const;
 export const conversationFolders = ['sessions', 'conversations'] as const;
 const usersMax = 100_000;
 
@@ -21,10 +22,17 @@ export interface FoundUsers {
 
 const checkName = compileCheck(UserName);
 
-/** Why a name in a list of folders is not imported; undefined if it is. */
+const entryFaults: Readonly<Record<SourceEntry['kind'], string | undefined>> = {
+  folder: undefined,
+  link: 'is a link, which is not followed',
+  file: 'is not a folder',
+  other: 'is not a folder',
+  unreadable: 'cannot be read',
+};
+
+/** Why an entry is not imported; undefined if it is a folder. */
 export function entryFault({ kind }: SourceEntry): string | undefined {
-  if (kind === 'folder') return undefined;
-  return kind === 'link' ? 'is a link, which is not followed' : 'is not a folder';
+  return entryFaults[kind];
 }
 
 /** Whether there is anything of a user in this folder. */
