@@ -1,10 +1,10 @@
 // Sends the log of a conversation to a socket: first the events that the client does not have, then new ones.
 import type { Socket } from 'socket.io';
 import type { Batch, Receiver } from '../events/hub.ts';
-import { isStateChange, type SocketEvent, translateEntries } from './translate.ts';
+import { type SocketEvent, toPacket, translateEntries } from './translate.ts';
 
-/** With more packets waiting, the socket gets nothing until some were sent. */
-const waitingPacketsMax = 64;
+/** With more characters on their way, the socket gets nothing until all were sent. */
+const unsentCharsMax = 65_536;
 
 interface ReplayOptions {
   readonly socket: Socket;
@@ -12,15 +12,24 @@ interface ReplayOptions {
   readonly replayBelow: number;
 }
 
-/** Counts the packets that the connection has not sent yet. */
-function watchSending(socket: Socket) {
-  let waiting = 0;
-  const { conn } = socket;
-  conn.on('packetCreate', () => waiting++);
-  conn.on('drain', () => {
-    waiting = 0;
-  });
-  return { isFull: () => waiting > waitingPacketsMax };
+/** Sends packets, and counts what the client has not taken yet, so that a slow one does not fill memory. */
+function createSender({ conn }: Socket) {
+  const listeners: (() => void)[] = [];
+  let unsentChars = 0;
+
+  function send(packet: string): void {
+    unsentChars += packet.length;
+    conn.write(packet, {}, () => {
+      unsentChars -= packet.length;
+      if (unsentChars === 0) for (const listener of listeners) listener();
+    });
+  }
+
+  return {
+    send,
+    isFull: () => unsentChars > unsentCharsMax,
+    onDrain: (listener: () => void) => void listeners.push(listener),
+  };
 }
 
 /**
@@ -28,29 +37,29 @@ function watchSending(socket: Socket) {
  * their input closed until they see it.
  */
 export function conversationReceiver({ socket, replayBelow }: ReplayOptions): Receiver {
-  const sending = watchSending(socket);
-  let heldState: SocketEvent | undefined;
+  const { send, isFull, onDrain } = createSender(socket);
+  let heldState: string | undefined;
   let isReplaying = replayBelow > 0;
 
   function finishReplay(): void {
     isReplaying = false;
-    if (heldState !== undefined) socket.emit('oh_event', heldState);
+    if (heldState !== undefined) send(heldState);
     heldState = undefined;
   }
 
   function receive(batch: Batch): boolean {
-    for (const { id, event } of batch.as(translateEntries)) {
+    for (const { id, packet, isStateChange } of batch.as(translateEntries)) {
       if (isReplaying && id >= replayBelow) finishReplay();
-      if (event === undefined) continue;
-      if (isReplaying && isStateChange(event)) heldState = event;
-      else socket.emit('oh_event', event);
+      if (packet === undefined) continue;
+      if (isReplaying && isStateChange) heldState = packet;
+      else send(packet);
     }
     const last = batch.entries.at(-1);
     if (isReplaying && last !== undefined && Number(last.cursor) >= replayBelow - 1) finishReplay();
-    return !sending.isFull();
+    return !isFull();
   }
 
-  return { receive, ...connectionOf(socket) };
+  return { receive, onDrain, ...connectionOf(socket) };
 }
 
 /** Sends what `toUpdates` makes of the changes of the user's conversations. */
@@ -58,25 +67,24 @@ export function changesReceiver(
   socket: Socket,
   toUpdates: (data: string) => readonly SocketEvent[],
 ): Receiver {
-  const sending = watchSending(socket);
+  const { send, isFull, onDrain } = createSender(socket);
   return {
     receive: (batch) => {
-      for (const { data } of batch.entries)
-        for (const update of toUpdates(data)) socket.emit('oh_event', update);
-      return !sending.isFull();
+      for (const { data } of batch.entries) for (const update of toUpdates(data)) send(toPacket(update));
+      return !isFull();
     },
+    onDrain,
     ...connectionOf(socket),
   };
 }
 
-function connectionOf(socket: Socket): Omit<Receiver, 'receive'> {
+function connectionOf(socket: Socket): Omit<Receiver, 'receive' | 'onDrain'> {
   const close = () => void socket.disconnect(true);
   return {
     // Engine.IO sends pings itself.
     beat: () => {},
     end: close,
     destroy: close,
-    onDrain: (listener) => void socket.conn.on('drain', listener),
     onClose: (listener) => void socket.on('disconnect', () => listener()),
   };
 }

@@ -8,8 +8,9 @@ export type SocketEvent = Readonly<Record<string, unknown>>;
 /** Types that these clients would show as raw JSON. */
 const leftOut = new Set(['usage', 'agent_update', 'workspace_removed', 'task_tracking']);
 
-export function isStateChange(event: SocketEvent): boolean {
-  return event['observation'] === 'agent_state_changed';
+/** The packet of socket.io that emits the event. */
+export function toPacket(event: SocketEvent): string {
+  return `2${JSON.stringify(['oh_event', event])}`;
 }
 
 /** A line above the input of the client. */
@@ -36,15 +37,20 @@ export function translate(event: SocketEvent): SocketEvent | undefined {
 
 export interface TranslatedEntry {
   readonly id: number;
-  readonly event: SocketEvent | undefined;
+  readonly packet: string | undefined;
+  readonly isStateChange: boolean;
 }
 
-/** Parses and translates a batch once for all sockets. */
+/** Translates a batch once for all sockets. */
 export function translateEntries(entries: readonly Entry[]): readonly TranslatedEntry[] {
-  return entries.map(({ cursor, data }) => ({
-    id: Number(cursor),
-    event: translate(JSON.parse(data) as SocketEvent),
-  }));
+  return entries.map(({ cursor, data }) => {
+    const event = translate(JSON.parse(data) as SocketEvent);
+    return {
+      id: Number(cursor),
+      packet: event && toPacket(event),
+      isStateChange: event?.['observation'] === 'agent_state_changed',
+    };
+  });
 }
 
 const statusTexts = {
