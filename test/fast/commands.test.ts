@@ -114,7 +114,10 @@ describe('parley settings, audit and secrets', () => {
       enable_sound_notifications: true,
       secrets_store: {
         provider_tokens: { github: { token: 'old-git-token', host: null, user_id: 'x' } },
-        custom_secrets: { DEPLOY: { secret: 'old-secret', description: 'for deploys' } },
+        custom_secrets: {
+          DEPLOY: { secret: 'old-secret', description: 'for deploys' },
+          HIDDEN: { secret: '**********', description: null },
+        },
       },
       mcp_config: { sse_servers: ['https://a.example/sse'], stdio_servers: [], shttp_servers: [] },
       v1_enabled: true,
@@ -123,6 +126,7 @@ describe('parley settings, audit and secrets', () => {
     const { status, stderr } = parley(['settings', 'import', file]);
     assert.equal(status, 0, stderr);
     assert.match(stderr, /v1_enabled/);
+    assert.match(stderr, /only a mask of these secrets: custom_secrets\.HIDDEN\./);
     assert.ok(!/old-(model-key|git-token|secret)/.test(stderr));
     await eventually(async () => (await record()).max_iterations === 42);
     const now = await record();

@@ -76,7 +76,7 @@ async function openTargets(database: Database, config: Config, dryRun: boolean):
   };
 }
 
-/** A dry run creates nothing, not even a database. */
+/** A dry run does not create the file of a database. */
 async function withTargets(
   dryRun: boolean,
   work: (open: OpenTarget) => Promise<ImportReport>,

@@ -28,6 +28,11 @@ export interface FoundEvent {
   readonly event: unknown;
 }
 
+/** An event that exists but cannot be imported. */
+export interface LostEvent extends Fault {
+  readonly path: string;
+}
+
 /** Names that are not events are ignored, as the old server does. */
 function eventIds(folder: SourceFolder | undefined): number[] | Fault {
   const ids: number[] = [];
@@ -67,12 +72,13 @@ function allIds(files: ReadonlySet<number>, pages: readonly Page[]): Float64Arra
 
 /** Finds events in pages. It keeps the last page, because neighbours follow each other. */
 function createPageReader(folder: SourceFolder | undefined, pages: readonly Page[]) {
-  let last: { readonly page: Page; readonly events: readonly unknown[] } | undefined;
+  let last: { readonly page: Page; readonly events: readonly unknown[] | Fault } | undefined;
 
-  function load(page: Page): readonly unknown[] {
+  function load(page: Page): readonly unknown[] | Fault {
     if (last?.page === page) return last.events;
-    const read = folder === undefined ? undefined : readForeign(folder, page.name, pageBytesMax);
-    const events = read !== undefined && 'value' in read && Array.isArray(read.value) ? read.value : [];
+    const read = folder && readForeign(folder, page.name, pageBytesMax);
+    const value = read !== undefined && 'value' in read ? read.value : undefined;
+    const events = Array.isArray(value) ? value : { fault: isFault(read) ? read.fault : 'is not a list' };
     last = { page, events };
     return events;
   }
@@ -90,17 +96,15 @@ function createPageReader(folder: SourceFolder | undefined, pages: readonly Page
   }
 
   /** Undefined if no page has the event. */
-  return (id: number): FoundEvent | undefined => {
+  return (id: number): FoundEvent | LostEvent | undefined => {
     const page = pageOf(id);
-    const event = page === undefined ? undefined : load(page)[id - page.from];
-    if (page === undefined || event === undefined || event === null) return undefined;
-    return { id, path: `${folder?.path}/${page.name}`, event };
+    if (page === undefined) return undefined;
+    const path = `${folder?.path}/${page.name}`;
+    const events = load(page);
+    if (isFault(events)) return { path, fault: events.fault };
+    const event = events[id - page.from];
+    return event === undefined || event === null ? undefined : { id, path, event };
   };
-}
-
-/** An event that exists but cannot be imported. */
-export interface LostEvent extends Fault {
-  readonly path: string;
 }
 
 /**
@@ -108,6 +112,9 @@ export interface LostEvent extends Fault {
  * file is opened when its turn comes.
  */
 export function findEvents(conversation: SourceFolder): Iterable<FoundEvent | LostEvent> | Fault {
+  for (const name of ['events', 'event_cache'])
+    if ((conversation.kind(name) ?? 'folder') !== 'folder')
+      return { fault: `has ${name} that are not a folder, or a link to one` };
   const folder = conversation.folder('events');
   const ids = eventIds(folder);
   if (isFault(ids)) return ids;
@@ -127,8 +134,9 @@ export function findEvents(conversation: SourceFolder): Iterable<FoundEvent | Lo
       if (file !== undefined && 'value' in file) yield { id, path, event: file.value };
       else {
         const cached = findCached(id);
-        if (cached !== undefined) yield cached;
-        else if (file !== undefined) yield { path, fault: file.fault };
+        if (file !== undefined && (cached === undefined || isFault(cached)))
+          yield { path, fault: file.fault };
+        else if (cached !== undefined) yield cached;
       }
     }
   }

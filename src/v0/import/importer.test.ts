@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { createRandom } from '../../../test/chaos/random.ts';
 import {
   fingerprintFolder,
   v0Events,
@@ -100,10 +109,12 @@ describe('the events of a V0 conversation', () => {
     writeJson(join(old, 'events/45.json'), '{"id":45,');
     writeJson(join(old, 'events/3.json'), { ...v0Message(3, 'the newer one') });
     writeJson(join(old, 'event_cache/9-1.json'), [v0Message(9, 'no page')]);
+    writeJson(join(old, 'event_cache/60-85.json'), '[{"id":60,"content":"CANARY');
     const { conversations, report } = await importFolder(folder);
     const expected = all.map(({ args }, i) => (i === 3 ? 'the newer one' : args.content));
     assert.deepEqual(contents(conversations.get('a')?.events ?? []), expected);
-    assert.deepEqual(report.skipped, []);
+    const lost = 'lacks 25 of its events: sessions/a/event_cache/60-85.json is not valid JSON';
+    assert.deepEqual(report.skipped, [{ path: 'sessions/a', reason: lost }]);
   });
 
   it('are left out one by one if they are damaged or hostile, with the number and the first reason', async (t) => {
@@ -250,8 +261,7 @@ describe('the conversations of a V0 server', () => {
     rmSync(join(sessions, 'linked-events/events'), { recursive: true });
     symlinkSync(join(outside, 'stolen/events'), join(sessions, 'linked-events/events'));
     const { conversations, reasons, report } = await importFolder(folder);
-    assert.deepEqual([...conversations.keys()].sort(), ['good', 'linked-events']);
-    assert.deepEqual(conversations.get('linked-events')?.events, []);
+    assert.deepEqual([...conversations.keys()], ['good']);
     assert.deepEqual(reasons, {
       'sessions/no-metadata': 'has no metadata.json, so the old server does not show it either',
       'sessions/bad-json': 'has a metadata.json that is not valid JSON',
@@ -261,8 +271,51 @@ describe('the conversations of a V0 server', () => {
       'sessions/linked-metadata': 'has a metadata.json that is a link, which is not followed',
       'sessions/stolen': 'is a link, which is not followed',
       'sessions/loop': 'is a link, which is not followed',
+      'sessions/linked-events': 'has events that are not a folder, or a link to one',
     });
-    assert.equal(report.users[0]?.conversations.skipped, 8);
+    assert.equal(report.users[0]?.conversations.skipped, 9);
+  });
+
+  it('are reported if only a link leads to all of them', async (t) => {
+    const [folder, outside] = [createFolder(t), createFolder(t)];
+    writeV0Conversation(join(outside, 'a'), 'a');
+    symlinkSync(outside, join(folder, 'sessions'));
+    symlinkSync(outside, join(folder, 'users'));
+    const { conversations, reasons, report } = await importFolder(folder);
+    assert.equal(conversations.size, 0);
+    const link = 'is a link, which is not followed';
+    assert.deepEqual(reasons, { users: link, sessions: link });
+    assert.equal(report.users[0]?.conversations.skipped, 1);
+  });
+
+  it('are imported or reported whatever happens to the bytes of their files', async (t) => {
+    const random = createRandom(18);
+    const folder = createFolder(t);
+    const files: string[] = [];
+    for (let i = 0; i < 200; i++) {
+      const old = join(folder, `sessions/c${i}`);
+      writeV0Conversation(old, `c${i}`);
+      files.push(join(old, 'metadata.json'), ...v0Events('').map((_, n) => join(old, `events/${n}.json`)));
+    }
+    writeJson(join(folder, 'settings.json'), v0Settings(secret));
+    writeJson(join(folder, 'secrets.json'), v0Secrets(secret));
+    files.push(join(folder, 'settings.json'), join(folder, 'secrets.json'));
+    for (const file of files) {
+      const bytes = readFileSync(file);
+      for (let change = random.between(0, 3); change > 0; change--)
+        bytes[random.between(0, bytes.length - 1)] = random.pick([
+          0, 0x22, 0x2c, 0x5b, 0x7d, 0x80, 0xff, 0x31,
+        ]);
+      writeFileSync(file, random.chance(0.9) ? bytes : bytes.subarray(0, random.between(0, bytes.length)));
+    }
+    const { report, conversations } = await importFolder(folder);
+    const [user] = report.users;
+    assert.ok(!JSON.stringify(report).includes('CANARY'));
+    assert.equal(user?.conversations.found, 200);
+    assert.equal(user.conversations.imported, conversations.size);
+    assert.equal(user.conversations.imported + user.conversations.skipped, 200);
+    const events = user.events.imported + user.events.skipped;
+    assert.equal(events, 6 * conversations.size, 'every event is imported or reported');
   });
 
   it('belong to the users of their folders, or all to one that is named', async (t) => {

@@ -1,5 +1,6 @@
 // Imports the file store of a V0 server: user by user the settings and secrets, then the conversations. One that cannot
 // be imported is reported and does not affect the others.
+import { join } from 'node:path';
 import { isConversationId } from '../../conversations/id.ts';
 import { AppError } from '../../errors.ts';
 import { isObject } from '../../text/foreignText.ts';
@@ -54,7 +55,10 @@ class Interrupted extends Error {}
 /** Files and hidden names between the folders of conversations are none of the old server's. */
 function* conversationEntries({ folder }: SourceUser): Generator<[SourceFolder, SourceEntry], void> {
   for (const name of conversationFolders) {
+    const kind = folder.kind(name);
     const parent = folder.folder(name);
+    // A link to the conversations counts as one that is skipped.
+    if (kind !== undefined && parent === undefined) yield [folder, { name, kind }];
     for (const entry of parent?.entries() ?? [])
       if (parent !== undefined && entry.kind !== 'file' && !entry.name.startsWith('.')) yield [parent, entry];
   }
@@ -72,7 +76,7 @@ async function importSettingsFile(
 ): Promise<void> {
   const read = readForeign(source.folder, file, settingsBytesMax);
   if (read === undefined) return;
-  const path = source.folder.path === '' ? file : `${source.folder.path}/${file}`;
+  const path = join(source.folder.path, file);
   if (isFault(read) || !isObject(read.value))
     return reportSkipped(report, path, isFault(read) ? read.fault : 'is not an object');
   const plan = planRecords(translateSettings(read.value), await target.settings());
@@ -136,7 +140,7 @@ async function importConversations(job: UserImport): Promise<void> {
     else if (outcome === 'exists') counts.conversations.already_imported += 1;
     else {
       counts.conversations.skipped += 1;
-      reportSkipped(report, `${parent.path}/${entry.name}`, reasons[outcome] ?? outcome);
+      reportSkipped(report, join(parent.path, entry.name), reasons[outcome] ?? outcome);
     }
     job.onConversation();
   }

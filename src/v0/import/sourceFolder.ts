@@ -10,6 +10,7 @@ import {
   opendirSync,
   openSync,
   readSync,
+  type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
 
@@ -40,6 +41,8 @@ export interface SourceFolder {
   folder(name: string): SourceFolder | undefined;
   /** Undefined if there is no such file. */
   read(name: string, bytesMax: number): Buffer | Fault | undefined;
+  /** Undefined if there is nothing of that name. */
+  kind(name: string): SourceEntry['kind'] | undefined;
   /** When the file was changed; undefined if there is none. */
   changedAtMs(name: string): number | undefined;
 }
@@ -73,7 +76,7 @@ function readFile(path: string, bytesMax: number): Buffer | Fault | undefined {
   }
 }
 
-function kindOf(entry: Dirent): SourceEntry['kind'] {
+function kindOf(entry: Dirent | Stats): SourceEntry['kind'] {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'folder';
   return entry.isSymbolicLink() ? 'link' : 'other';
@@ -115,6 +118,10 @@ export function openSourceFolder(real: string, path = ''): SourceFolder {
       statsOf(join(real, name))?.isDirectory()
         ? openSourceFolder(join(real, name), join(path, name))
         : undefined,
+    kind: (name) => {
+      const stats = statsOf(join(real, name));
+      return stats && kindOf(stats);
+    },
     read: (name, bytesMax) => readFile(join(real, name), bytesMax),
     changedAtMs: (name) => statsOf(join(real, name))?.mtimeMs,
   };

@@ -22,24 +22,24 @@ export interface FoundUsers {
 
 const checkName = compileCheck(UserName);
 
-const entryFaults: Readonly<Record<SourceEntry['kind'], string | undefined>> = {
+const entryFaults = {
   folder: undefined,
   link: 'is a link, which is not followed',
   file: 'is not a folder',
   other: 'is not a folder',
   unreadable: 'cannot be read',
-};
+} as const satisfies Record<SourceEntry['kind'], string | undefined>;
 
 /** Why an entry is not imported; undefined if it is a folder. */
-export function entryFault({ kind }: SourceEntry): string | undefined {
+export function entryFault({ kind }: Pick<SourceEntry, 'kind'>): string | undefined {
   return entryFaults[kind];
 }
 
 /** Whether there is anything of a user in this folder. */
 function hasRecords(folder: SourceFolder): boolean {
   return (
-    settingsFiles.some((name) => folder.changedAtMs(name) !== undefined) ||
-    conversationFolders.some((name) => folder.folder(name) !== undefined)
+    settingsFiles.some((name) => folder.kind(name) !== undefined) ||
+    conversationFolders.some((name) => folder.kind(name) !== undefined)
   );
 }
 
@@ -48,6 +48,9 @@ export function findUsers(root: SourceFolder, ownerName: string, userName: strin
   const users: SourceUser[] = hasRecords(root) ? [{ name: userName ?? ownerName, folder: root }] : [];
   const skipped: { path: string; reason: string }[] = [];
   const folder = root.folder('users');
+  const kind = root.kind('users');
+  if (kind !== undefined && folder === undefined)
+    skipped.push({ path: 'users', reason: entryFault({ kind }) ?? entryFaults.unreadable });
   for (const entry of folder?.entries() ?? []) {
     if (entry.name.startsWith('.') || folder === undefined) continue;
     const name = userName ?? entry.name;
