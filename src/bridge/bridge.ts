@@ -92,7 +92,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (!hasToken(request, token)) return refuse(response, 401, 'The token of this run is missing.');
     const url = request.url ?? '';
     if (!url.startsWith('/')) {
-      if (egress === undefined) return refuse(response, 403, 'This run has no way to other servers.');
+      if (egress === undefined) return refuse(response, 403, 'This run has no network access.');
       return egress.forward(request, response);
     }
     const [, segment = '', rest = ''] = /^\/([a-z]+)(.*)$/s.exec(url) ?? [];

@@ -19,7 +19,7 @@ export class RunEnd extends Error {
 
 /** The events that record the end of a run. */
 export function endEvents(reason: StopReason, details = ''): NewEvent[] {
-  const words = details === '' ? '' : `\nThe last that it wrote:\n${details}`;
+  const words = details === '' ? '' : `\nIts last output:\n${details}`;
   return [
     errorEvent(reason.code.toUpperCase(), `${reason.message}${words}`),
     agentStateChanged('stopped', reason.message),

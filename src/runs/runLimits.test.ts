@@ -39,7 +39,7 @@ describe('a run whose agent dies', () => {
     );
     assert.equal(said[0]?.message, 'half a senten');
     assert.deepEqual(errorsAndNotices(events), [
-      `${message}\nThe last that it wrote:\nfake agent: told to crash`,
+      `${message}\nIts last output:\nfake agent: told to crash`,
     ]);
   });
 });

@@ -129,6 +129,6 @@ describe('a secret that has entered a run', () => {
     const log = JSON.stringify(events);
     assert.ok(log.includes('STDIO=**********'));
     assertWithout(['HEAD-', '-TAIL'], 'events', log + message + runs.service.logs());
-    assert.match(log, /The last that it wrote:\\n\*{10}\\n\*{10}\\nfake agent/);
+    assert.match(log, /Its last output:\\n\*{10}\\n\*{10}\\nfake agent/);
   });
 });

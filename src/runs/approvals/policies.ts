@@ -22,7 +22,7 @@ export interface Policies {
 }
 
 const notYet =
-  'confirmation_mode is on now, but this agent was started without it. If it does something without asking, it is stopped; a message then starts it again, and it asks.';
+  'confirmation_mode is on now, but this agent was started without it. If it acts without approval, the conversation is stopped. Your next message starts it again with approval.';
 
 export function policyOf(settings: FullSettings, forced: boolean): Policy {
   const { confirmation_mode: confirms, security_analyzer: analyzer } = settings;
