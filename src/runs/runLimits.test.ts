@@ -38,9 +38,7 @@ describe('a run whose agent dies', () => {
       ['message', 'run', 'run'],
     );
     assert.equal(said[0]?.message, 'half a senten');
-    assert.deepEqual(errorsAndNotices(events), [
-      `${message}\nIts last output:\nfake agent: told to crash`,
-    ]);
+    assert.deepEqual(errorsAndNotices(events), [`${message}\nIts last output:\nfake agent: told to crash`]);
   });
 });
 
