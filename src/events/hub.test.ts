@@ -7,6 +7,7 @@ import { openStream, type Stream, untilClosed, untilFrames } from '../../test/su
 import { until } from '../../test/support/until.ts';
 import { createHub, type Entry, type Log, type Subscription } from './hub.ts';
 import { sseReceiver } from './sse.ts';
+import { createUnsentBytes } from './unsentBytes.ts';
 
 const topic = 'c1';
 const turnsToSettle = 50;
@@ -69,7 +70,7 @@ interface Subscribed {
 }
 
 /** Starts a hub behind a server that streams the log to every request, from the cursor in its path. */
-async function startHub(t: TestContext, { log }: { log: Log }) {
+async function startHub(t: TestContext, { log }: { log: Log }, unsent = createUnsentBytes()) {
   const errors: Error[] = [];
   const faults: Error[] = [];
   const hub = createHub({ onBackgroundError: (error) => errors.push(error) });
@@ -79,7 +80,7 @@ async function startHub(t: TestContext, { log }: { log: Log }) {
     response.writeHead(200);
     response.flushHeaders();
     const cursor = String(request.url).slice(1);
-    opened.push({ subscriber: hub.subscribe(log, cursor, sseReceiver(response)), response });
+    opened.push({ subscriber: hub.subscribe(log, cursor, sseReceiver(response, unsent)), response });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.after(async () => {
@@ -352,6 +353,22 @@ describe('a subscriber that does not read', () => {
     slow.stream.resume();
     await untilClosed(slow.stream);
     assert.ok(idsOf(slow).length < entries);
+  });
+
+  it('is closed if all streams together hold too much, while those that read are served', async (t) => {
+    const memory = createLog();
+    // One read of ten entries, but not two.
+    const unsent = createUnsentBytes(12 * entryBytes);
+    const { hub, subscribe, notify } = await startHub(t, memory, unsent);
+    memory.append(0, entries - 1, 'x'.repeat(entryBytes));
+    const fast = await subscribe(entries - 1);
+    const slow = [await subscribe(-1), await subscribe(-1)];
+    for (const { stream } of slow) stream.pause();
+    await until('one of them is closed', () => slow.some(({ response }) => response.destroyed));
+    await until('it holds nothing', () => hub.size() === 2 && unsent.total() < 12 * entryBytes);
+    memory.append(entries, entries, 'short');
+    notify();
+    await until('the other one is served', () => Number(fast.stream.lastId()) === entries);
   });
 
   it('buffers at most one read, delays no other subscriber, and receives everything once it reads', async (t) => {

@@ -137,7 +137,7 @@ function eventStreamRoute(app: Server, events: Events): void {
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
       // The client may have disconnected while its log was being found.
       if (beginStream(reply, stream) && !reply.raw.destroyed)
-        events.subscribe(request.principal, stream, sseReceiver(reply.raw));
+        events.subscribe(request.principal, stream, sseReceiver(reply.raw, events.unsent));
     },
   );
 }
@@ -168,7 +168,7 @@ function changeStreamRoute(app: Server, events: Events): void {
       const stream = await events.openChanges(request.principal, lastSeen(request));
       // The client may have disconnected while its log was being found.
       if (beginStream(reply, stream) && !reply.raw.destroyed)
-        events.subscribe(request.principal, stream, sseReceiver(reply.raw));
+        events.subscribe(request.principal, stream, sseReceiver(reply.raw, events.unsent));
     },
   );
 }

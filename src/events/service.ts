@@ -15,6 +15,7 @@ import type { Hub, Log, Receiver, Subscription } from './hub.ts';
 import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents, recordFollowed } from './store.ts';
+import { createUnsentBytes } from './unsentBytes.ts';
 
 const pageDefault = 20;
 const streamsMax = 20_000;
@@ -183,6 +184,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     openChanges,
     checkStreamLimits,
     subscribe,
+    unsent: createUnsentBytes(),
     close: () => {
       void revocations.stop();
       void subscribed.stop();

@@ -1,6 +1,7 @@
 // Server-sent events: how entries of a log are written to an HTTP response.
 import type { ServerResponse } from 'node:http';
-import type { Entry, Receiver } from './hub.ts';
+import type { Batch, Entry, Receiver } from './hub.ts';
+import type { UnsentBytes } from './unsentBytes.ts';
 
 /** A connection that accepts no data for this time, although some is waiting, is closed. */
 const stalledMs = 60_000;
@@ -11,11 +12,31 @@ function frames(entries: readonly Entry[]): Buffer {
 }
 
 /** The headers of the response must have been sent. */
-export function sseReceiver(response: ServerResponse): Receiver {
+export function sseReceiver(response: ServerResponse, unsent: UnsentBytes): Receiver {
+  const held = new Set<Buffer>();
+
+  function release(buffer: Buffer): void {
+    if (held.delete(buffer)) unsent.release(buffer);
+  }
+
+  function receive(batch: Batch): boolean {
+    const buffer = batch.as(frames);
+    held.add(buffer);
+    unsent.hold(buffer);
+    const hasRoom = response.write(buffer, () => release(buffer));
+    if (!unsent.isTooMuch(response.writableLength)) return hasRoom;
+    // The client can connect again and continue.
+    response.destroy();
+    return false;
+  }
+
+  response.once('close', () => {
+    for (const buffer of held) release(buffer);
+  });
   // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
   response.setTimeout(stalledMs, () => response.destroy());
   return {
-    receive: (batch) => response.write(batch.as(frames)),
+    receive,
     beat: () => void response.write(heartbeat),
     end: () => void response.end(),
     destroy: () => void response.destroy(),
