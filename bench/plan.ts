@@ -34,6 +34,7 @@ export interface Plan {
     /** To a conversation with few readers, and to one with many. */
     readonly messages: { readonly few: Messages; readonly many: Messages };
   };
+  readonly v0Sockets: { readonly messages: number };
   readonly runs: {
     /** One after the other. */
     readonly starts: number;
@@ -87,6 +88,7 @@ export const fullPlan: Plan = {
     settleMs: 3_000,
     messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
   },
+  v0Sockets: { messages: 200 },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
   agent: { starts: 10 },
   page: { opens: 10 },
@@ -123,6 +125,7 @@ export const quickPlan: Plan = {
     settleMs: 1_500,
     messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
   },
+  v0Sockets: { messages: 50 },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
   agent: { starts: 2 },
   page: { opens: 2 },

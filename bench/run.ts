@@ -19,6 +19,7 @@ import { measureSettingsWrites } from './settingsWrites.ts';
 import { measureStartup } from './startup.ts';
 import { measureStore } from './store.ts';
 import { measureStreams } from './streams.ts';
+import { measureV0Sockets } from './v0Sockets.ts';
 
 interface Part {
   readonly name: string;
@@ -34,6 +35,7 @@ const parts: readonly Part[] = [
   { name: 'settings-writes', needsPostgres: true, measure: measureSettingsWrites },
   { name: 'append', needsPostgres: true, measure: measureAppend },
   { name: 'streams', needsPostgres: false, measure: measureStreams },
+  { name: 'v0-sockets', needsPostgres: false, measure: measureV0Sockets },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
