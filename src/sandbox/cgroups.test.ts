@@ -136,11 +136,11 @@ describe('limits that are not enforced', () => {
     assert.equal(findMissingLimits({ memory: true, processes: true }), undefined);
     assert.match(
       findMissingLimits({ memory: false, processes: true }) ?? '',
-      /^Nothing limits memory of agents:/,
+      /^Nothing limits the memory of agents:/,
     );
     assert.match(
       findMissingLimits({ memory: false, processes: false }) ?? '',
-      /^Nothing limits memory and the number of processes of agents:/,
+      /^Nothing limits the memory and number of processes of agents:/,
     );
   });
 });

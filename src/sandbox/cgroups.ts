@@ -199,12 +199,8 @@ export function limitsHold(
 /** For operators: which limits do not hold; undefined if all do. */
 export function findMissingLimits({ memory, processes }: Cgroups['holds']): string | undefined {
   if (memory && processes) return undefined;
-  const missing = memory
-    ? 'the number of processes'
-    : processes
-      ? 'memory'
-      : 'memory and the number of processes';
-  return `Nothing limits ${missing} of agents: one of them can make this machine unusable.`;
+  const missing = memory ? 'number of processes' : processes ? 'memory' : 'memory and number of processes';
+  return `Nothing limits the ${missing} of agents: one of them can make this machine unusable.`;
 }
 
 export const limitsRemedy = 'Give the service a delegated cgroup; see docs/sandbox.md.';

@@ -100,6 +100,7 @@ describe('parley settings, audit and secrets', () => {
       parley(['settings', 'set', 'max_iterations', '0']).stderr,
       /max_iterations must be at least 1/,
     );
+    assert.match(parley(['settings', 'set', 'llm_modle', 'x']).stderr, /Did you mean llm_model\?/);
   });
 
   it('import the files of an earlier installation, and say what is ignored', async () => {

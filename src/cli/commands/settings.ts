@@ -6,6 +6,7 @@ import { commandName } from '../../process/program.ts';
 import { AddGitProviders, NewSecret } from '../../secrets/schema.ts';
 import { createSecrets } from '../../secrets/service.ts';
 import {
+  FullSettings,
   isDerived,
   PatchSettings,
   PostSettings,
@@ -27,6 +28,7 @@ import type {
 } from '../declarations/services.ts';
 import { exits } from '../exits.ts';
 import { readInput } from '../inputs.ts';
+import { suggest } from '../syntax/suggestion.ts';
 import { jsonLine, plainLine } from '../terminal/plainText.ts';
 import { ask } from '../terminal/prompt.ts';
 
@@ -58,10 +60,19 @@ function check(schema: Parameters<typeof compileCheck>[0], value: unknown): void
   if (error !== undefined) throw error;
 }
 
+const writableSettings = Object.keys(FullSettings.properties).filter((name) => !isDerived(name));
+
+function unknownSetting(name: string): RefusalError {
+  const meant = suggest(name, writableSettings);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return new RefusalError(
+    `There is no such setting.${hint} "${commandName} settings get" shows all of them.`,
+  );
+}
+
 export const getSettings: Handler<typeof settingsGetCommand> = async ({ args: { name }, options }) => {
   const record = await settingsBackend(options.user).read();
-  if (name !== undefined && !Object.hasOwn(record, name))
-    throw new RefusalError(`There is no such setting; "${commandName} settings get" shows all of them.`);
+  if (name !== undefined && !Object.hasOwn(record, name)) throw unknownSetting(name);
   print(name === undefined ? record : record[name as keyof typeof record]);
   return exits.done;
 };
@@ -93,6 +104,8 @@ export const setSetting: Handler<typeof settingsSetCommand> = async ({ args: { n
   const sent = isSecret && value === undefined && name !== 'mcp_config' ? input : parseValue(input);
   if (sent === '' || sent === mask) throw new RefusalError('The value is empty. null clears a setting.');
   const change = { [name]: sent } as SettingsChange;
+  if (isDerived(name)) throw new RefusalError(`${name} is read-only.`);
+  if (!writableSettings.includes(name)) throw unknownSetting(name);
   check(PatchSettings, change);
   await settingsBackend(options.user).write(change);
   return exits.done;
