@@ -46,7 +46,11 @@ export async function buildService(out: string, mains: readonly string[] = []): 
   await esbuild.build({ ...common, entryPoints, splitting: true });
   for (const main of mains) await esbuild.build({ ...common, entryPoints: [main], outbase: 'test/support' });
   // Each in one file: it is all that can be read where they run.
-  const inside = ['src/bridge/inside.ts', 'src/workspaces/read/inside/inspect.ts'];
+  const inside = [
+    'src/bridge/inside.ts',
+    'src/workspaces/read/inside/inspect.ts',
+    'src/workspaces/write/inside/write.ts',
+  ];
   await esbuild.build({ ...common, entryPoints: inside });
   // With its libraries, for what is beside a program is not always there where it runs.
   const agent = ['src/agents/builtin/main.ts'];

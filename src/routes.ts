@@ -24,8 +24,10 @@ import { optionRoutes } from './settings/optionRoutes.ts';
 import { fastSettingsRoute, settingsRoutes } from './settings/routes.ts';
 import { v0Routes } from './v0/routes.ts';
 import { socketPath } from './v0/socketRoutes.ts';
+import { v0UploadRoutes } from './v0/uploadRoutes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 import { workspaceRoutes } from './workspaces/read/routes.ts';
+import { uploadRoutes } from './workspaces/write/routes.ts';
 
 interface RoutesOptions {
   readonly config: Config;
@@ -71,8 +73,10 @@ export function createRoutedServer(options: RoutesOptions): Pick<CreatedServer, 
   });
   if (answers) apiRoutes(app, services, config);
   if (answers && config.v0) v0Routes(app, services, failures);
-  // Other processes read the workspaces of a worker.
+  // Other processes use the workspaces of a worker.
   workspaceRoutes(app, services.workspaces, services.passOn);
+  uploadRoutes(app, services.uploads, services.passOn);
+  if (config.v0) v0UploadRoutes(app, services.uploads, services.passOn);
   healthRoutes(app, {
     version,
     role: config.role,

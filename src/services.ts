@@ -15,7 +15,8 @@ import { createChangePurge } from './events/changes/service.ts';
 import { createHub } from './events/hub.ts';
 import { createEvents } from './events/service.ts';
 import type { GatewayTimes } from './gateway/times.ts';
-import { createPassOn } from './http/passOn.ts';
+import { createUploadFetch } from './http/fetchUpload.ts';
+import { createPassOn, type ReadFrom } from './http/passOn.ts';
 import { createRateLimiter } from './http/rates.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
@@ -30,6 +31,7 @@ import {
 import { createIds } from './process/ids.ts';
 import type { ProviderTimes } from './repositories/requests.ts';
 import { createRepositories } from './repositories/service.ts';
+import type { DeliverUploads } from './runs/runContext.ts';
 import { createRuntime, type Runtime, type RuntimeTimes } from './runs/runtime.ts';
 import type { Worker } from './runs/worker.ts';
 import { createSecrets } from './secrets/service.ts';
@@ -40,6 +42,10 @@ import { createWebhooks } from './webhooks/service.ts';
 import { nodeIdOf } from './workspaces/node.ts';
 import { inspectionReadable } from './workspaces/read/program.ts';
 import { createWorkspaces } from './workspaces/read/service.ts';
+import { writeReadable } from './workspaces/write/program.ts';
+import { createUploadRetention } from './workspaces/write/retention.ts';
+import { createUploads, type Uploads } from './workspaces/write/service.ts';
+import { createStaging } from './workspaces/write/staging.ts';
 
 const allBusy = 'All workers are busy. The conversation starts as soon as one is free.';
 
@@ -85,6 +91,7 @@ function startWork(
   database: Database,
   runtime: Runtime,
   closers: Closers,
+  deliverUploads: DeliverUploads,
   onBackgroundError: (error: Error) => void,
 ): Worker {
   /** No run begins while processes of earlier ones may be alive. */
@@ -93,9 +100,41 @@ function startWork(
     if (database.kind === 'sqlite') await database.run(releaseAll, { at: new Date().toISOString() });
   }
   closers.push(runtime.startRetention().close);
-  const worker = runtime.startWorker(clearUp().catch(onBackgroundError));
+  const worker = runtime.startWorker(clearUp().catch(onBackgroundError), deliverUploads);
   closers.push(worker.close);
   return worker;
+}
+
+interface UploadsNeeds extends Pick<ServicesOptions, 'config' | 'database' | 'closers'> {
+  readonly runtime: Runtime;
+  readonly readFrom: ReadFrom;
+  readonly onBackgroundError: (error: Error) => void;
+}
+
+/** Uploads of this process, and the removal of those that nobody needs. */
+function openUploads(needs: UploadsNeeds): Uploads {
+  const { config, database, runtime, readFrom, closers, onBackgroundError } = needs;
+  const staging = createStaging(config.dataDir);
+  const nextId = createIds();
+  const uploads = createUploads({
+    database,
+    nodeId: nodeIdOf(config.dataDir),
+    staging,
+    disk: runtime.disk,
+    findFolders: ({ key, ...name }) => runtime.findFolders(key, name),
+    openWorkspace: ({ key, ...name }) => runtime.openWorkspace(key, name, writeReadable),
+    fetchFrames: createUploadFetch(readFrom, nextId),
+    nextId,
+  });
+  const retention = createUploadRetention({
+    database,
+    staging,
+    days: config.workspaceDays,
+    everyMs: runtime.retentionMs,
+    onBackgroundError,
+  });
+  closers.push(retention.close, uploads.close);
+  return uploads;
 }
 
 export function createServices({ config, logger, database, vault, owner, closers, times }: ServicesOptions) {
@@ -146,7 +185,20 @@ export function createServices({ config, logger, database, vault, owner, closers
     times: times.worker,
     gatewayTimes: times.gateway,
   });
-  const worker = config.role === 'api' ? undefined : startWork(database, runtime, closers, onBackgroundError);
+  const nodes = createNodes({
+    database,
+    vault,
+    nodeId: nodeIdOf(config.dataDir),
+    processId: createIds()(),
+    onBackgroundError,
+  });
+  const { passOn, readFrom, close: closePassOn } = createPassOn(nodes);
+  closers.push(closePassOn, nodes.close);
+  const uploads = openUploads({ config, database, runtime, readFrom, closers, onBackgroundError });
+  const worker =
+    config.role === 'api'
+      ? undefined
+      : startWork(database, runtime, closers, uploads.deliver, onBackgroundError);
   const conversations = createConversations({
     database,
     vault,
@@ -180,15 +232,6 @@ export function createServices({ config, logger, database, vault, owner, closers
     openWorkspace: (key, name) => runtime.openWorkspace(key, name, inspectionReadable),
   });
   closers.push(workspaces.close);
-  const nodes = createNodes({
-    database,
-    vault,
-    nodeId: nodeIdOf(config.dataDir),
-    processId: createIds()(),
-    onBackgroundError,
-  });
-  const { passOn, close: closePassOn } = createPassOn(nodes);
-  closers.push(closePassOn, nodes.close);
   return {
     onBackgroundError,
     rates,
@@ -213,6 +256,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),
     workspaces,
+    uploads,
     nodes,
     passOn,
     webhooks: createWebhooks({ database, vault, allowPrivate, nextId: createIds(), wake: deliveries.wake }),

@@ -24,6 +24,7 @@ import { deliveryTransactions } from './webhooks/deliveryStore.ts';
 import { outboxTransactions } from './webhooks/outboxStore.ts';
 import { webhookTransactions } from './webhooks/store.ts';
 import { workspaceTransactions } from './workspaces/prepare/store.ts';
+import { uploadTransactions } from './workspaces/write/store.ts';
 
 export const transactions: readonly AnyTransaction[] = [
   tryWrite,
@@ -46,6 +47,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...claimTransactions,
   ...runtimeTransactions,
   ...workspaceTransactions,
+  ...uploadTransactions,
   ...nodeTransactions,
   ...webhookTransactions,
   ...deliveryTransactions,

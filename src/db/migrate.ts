@@ -17,6 +17,7 @@ import { nodes } from './migrations/0014-nodes.ts';
 import { bearerKeys } from './migrations/0015-bearer-keys.ts';
 import { followed } from './migrations/0016-followed.ts';
 import { imports } from './migrations/0017-imports.ts';
+import { uploads } from './migrations/0018-uploads.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   bearerKeys,
   followed,
   imports,
+  uploads,
 ];
 
 const advisoryLock = 7_265_108;

@@ -141,6 +141,16 @@ export interface Tables {
   };
   /** The running processes of a cluster. Processes that share a data folder have the same node id. */
   nodes: { process_id: string; node_id: string; url: string; seen_at: number };
+  /** Uploaded files that wait for the start of their conversation. They are on the node. */
+  uploads: {
+    id: string;
+    conversation_key: number;
+    user_id: number;
+    node_id: string;
+    files: number;
+    bytes: number;
+    created_at: number;
+  };
   facts: { name: string; value: string };
   audit: {
     id: Generated<number>;

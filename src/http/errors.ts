@@ -43,8 +43,14 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   secret_exists: { status: 400, when: 'a secret with this name already exists', repeatsMessage: true },
   gone: { status: 410, when: 'the operation is no longer supported' },
   precondition_failed: { status: 412, when: 'the record has changed since the version in If-Match' },
-  body_too_large: { status: 413, when: 'the body is larger than 16 MiB' },
-  unsupported_media_type: { status: 415, when: 'the body is not application/json' },
+  body_too_large: {
+    status: 413,
+    when: 'the body is larger than 16 MiB, or an upload larger than its limits',
+  },
+  unsupported_media_type: {
+    status: 415,
+    when: 'the body is not application/json, or not multipart/form-data where files are uploaded',
+  },
   binary_file: { status: 415, when: 'the file is not UTF-8 text' },
   invalid: { status: 422, when: 'a field is invalid; `details` lists each one' },
   limit_reached: { status: 422, when: 'the maximum number of stored items is reached' },

@@ -9,11 +9,11 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '../errors.ts';
+import { arrivalMsMax } from './arrival.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import { errorBody, jsonType, statuses } from './errors.ts';
 import type { OpenAnswers } from './openAnswers.ts';
 
-const requestTimeoutMs = 60_000;
 const headersTimeoutMs = 10_000;
 const timeoutsCheckedMs = 2_000;
 const keepAliveTimeoutMs = 65_000;
@@ -103,7 +103,8 @@ export function createNodeServer({ answer, openAnswers, nextId, upgradePaths }: 
 
   const server = createServer(
     {
-      requestTimeout: requestTimeoutMs,
+      // Most requests have less time: see `boundArrival`.
+      requestTimeout: arrivalMsMax,
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: timeoutsCheckedMs,
       keepAliveTimeout: keepAliveTimeoutMs,

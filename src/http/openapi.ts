@@ -173,9 +173,16 @@ function okResponses({ schema, document }: DeclaredRoute, place: (schema: unknow
   return Object.fromEntries([...declared, ...documented]);
 }
 
+function uploadBody(field: string): Json {
+  const files = { type: 'array', items: { type: 'string', format: 'binary' }, minItems: 1 };
+  const schema = { type: 'object', properties: { [field]: files }, required: [field] };
+  return { required: true, content: { 'multipart/form-data': { schema } } };
+}
+
 function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json {
   const { schema, document } = route;
   const found = parameters(route, place);
+  const upload = document.fileField && { requestBody: uploadBody(document.fileField) };
   const body = schema.body && {
     requestBody: {
       required: ((schema.body as { required?: string[] }).required ?? []).length > 0,
@@ -191,7 +198,7 @@ function operation(route: DeclaredRoute, place: (schema: unknown) => Json): Json
     ...(schema.description === undefined ? {} : { description: schema.description }),
     ...security(route.access),
     ...(found.length === 0 ? {} : { parameters: found }),
-    ...(body ?? {}),
+    ...(body ?? upload ?? {}),
     responses: { ...okResponses(route, place), ...errorResponses(route, place(ErrorBody)) },
   };
 }

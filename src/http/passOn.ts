@@ -1,14 +1,20 @@
-// Passes a request on to the process that has the workspace of the conversation, and its response back.
-import type { IncomingHttpHeaders } from 'node:http';
+// Passes a request on to the process that has the workspace of the conversation, and its response back. Also reads from
+// another node what only it has.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { conversationName } from '../conversations/id.ts';
+import type { Principal } from '../keys/principal.ts';
 import { type Nodes, unreachable } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
+import { closeAfterResponse } from './unreadBody.ts';
 
 const connectTimeoutMs = 3_000;
 /** Longer than the process may take to read a workspace. */
 const headersTimeoutMs = 120_000;
+/** Longer than it may take to receive and write an upload. */
+const uploadHeadersTimeoutMs = 20 * 60_000;
 const bodyTimeoutMs = 60_000;
 const connectionsPerNodeMax = 64;
 
@@ -30,6 +36,19 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<st
   );
 }
 
+const hasNoBody = (method: string) => method === 'GET' || method === 'HEAD';
+
+/**
+ * The body as a stream that undici may destroy. Nothing of the body is read before the connection is there, so that
+ * another process can be asked.
+ */
+function unconsumedBody(raw: IncomingMessage): Readable {
+  async function* pieces() {
+    for await (const piece of raw.iterator({ destroyOnReturn: false })) yield piece;
+  }
+  return Readable.from(pieces(), { objectMode: false });
+}
+
 /** Codes of errors after which another process can be asked, because this one has received nothing. */
 const notConnected = new Set([
   'ECONNREFUSED',
@@ -41,6 +60,7 @@ const notConnected = new Set([
 ]);
 
 export type PassOn = ReturnType<typeof createPassOn>['passOn'];
+export type ReadFrom = ReturnType<typeof createPassOn>['readFrom'];
 
 export function createPassOn(nodes: Nodes) {
   let agent: Agent | undefined;
@@ -70,7 +90,8 @@ export function createPassOn(nodes: Nodes) {
         ...pick(request.headers, requestHeaders),
         [nodeTokenHeader]: nodes.sign({ method, url, requestId, principal }),
       },
-      body: method === 'GET' || method === 'HEAD' ? null : raw,
+      body: hasNoBody(method) ? null : unconsumedBody(raw),
+      headersTimeout: hasNoBody(method) ? headersTimeoutMs : uploadHeadersTimeoutMs,
       signal: gone.signal,
     });
   }
@@ -99,7 +120,11 @@ export function createPassOn(nodes: Nodes) {
       throw unreachable(new Error(`it returned ${statusCode}`));
     }
     reply.code(statusCode).headers(pick(headers, responseHeaders));
-    return reply.send(body);
+    if (hasNoBody(request.method)) return reply.send(body);
+    const text = await body.text().catch((error: unknown) => Promise.reject(unreachable(error)));
+    // The other process need not have read everything.
+    closeAfterResponse(request.raw, reply.raw);
+    return reply.send(text);
   }
 
   /** A hook for routes that need the workspace of a conversation: it answers if the workspace is on another machine. */
@@ -110,5 +135,20 @@ export function createPassOn(nodes: Nodes) {
     if (origins !== undefined) await relay(origins, request, reply);
   };
 
-  return { passOn, close: async () => agent?.destroy() };
+  /** Sends a GET request of this process to another node. Throws if no process of the node can be reached. */
+  async function readFrom(nodeId: string, url: string, principal: Principal, requestId: string) {
+    const origins = await nodes.findUrls(nodeId);
+    let last: unknown;
+    for (const origin of origins) {
+      const headers = { [nodeTokenHeader]: nodes.sign({ method: 'GET', url, requestId, principal }) };
+      try {
+        return await (await openAgent()).request({ origin, path: url, method: 'GET', headers });
+      } catch (error) {
+        last = error;
+      }
+    }
+    throw unreachable(last);
+  }
+
+  return { passOn, readFrom, close: async () => agent?.destroy() };
 }

@@ -34,6 +34,8 @@ export interface DocumentedResponse {
 export interface RouteDocument {
   readonly requestExamples?: Readonly<Record<string, unknown>>;
   readonly responseExamples?: Readonly<Record<string, unknown>>;
+  /** The body is multipart/form-data with files in this field, which the handler reads itself. */
+  readonly fileField?: string;
   /** Headers that the handler reads itself. */
   readonly headers?: TSchema;
   /** Errors that only this route returns; common errors are added for every route. */

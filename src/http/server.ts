@@ -16,6 +16,7 @@ import type { Nodes } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
 import { validatorCompiler } from '../validation/validation.ts';
 import type { Access } from './access.ts';
+import { boundArrival } from './arrival.ts';
 import { type Authenticate, carriesCredential, createAuthentication } from './authentication.ts';
 import { type AuthFailures, createAuthFailures } from './authFailures.ts';
 import { createBodyParser } from './body.ts';
@@ -136,6 +137,7 @@ function requestHook(
   return (request, reply, done) => {
     const isFromNode = acceptFromNode(request, verifyNode);
     boundStall(request.raw.socket);
+    boundArrival(request.raw, request.server.server);
     reply.headers(commonHeaders).header('x-request-id', request.id);
     // A request without a body is validated as an empty object.
     request.body = {};

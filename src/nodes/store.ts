@@ -1,7 +1,7 @@
 // The running processes of a cluster, and which of them have the workspace of a conversation.
 import { sql } from 'kysely';
 import type { ConversationName } from '../conversations/id.ts';
-import { one, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
+import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 
 /** A process that has not been seen for so long counts as stopped. */
 export const aliveMs = 20_000;
@@ -38,6 +38,18 @@ export interface WorkspaceNode {
   readonly urls: readonly string[];
 }
 
+function* liveUrls(q: Queries, nodeId: string): Steps<string[]> {
+  const live = yield* rows(
+    q.build
+      .selectFrom('nodes')
+      .select('url')
+      .where('node_id', '=', nodeId)
+      .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
+      .orderBy('seen_at', 'desc'),
+  );
+  return live.map(({ url }) => url);
+}
+
 /** Undefined if there is no such conversation. */
 export const findWorkspaceNode = read(
   'nodes.findWorkspace',
@@ -52,16 +64,12 @@ export const findWorkspaceNode = read(
     if (found === undefined) return undefined;
     const { workspace_node: nodeId } = found;
     if (nodeId === null) return { nodeId, urls: [] };
-    const live = yield* rows(
-      q.build
-        .selectFrom('nodes')
-        .select('url')
-        .where('node_id', '=', nodeId)
-        .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
-        .orderBy('seen_at', 'desc'),
-    );
-    return { nodeId, urls: live.map(({ url }) => url) };
+    return { nodeId, urls: yield* liveUrls(q, nodeId) };
   },
 );
 
-export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode];
+export const findNodeUrls = read('nodes.findUrls', function* (q, nodeId: string): Steps<string[]> {
+  return yield* liveUrls(q, nodeId);
+});
+
+export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls];

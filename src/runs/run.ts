@@ -13,6 +13,7 @@ import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createPolicies } from './approvals/policies.ts';
+import { createAttachments } from './attachments.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
 import { createMasking } from './masking.ts';
@@ -164,6 +165,15 @@ async function converse(
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
     },
   });
+  const { key, user_id: userId, id } = conversation;
+  const attachments = createAttachments({
+    target: { key, userId, id },
+    workspace: environment.sandbox.paths.workspace,
+    deliverUploads: dependencies.deliverUploads,
+    add: recorder.add,
+    onError,
+  });
+  await attachments.deliver();
   const hasLast = hasTurn(session.recordedTurn, conversation);
   const { toBlocks, continueTurn } = createPrompts({
     database,
@@ -172,6 +182,7 @@ async function converse(
     session: { isNew: session.how === 'new', hasTurn: hasLast },
     capabilities: agent.capabilities.promptCapabilities,
     fetchImage,
+    pathOf: attachments.pathOf,
     signal,
   });
   const first = isOpen ? await continueTurn() : undefined;
@@ -187,7 +198,10 @@ async function converse(
     continuation: first,
     heard: conversation.heard,
     turnFrom: (hasLast && !isOpen ? null : conversation.turn_from) ?? conversation.heard,
-    toBlocks,
+    toBlocks: async (given) => {
+      await attachments.deliver();
+      return toBlocks(given);
+    },
     beginTurn: async () => {
       await beginTurn();
       await policies.refresh().catch(onError);

@@ -14,15 +14,20 @@ import type { DiskShortage } from '../sandbox/diskShortage.ts';
 import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
+import type { Delivery, UploadTarget } from '../workspaces/write/service.ts';
 import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
 import type { Recorder } from './recorder.ts';
 import type { RunFaults } from './runFaults.ts';
 
+/** Puts files that were uploaded before the conversation was running into its workspace. */
+export type DeliverUploads = (target: UploadTarget) => Promise<Delivery>;
+
 /** What the runs of a process share. */
 export interface RunDependencies {
   readonly clock: Clock;
   readonly folders: Folders;
+  readonly deliverUploads: DeliverUploads;
   readonly profiles: readonly Profile[];
   readonly sandboxes: Pick<SandboxPlan, 'choose'>;
   readonly cgroups: Cgroups | undefined;

@@ -20,6 +20,7 @@ import { type Clock, systemClock } from '../process/clock.ts';
 import { limitsHold, openCgroups } from '../sandbox/cgroups.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
 import { createDiskShortage } from '../sandbox/diskShortage.ts';
+import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import { freeBytesMin, freeFilesMin } from '../sandbox/limits.ts';
 import { type OpenSandbox, openSandbox } from '../sandbox/openSandbox.ts';
 import { openProcessRecords } from '../sandbox/processRecords.ts';
@@ -30,6 +31,7 @@ import { createRetention } from '../workspaces/prepare/retention.ts';
 import { createInputs } from './inputs.ts';
 import { createImageFetch } from './prompts/images.ts';
 import { createRunAgent } from './run.ts';
+import type { DeliverUploads } from './runContext.ts';
 import { createWorker, type Worker, type WorkerTimes } from './worker.ts';
 
 const mb = 1_000_000;
@@ -75,6 +77,12 @@ export function createRuntime(options: RuntimeOptions) {
   const owner = `${hostname()}:${process.pid}`;
   const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
+  const disk: DiskLimits = {
+    bytesMax: config.workspaceMb * mb,
+    filesMax: config.workspaceFiles,
+    freeBytesMin,
+    freeFilesMin,
+  };
   const cgroups = openCgroups();
   const records = openProcessRecords(join(dataDir, 'launches'), { onFault: onBackgroundError });
   const plan = planSandbox({
@@ -91,13 +99,14 @@ export function createRuntime(options: RuntimeOptions) {
   const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
 
   /** Nothing is claimed before `ready` settles. */
-  function startWorker(ready: Promise<unknown>): Worker {
+  function startWorker(ready: Promise<unknown>, deliverUploads: DeliverUploads): Worker {
     const runAgent = createRunAgent({
       database,
       clock,
       nodeId: nodeIdOf(dataDir),
       loadInputs: createInputs({ settings, vault, searchUrl: config.searchUrl }),
       folders,
+      deliverUploads,
       profiles,
       sandboxes,
       cgroups,
@@ -105,13 +114,7 @@ export function createRuntime(options: RuntimeOptions) {
       gitHosts: config.gitHosts,
       searchUrl: config.searchUrl,
       images: config.sandboxImages,
-      disk: {
-        bytesMax: config.workspaceMb * mb,
-        filesMax: config.workspaceFiles,
-        freeBytesMin,
-        freeFilesMin,
-        shortage: createDiskShortage(),
-      },
+      disk: { ...disk, shortage: createDiskShortage() },
       allowPrivate,
       // An agent is not its user, so it reaches private addresses only if the operator allows it.
       createEgress: () =>
@@ -201,5 +204,10 @@ export function createRuntime(options: RuntimeOptions) {
         onBackgroundError,
       }),
     openWorkspace,
+    /** What the folders of one conversation together may contain. */
+    disk,
+    /** The folders of a conversation on this machine; undefined if it has none. */
+    findFolders: folders.find,
+    retentionMs,
   };
 }

@@ -126,6 +126,27 @@ export async function findDiskFault(folder: string, freeMin: FreeMin): Promise<s
   return freeFault(await findFree(folder), freeMin)?.sentence;
 }
 
+export interface DiskRoom {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/** How much the folders of a conversation may still grow; nothing if they cannot be counted in time. */
+export async function findDiskRoom(
+  folders: readonly string[],
+  { bytesMax, filesMax }: Pick<DiskLimits, 'bytesMax' | 'filesMax'>,
+  signal: AbortSignal,
+): Promise<DiskRoom> {
+  const options = { folders, countMs: countMsDefault, signal };
+  const [bytes, files] = await Promise.all([
+    count({ what: 'bytes', ...options }),
+    count({ what: 'files', ...options }),
+  ]);
+  const left = (max: number, found: typeof bytes) =>
+    typeof found === 'number' ? Math.max(0, max - found) : 0;
+  return { bytes: left(bytesMax, bytes), files: left(filesMax, files) };
+}
+
 interface TallyOptions extends Omit<CountOptions, 'what'> {
   readonly pids: () => readonly number[];
 }

@@ -9,6 +9,7 @@ import { inspectionBounds } from '../../src/workspaces/read/bounds.ts';
 import type { Inspection } from '../../src/workspaces/read/inside/request.ts';
 import { inspectWorkspace } from '../../src/workspaces/read/inspect.ts';
 import { inspectionReadable } from '../../src/workspaces/read/program.ts';
+import { writeReadable } from '../../src/workspaces/write/program.ts';
 import { inspect } from './inspect.ts';
 import type { TestService } from './service.ts';
 
@@ -60,6 +61,19 @@ export function openInspectionSandbox(workspace: string) {
     workspace,
     home: workspace,
     readable: inspectionReadable,
+    resourceFactor: 1,
+    image: null,
+  };
+  return openSandbox({ engine: processEngine, spec });
+}
+
+/** The same, for files that are written. */
+export function openWriteSandbox(workspace: string) {
+  const spec = {
+    name: 'write',
+    workspace,
+    home: workspace,
+    readable: writeReadable,
     resourceFactor: 1,
     image: null,
   };

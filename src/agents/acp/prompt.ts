@@ -16,6 +16,8 @@ export interface FetchedImage {
 export interface UserMessage {
   readonly content: string;
   readonly imageUrls: readonly string[];
+  /** The paths of attached files in the sandbox. */
+  readonly files?: readonly string[];
 }
 
 interface PromptOptions {
@@ -65,14 +67,21 @@ async function imageBlock(url: string, options: PromptOptions): Promise<ContentB
   };
 }
 
+/** One line for each file, so that no name can look like something else. */
+function filesText(files: readonly string[]): ContentBlock {
+  const lines = files.map((file) => `- ${file.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')}`);
+  return text(`[The user attached these files:]\n${lines.join('\n')}`);
+}
+
 /** Joins the messages that arrived while the agent was busy in one prompt. Never rejects. */
 export async function toPrompt(
   messages: readonly UserMessage[],
   options: PromptOptions,
 ): Promise<ContentBlock[]> {
   const blocks: ContentBlock[] = [];
-  for (const { content, imageUrls } of messages) {
+  for (const { content, imageUrls, files = [] } of messages) {
     if (content !== '') blocks.push(text(content));
+    if (files.length > 0) blocks.push(filesText(files));
     const images = imageUrls.slice(0, imagesMax).map((url) => imageBlock(url, options));
     blocks.push(...(await Promise.all(images)));
     if (imageUrls.length > imagesMax)

@@ -24,10 +24,18 @@ export const StartConversation = Type.Object(
   { $id: 'StartConversation', additionalProperties: false },
 );
 
+const FileUrls = orNull(
+  Type.Array(text({ bytesMax: 4 * kib }), {
+    maxItems: 100,
+    description: 'Paths of uploaded files, which the agent is told.',
+  }),
+);
+
 export const NewMessage = Type.Object(
   {
     message: text({ bytesMax: messageBytesMax, description: 'The message to the agent.' }),
     image_urls: Type.Optional(NullableImageUrls),
+    file_urls: Type.Optional(FileUrls),
   },
   { $id: 'NewMessage', additionalProperties: false },
 );
@@ -40,7 +48,7 @@ export const MessageArgs = Type.Object(
   {
     content: text({ bytesMax: messageBytesMax }),
     image_urls: Type.Optional(NullableImageUrls),
-    file_urls: Type.Optional(orNull(Type.Array(text({ bytesMax: 4 * kib }), { maxItems: 100 }))),
+    file_urls: Type.Optional(FileUrls),
     timestamp: Type.Optional(text({ bytesMax: 64 })),
     wait_for_response: Type.Optional(Type.Boolean()),
   },

@@ -83,13 +83,13 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
   async function say(
     principal: Principal,
     id: string,
-    { message, image_urls }: NewMessage,
-    files: readonly string[] = [],
+    { message, image_urls, file_urls }: NewMessage,
     path = 'message',
   ): Promise<void> {
     const images = image_urls ?? [];
+    const files = file_urls ?? [];
     if (message.trim() === '' && images.length + files.length === 0)
-      throw invalid([{ path, message: 'must not be empty if there is no image' }]);
+      throw invalid([{ path, message: 'must not be empty if there is no image or file' }]);
     const at = now();
     const events = [userMessage(message, images, files), ...unsentImages(images)];
     const texts = events.map((event) => eventText(event, at));
@@ -101,8 +101,8 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
     const fault = (action === 'message' ? messageFault : stateFault)({ args });
     if (fault !== undefined) throw fault;
     if (action === 'message') {
-      const { content, image_urls = null, file_urls } = args as MessageArgs;
-      return say(principal, id, { message: content, image_urls }, file_urls ?? [], 'args.content');
+      const { content, image_urls = null, file_urls = null } = args as MessageArgs;
+      return say(principal, id, { message: content, image_urls, file_urls }, 'args.content');
     }
     const { agent_state: wanted } = args as StateArgs;
     if (wanted === 'user_confirmed' || wanted === 'user_rejected')

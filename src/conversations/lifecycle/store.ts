@@ -117,6 +117,7 @@ export const deleteConversation = write(
         .where('user_id', '=', locked.user_id)
         .where('conversation_id', '=', locked.id),
     );
+    yield* rows(q.build.deleteFrom('uploads').where('conversation_key', '=', locked.key));
     yield* forgetEventDeliveries(q, locked.key);
     const gone = changeOf(locked, null, null, input.at);
     yield* recordChange(q, locked.user_id, gone);

@@ -80,9 +80,15 @@ function headersOf({ said }: Operation, schemes: Json): string[] {
   return [...credentials, ...needed].filter((header) => header !== undefined);
 }
 
+function fileFieldsOf(requestBody: unknown): string[] {
+  const fields = Object.keys(objectOf(objectOf(firstMedia(requestBody)[1]['schema'])['properties']));
+  return fields.map((field) => `-F ${quoted(`${field}=@FILE`)}`);
+}
+
 function dataOf({ said: { requestBody } }: Operation): string[] {
   const [type] = firstMedia(requestBody);
   if (type === '') return [];
+  if (type === 'multipart/form-data') return fileFieldsOf(requestBody);
   const [example] = examplesOf(requestBody);
   const line = example?.text.replace(/\n\s*/g, ' ') ?? '';
   const body = line.length <= bodyLineMax ? line : (example?.text ?? '');

@@ -99,8 +99,11 @@ const speakers = { user: 'User', agent: 'You', environment: undefined } as const
 
 /** What was said; undefined for events that are not words. */
 function wordsOf(event: DecodedEvent): string | undefined {
-  if (event.type === 'action.message')
-    return event.args.content || (event.args.image_urls.length > 0 ? '[images]' : '');
+  if (event.type === 'action.message') {
+    const { content, image_urls: images, file_urls: files } = event.args;
+    const words = content || (images.length > 0 ? '[images]' : '');
+    return files.length === 0 ? words : `${words} [files: ${short(files.join(', '))}]`.trim();
+  }
   return event.type === 'unknown' && event.action === 'finish'
     ? textOf(event.args['final_thought'])
     : undefined;

@@ -16,11 +16,9 @@ interface PromptsOptions {
   readonly session: SessionKnowledge;
   readonly capabilities: PromptCapabilities | undefined;
   readonly fetchImage: FetchImage;
+  /** The path of an attached file in the sandbox. */
+  readonly pathOf: (fileUrl: string) => string;
   readonly signal: AbortSignal;
-}
-
-function toMessage({ args }: UserMessageEvent): UserMessage {
-  return { content: args.content, imageUrls: args.image_urls };
 }
 
 function textBlock(text: string): ContentBlock[] {
@@ -62,6 +60,11 @@ export function createPrompts(options: PromptsOptions) {
   const { database, conversation, preamble, session, capabilities, signal } = options;
   const { key, heard, next_event: end, turn_from: from, turn_open: isOpen } = conversation;
   const fetchImage = (url: string) => options.fetchImage(url, signal);
+  const toMessage = ({ args }: UserMessageEvent): UserMessage => ({
+    content: args.content,
+    imageUrls: args.image_urls,
+    files: args.file_urls.map(options.pathOf),
+  });
   const toPromptBlocks = (messages: readonly UserMessage[]) =>
     toPrompt(messages, { capabilities, fetchImage });
   const { session_from: opened } = conversation;
@@ -92,7 +95,7 @@ export function createPrompts(options: PromptsOptions) {
   async function repetition(sentence: string): Promise<ContentBlock[]> {
     const messages = await turnMessages();
     if (messages.length === 0) return [];
-    const quoted = messages.map(({ content, imageUrls }) => ({ content: quote(content), imageUrls }));
+    const quoted = messages.map((message) => ({ ...message, content: quote(message.content) }));
     return [...textBlock(sentence), ...(await toPromptBlocks(quoted))];
   }
 

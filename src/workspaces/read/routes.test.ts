@@ -74,6 +74,17 @@ for (const kind of databaseKinds) {
       assert.deepEqual((await ask('select-file?file=./src/main.js')).body, { code: 'run()\n' });
     });
 
+    it('accepts paths below /workspace, as existing clients send them', async () => {
+      const top = (await ask('list-files')).body;
+      assert.deepEqual((await ask('list-files?path=/workspace')).body, top);
+      assert.deepEqual((await ask('list-files?path=/workspace/')).body, top);
+      assert.deepEqual((await ask('list-files?path=/workspace/src')).body, ['src/main.js']);
+      assert.deepEqual((await ask('select-file?file=/workspace/src/main.js')).body, { code: 'run()\n' });
+      assert.equal((await ask('git/diff?path=/workspace/a.txt')).body.modified, 'two\n');
+      for (const path of ['/workspace/../etc/passwd', '/etc/passwd', '/workspaces/a.txt'])
+        assert.equal((await ask(`select-file?file=${path}`)).status, 422, path);
+    });
+
     it('refuses binary files with 415 and its own code', async () => {
       for (const route of ['select-file?file=image.png', 'git/diff?path=image.png']) {
         const { status, body } = await ask(route);

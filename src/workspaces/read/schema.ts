@@ -1,11 +1,13 @@
 // Requests and responses for workspaces.
 import Type from 'typebox';
 import { checked, ignoresUnknown, kib, oneOf, text } from '../../validation/schema.ts';
+import { withoutWorkspace } from '../paths.ts';
 
 const pathBytesMax = 4 * kib;
 
-function pathFault(path: string): string | undefined {
-  if (path.startsWith('/')) return 'must be relative to the workspace and must not start with a slash';
+function pathFault(sent: string): string | undefined {
+  const path = withoutWorkspace(sent);
+  if (path.startsWith('/')) return 'must be relative to the workspace, or below /workspace';
   if (path.split('/').includes('..')) return 'must not contain ".."';
   return undefined;
 }

@@ -7,6 +7,7 @@ import type { Database } from '../../db/transaction.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { createGate } from '../../process/gate.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
+import { withoutWorkspace } from '../paths.ts';
 import { downloadGate, inspectionBounds, inspectionGate } from './bounds.ts';
 import { download } from './download.ts';
 import type { Inspection, InspectionBounds } from './inside/request.ts';
@@ -34,9 +35,11 @@ const busy = 'Too many requests are reading workspaces; try again.';
 
 export type Workspaces = ReturnType<typeof createWorkspaces>;
 
-/** `src/` and `./src` are the folder `src`, and an empty path is the workspace. */
+/** `src/`, `./src` and `/workspace/src` are the folder `src`, and an empty path is the workspace. */
 function normalised(path: string): string {
-  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  const parts = withoutWorkspace(path)
+    .split('/')
+    .filter((part) => part !== '' && part !== '.');
   return parts.length === 0 ? '.' : parts.join('/');
 }
 
