@@ -1,26 +1,57 @@
 // Sends the log of a conversation to a socket: first the events that the client does not have, then new ones.
 import type { Socket } from 'socket.io';
 import type { Batch, Receiver } from '../events/hub.ts';
+import { mib } from '../validation/schema.ts';
 import { type SocketEvent, toPacket, translateEntries } from './translate.ts';
 
 /** With more characters on their way, the socket gets nothing until all were sent. */
 const unsentCharsMax = 65_536;
+/** With more on the way to all sockets together, those that do not read are closed. */
+const allUnsentCharsMax = 128 * mib;
+
+/** What all sockets together have not taken yet. */
+export type UnsentChars = ReturnType<typeof createUnsentChars>;
+
+export function createUnsentChars(charsMax = allUnsentCharsMax) {
+  let all = 0;
+  return {
+    add: (chars: number) => {
+      all += chars;
+    },
+    /** Whether a socket with so many unsent characters has to be closed. */
+    isTooMuch: (own: number) => all > charsMax && own > unsentCharsMax,
+    total: () => all,
+  };
+}
 
 interface ReplayOptions {
   readonly socket: Socket;
+  readonly unsent: UnsentChars;
   /** Events below this id were there when the client connected. */
   readonly replayBelow: number;
 }
 
 /** Sends packets, and counts what the client has not taken yet, so that a slow one does not fill memory. */
-function createSender({ conn }: Socket) {
+function createSender(socket: Socket, unsent: UnsentChars) {
+  const { conn } = socket;
   const listeners: (() => void)[] = [];
   let unsentChars = 0;
 
+  function count(chars: number): void {
+    unsentChars += chars;
+    unsent.add(chars);
+  }
+
+  socket.once('disconnect', () => count(-unsentChars));
+
   function send(packet: string): void {
-    unsentChars += packet.length;
+    if (!socket.connected) return;
+    count(packet.length);
+    // The client can connect again and continue.
+    if (unsent.isTooMuch(unsentChars)) return void socket.disconnect(true);
     conn.write(packet, {}, () => {
-      unsentChars -= packet.length;
+      if (!socket.connected) return;
+      count(-packet.length);
       if (unsentChars === 0) for (const listener of listeners) listener();
     });
   }
@@ -36,8 +67,8 @@ function createSender({ conn }: Socket) {
  * While old events are sent, changes of state are held back and only the newest is sent, after all others: clients keep
  * their input closed until they see it.
  */
-export function conversationReceiver({ socket, replayBelow }: ReplayOptions): Receiver {
-  const { send, isFull, onDrain } = createSender(socket);
+export function conversationReceiver({ socket, unsent, replayBelow }: ReplayOptions): Receiver {
+  const { send, isFull, onDrain } = createSender(socket, unsent);
   let heldState: string | undefined;
   let isReplaying = replayBelow > 0;
 
@@ -65,9 +96,10 @@ export function conversationReceiver({ socket, replayBelow }: ReplayOptions): Re
 /** Sends what `toUpdates` makes of the changes of the user's conversations. */
 export function changesReceiver(
   socket: Socket,
+  unsent: UnsentChars,
   toUpdates: (data: string) => readonly SocketEvent[],
 ): Receiver {
-  const { send, isFull, onDrain } = createSender(socket);
+  const { send, isFull, onDrain } = createSender(socket, unsent);
   return {
     receive: (batch) => {
       for (const { data } of batch.entries) for (const update of toUpdates(data)) send(toPacket(update));

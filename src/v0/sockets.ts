@@ -16,7 +16,7 @@ import { compileCheck } from '../validation/validation.ts';
 import { readHandshake } from './handshake.ts';
 import { parser } from './parser.ts';
 import { createReceiveLimits } from './receiveLimits.ts';
-import { changesReceiver, conversationReceiver } from './socketReceiver.ts';
+import { changesReceiver, conversationReceiver, createUnsentChars } from './socketReceiver.ts';
 import { createUpdates, errorEvent } from './translate.ts';
 
 const socketsMax = 5_000;
@@ -66,6 +66,7 @@ export function createSockets(options: SocketsOptions) {
   const io = new SocketServer({ connectTimeout: connectTimeoutMs, serveClient: false, parser });
   io.bind(engine);
   const limits = createReceiveLimits(engine);
+  const unsent = createUnsentChars();
   /** Connections that have tried to open a session. */
   const tried = new WeakSet<object>();
   const upgraded = new Set<IncomingMessage['socket']>();
@@ -129,8 +130,8 @@ export function createSockets(options: SocketsOptions) {
   /** Sends the log of the conversation, and changes of its title and status. */
   function subscribe(socket: Socket, { principal, conversationId, log, changes }: Session): void {
     const toUpdates = createUpdates(conversationId, log.title);
-    events.subscribe(principal, log, conversationReceiver({ socket, replayBelow: log.next }));
-    events.subscribe(principal, changes, changesReceiver(socket, toUpdates));
+    events.subscribe(principal, log, conversationReceiver({ socket, unsent, replayBelow: log.next }));
+    events.subscribe(principal, changes, changesReceiver(socket, unsent, toUpdates));
   }
 
   async function act(socket: Socket, { principal, conversationId }: Session, data: unknown): Promise<void> {

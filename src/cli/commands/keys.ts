@@ -66,7 +66,7 @@ export const listKeys: Handler<typeof keysListCommand> = async ({ options }) => 
     row: (key) => [
       key.id,
       key.user,
-      key.kind,
+      key.bearer ? `${key.kind}, Bearer` : key.kind,
       key.name,
       key.revoked_at === null ? timeOf(key.expires_at) : 'revoked',
       timeOf(key.last_used_at),
