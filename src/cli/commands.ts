@@ -30,6 +30,7 @@ export const sections: readonly Section[] = [
       conversations.diffCommand,
       conversations.filesCommand,
       conversations.catCommand,
+      conversations.uploadCommand,
     ],
   },
   {

@@ -20,6 +20,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   diff: async () => (await import('./commands/diff.ts')).diff,
   files: async () => (await import('./commands/files.ts')).files,
   cat: async () => (await import('./commands/files.ts')).cat,
+  upload: async () => (await import('./commands/upload.ts')).upload,
   login: async () => (await import('./commands/login.ts')).login,
   logout: async () => (await import('./commands/login.ts')).logout,
   contexts: async () => (await import('./commands/login.ts')).contexts,

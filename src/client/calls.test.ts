@@ -35,6 +35,27 @@ describe('a call of the client', () => {
     assert.equal((await parley.settings.get()).language, 'de');
   });
 
+  it('uploads files by name, and reports those that are skipped', async (t) => {
+    const { parley } = await connect(t);
+    const { conversation_id: id } = await parley.conversations.create({ initial_user_msg: 'Hello' });
+    const uploaded = await parley.conversations.upload(id, [
+      new File(['one'], 'a.txt'),
+      { name: 'Größe.bin', content: new Blob([new Uint8Array([0, 255])]) },
+      new File(['evil'], '../b.txt'),
+    ]);
+    assert.deepEqual(uploaded.files, [
+      { name: 'a.txt', path: '/workspace/a.txt' },
+      { name: 'Größe.bin', path: '/workspace/Größe.bin' },
+    ]);
+    assert.deepEqual(
+      uploaded.skipped.map(({ name }) => name),
+      ['../b.txt'],
+    );
+    await parley.conversations.message(id, { message: '', file_urls: ['/workspace/a.txt'] });
+    await assert.rejects(parley.conversations.upload(id, []), hasCode('invalid'));
+    await assert.rejects(parley.conversations.upload('none', [new File([''], 'a')]), hasCode('not_found'));
+  });
+
   it('creates, lists, reads, renames, stops, starts, messages and deletes a conversation', async (t) => {
     const { parley } = await connect(t);
     const made = await parley.conversations.create({ initial_user_msg: 'Hello', repository: 'acme/shop' });

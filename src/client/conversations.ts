@@ -16,6 +16,7 @@ import type {
   ListFilter,
   NewMessage,
   Trajectory,
+  Upload,
   Usage,
 } from './types.ts';
 
@@ -37,6 +38,8 @@ export interface CreateTimes {
 
 const createRetryFirstMs = 250;
 const createRetryMaxMs = 5_000;
+/** The service ends longer uploads. */
+const uploadTimeoutMs = 16 * 60_000;
 
 /** `crypto.randomUUID` does not exist in pages that were loaded without https. */
 export function randomText(): string {
@@ -167,6 +170,20 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
     ): Promise<void> => {
       const body = typeof message === 'string' ? { message } : message;
       await send(pathOf(id, '/message'), { method: 'POST', body, signal });
+    },
+
+    /**
+     * Puts files into the workspace: all of them, or none if it throws. Send each `path` in `file_urls` of a message. A
+     * `Blob` without a name of its own needs one.
+     */
+    upload: (
+      id: string,
+      files: readonly (File | { readonly name: string; readonly content: Blob })[],
+      { signal }: CallOptions = {},
+    ): Promise<Upload> => {
+      const body = new FormData();
+      for (const file of files) body.append('files', 'content' in file ? file.content : file, file.name);
+      return send<Upload>(pathOf(id, '/files'), { method: 'POST', body, signal, timeoutMs: uploadTimeoutMs });
     },
 
     /** Answers an approval request. Throws `nothing_to_confirm` if there is none. */

@@ -18,7 +18,7 @@ export interface Connection {
 export interface RequestOptions {
   readonly method?: string;
   readonly query?: object | undefined;
-  /** Sent as JSON. */
+  /** Sent as JSON, unless it is a form. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -127,10 +127,12 @@ function prepare(
   options: RequestOptions,
 ): [url: string, init: RequestInit] {
   const { method = 'GET', query, body, headers, signal } = options;
+  // `fetch` sets the type of a form itself, with its boundary.
+  const isForm = body instanceof FormData;
   try {
     const sent = new Headers({
       ...(key === undefined ? {} : { 'x-session-api-key': key }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
       ...headers,
     });
     const init: RequestInit = {
@@ -138,7 +140,7 @@ function prepare(
       headers: sent,
       // The key must not be sent to another server.
       redirect: 'manual',
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     };
     return [`${url}${path}${queryText(query)}`, init];

@@ -68,6 +68,7 @@ import type {
   WebhookRecord as WebhookRecordSchema,
 } from '../webhooks/schema.ts';
 import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/read/schema.ts';
+import type { Upload as UploadSchema } from '../workspaces/write/schema.ts';
 
 export type Action = Type.Static<typeof ActionSchema>;
 export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
@@ -116,6 +117,7 @@ export type ServerInfo = Type.Static<typeof ServerInfoSchema>;
 export type Settings = Type.Static<typeof SettingsSchema>;
 export type SettingsChange = Type.Static<typeof PatchSettingsSchema>;
 export type TaskList = Type.Static<typeof TaskListSchema>;
+export type Upload = Type.Static<typeof UploadSchema>;
 export type Usage = Type.Static<typeof UsageSchema>;
 export type WebhookList = Type.Static<typeof WebhookListSchema>;
 export type WebhookRecord = Type.Static<typeof WebhookRecordSchema>;

@@ -1,8 +1,9 @@
 // The client commands with a service that runs conversations, as programs use them: in pipes.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commands } from '../../src/cli/commands.ts';
@@ -305,6 +306,35 @@ describe('parley send, confirm and follow', () => {
     assert.equal(code, 130);
     assert.match(stderr, /The conversation continues\. See parley follow/);
     assert.equal((await runs.info(id)).status, 'RUNNING');
+  });
+});
+
+describe('parley upload', () => {
+  it('prints the paths in the workspace, and tells the agent with a message', async (t) => {
+    const { line, runs } = await begin(t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const folder = mkdtempSync(join(tmpdir(), 'parley-upload-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const [first, second] = [join(folder, 'a.txt'), join(folder, 'b c.txt')];
+    writeFileSync(first, 'one');
+    writeFileSync(second, 'two');
+    const done = await line.run(['upload', id, first, second]);
+    assert.deepEqual([done.code, done.stdout], [0, '/workspace/a.txt\n/workspace/b c.txt\n']);
+    assert.equal((await line.run(['cat', id, '/workspace/b c.txt'])).stdout, 'two');
+    const sent = await line.run(['upload', id, first, '-m', 'Read it.', '--json']);
+    assert.deepEqual(jsonLines(sent.stdout)[0].files, [{ name: 'a.txt', path: '/workspace/a.txt' }]);
+    assert.match(
+      (await runs.turns(id, 2)).at(-1) ?? '',
+      /Read it\.\n\[The user attached these files:\]\n- .*a\.txt/,
+    );
+    assert.equal((await line.run(['upload', id, join(folder, 'none.txt')])).code, 2);
+    assert.equal((await line.run(['upload', id, folder])).code, 2);
+    const odd = join(folder, ' odd.txt');
+    writeFileSync(odd, '');
+    const skipped = await line.run(['upload', id, odd, first]);
+    assert.equal(skipped.code, 1);
+    assert.match(skipped.stderr, /odd\.txt was skipped: /);
   });
 });
 

@@ -66,6 +66,30 @@ describe('a conversation', { skip: noBrowser }, () => {
     assert.equal(await details.count(), 0);
   });
 
+  it('uploads attached files, and tells the agent of those that are not removed', async (t) => {
+    const runs = await startRuns({}, t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const page = await browser.open(t, runs.service.url);
+    await enter(page, runs.service, path(id));
+    const attach = page.locator('input[type="file"]').nth(1);
+    const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
+    await attach.setInputFiles([file('notes.txt'), file('other.txt')]);
+    await page.getByRole('button', { name: 'Remove notes.txt' }).waitFor();
+    await page.getByRole('button', { name: 'Remove other.txt' }).click();
+    await attach.setInputFiles([file(' spaces .txt ')]);
+    await page.getByRole('alert').getByText('was not uploaded').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const box = page.getByLabel('Message', { exact: true });
+    await box.fill('Read it.');
+    await box.press('Control+Enter');
+    const log = page.getByRole('log');
+    await log.getByRole('list', { name: 'Attached files' }).getByText('/workspace/notes.txt').waitFor();
+    const said = (await runs.turns(id, 2)).at(-1) ?? '';
+    assert.match(said, /Read it\.\s+\[The user attached these files:\]\s+- \S*notes\.txt$/);
+    assert.equal(await page.getByRole('button', { name: /^Remove/ }).count(), 0);
+  });
+
   it('asks for approval, announces that to screen readers, and forwards each answer', async (t) => {
     const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
     const id = await runs.create('ask execute one\nask execute two\nask execute three');

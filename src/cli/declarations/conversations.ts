@@ -251,6 +251,23 @@ export const filesCommand = declare({
   topics,
 });
 
+export const uploadCommand = declare({
+  name: 'upload',
+  summary: 'Upload files to a conversation',
+  description:
+    'Puts files into the workspace of a conversation and prints their paths there. A name that is taken gets a number. With --message, the agent is told the paths with this message. If the conversation is not running, the files wait until it starts.',
+  arguments: [
+    conversationArgument,
+    { name: 'file', help: 'A file of this machine.', multiple: true, completes: 'files' },
+  ],
+  options: {
+    message: { type: 'string', short: 'm', value: 'TEXT', help: 'Send this message with the files.' },
+    ...jsonOption,
+  },
+  examples: ['upload 01a1dd04 report.pdf data.csv', 'upload 01a1dd04 log.txt -m "What went wrong here?"'],
+  topics,
+});
+
 export const catCommand = declare({
   name: 'cat',
   summary: 'Print a file of a conversation',

@@ -1,4 +1,5 @@
-// The text box for a message, with images by paste, drop and file picker. Ctrl or Cmd with Enter sends it.
+// The text box for a message, with images and other files by paste, drop and file picker. Ctrl or Cmd with Enter sends
+// it.
 import {
   type ClipboardEvent,
   type DragEvent,
@@ -9,6 +10,7 @@ import {
   useState,
 } from 'react';
 import { useTexts } from '../texts/texts.tsx';
+import type { IconName } from './Icon.tsx';
 import { IconButton } from './IconButton.tsx';
 import {
   appendImages,
@@ -30,6 +32,10 @@ interface MessageBoxProps {
   readonly onText: (text: string) => void;
   /** Receives a function of the newest images, because they may change while files are being read. */
   readonly onImages: (change: (newest: Images) => Images) => void;
+  /** Receives files that are not images, and all from its own button. Absent: only images can be added. */
+  readonly onFiles?: (files: readonly File[]) => void;
+  /** The list of attached files. */
+  readonly attachments?: ReactNode;
   readonly onSend: () => void;
   readonly rows: number;
   readonly box?: Ref<HTMLTextAreaElement>;
@@ -97,8 +103,15 @@ function useFileDrop(addFiles: (files: readonly File[]) => Promise<void>) {
   return { over, handlers };
 }
 
-function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[]) => void }) {
-  const { home } = useTexts();
+interface FilePickerProps {
+  readonly icon: IconName;
+  readonly label: string;
+  /** The type of the files. Absent: any. */
+  readonly accept?: string;
+  readonly onPicked: (files: readonly File[]) => void;
+}
+
+function FilePicker({ icon, label, accept, onPicked }: FilePickerProps) {
   const picker = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -106,7 +119,7 @@ function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[])
         ref={picker}
         className="visually-hidden"
         type="file"
-        accept="image/*"
+        accept={accept}
         multiple
         tabIndex={-1}
         aria-hidden="true"
@@ -115,15 +128,25 @@ function ImagePicker({ onPicked }: { readonly onPicked: (files: readonly File[])
           event.target.value = '';
         }}
       />
-      <IconButton icon="image" label={home.addImages} onClick={() => picker.current?.click()} />
+      <IconButton icon={icon} label={label} onClick={() => picker.current?.click()} />
     </>
   );
 }
 
 export function MessageBox(props: MessageBoxProps) {
   const { label, placeholder, text, images, onText, onImages, onSend, rows, box, children } = props;
+  const { onFiles, attachments } = props;
   const { home } = useTexts();
-  const { error, addFiles } = useAddImages(onImages);
+  const { error, addFiles: addImages } = useAddImages(onImages);
+  /** Images are part of the message, if that is possible. */
+  async function addFiles(files: readonly File[]) {
+    if (onFiles === undefined) return addImages(files);
+    const { true: pictures = [], false: others = [] } = Object.groupBy(files, ({ type }) =>
+      String(type.startsWith('image/')),
+    );
+    if (others.length > 0) onFiles(others);
+    await addImages(pictures);
+  }
   const { over, handlers } = useFileDrop(addFiles);
 
   function onPaste(event: ClipboardEvent) {
@@ -144,7 +167,7 @@ export function MessageBox(props: MessageBoxProps) {
       <textarea
         ref={box}
         aria-label={label}
-        placeholder={over ? home.dropHere : placeholder}
+        placeholder={over ? (onFiles ? home.dropFilesHere : home.dropHere) : placeholder}
         rows={rows}
         value={text}
         onChange={(event) => onText(event.target.value)}
@@ -152,13 +175,17 @@ export function MessageBox(props: MessageBoxProps) {
         onKeyDown={onKeyDown}
       />
       <Previews images={images} onImages={onImages} />
+      {attachments}
       {error === undefined ? null : (
         <p className="field-error" role="alert">
           {home[error]}
         </p>
       )}
       <div className="row">
-        <ImagePicker onPicked={addFiles} />
+        <FilePicker icon="image" label={home.addImages} accept="image/*" onPicked={addImages} />
+        {onFiles === undefined ? null : (
+          <FilePicker icon="attach" label={home.attachFiles} onPicked={onFiles} />
+        )}
         {children}
       </div>
     </div>

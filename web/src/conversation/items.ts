@@ -55,6 +55,8 @@ export type Item = Common &
         readonly from: 'user' | 'agent';
         readonly text: string;
         readonly images: readonly string[];
+        /** The paths of attached files. */
+        readonly files: readonly string[];
         /** The agent gets the message after its current turn. */
         readonly isQueued: boolean;
       }

@@ -10,13 +10,21 @@ import { useClearNetworkErrors } from '../../live/networkErrors.ts';
 import { useDraft } from '../../session/drafts.ts';
 import { useParley } from '../../session/session.tsx';
 import { useTexts } from '../../texts/texts.tsx';
+import { Attachments, FailedUploads } from './Attachments.tsx';
+import { type AttachedFile, useUploads } from './attachments.ts';
 
 interface Draft {
   readonly text: string;
   readonly images: readonly PickedImage[];
+  readonly files: readonly AttachedFile[];
 }
 
-const empty: Draft = { text: '', images: [] };
+const empty: Draft = { text: '', images: [], files: [] };
+
+/** An upload that was repeated has the same path. */
+function withFile(files: readonly AttachedFile[], file: AttachedFile): readonly AttachedFile[] {
+  return [...files.filter(({ path }) => path !== file.path), file];
+}
 
 export function MessageForm({
   id,
@@ -34,21 +42,28 @@ export function MessageForm({
     large: ['images'],
   });
   const send = useMutation({
-    mutationFn: ({ text, images }: Draft) =>
+    mutationFn: ({ text, images, files }: Draft) =>
       parley.conversations.message(id, {
         message: text,
         ...(images.length === 0 ? {} : { image_urls: images.map(({ url }) => url) }),
+        ...(files.length === 0 ? {} : { file_urls: files.map(({ path }) => path) }),
       }),
     onSuccess: (_, sent) => {
       // Text that was typed during the request has not been sent.
-      const { text, images } = newest();
-      if (text === sent.text && images === sent.images) clear();
+      const { text, images, files } = newest();
+      if (text === sent.text && images === sent.images && files === sent.files) clear();
       onSent();
     },
   });
   useClearNetworkErrors(send);
   useShortcuts(useMemo(() => ({ write: () => box.current?.focus() }), []));
-  const ready = draft.text.trim() !== '' || draft.images.length > 0;
+  const uploads = useUploads({
+    id,
+    onUploaded: (file) => change(({ files }) => ({ files: withFile(files, file) })),
+  });
+  const isUploading = uploads.running.length > 0;
+  const hasContent = draft.text.trim() !== '' || draft.images.length + draft.files.length > 0;
+  const ready = hasContent && !isUploading;
   const submit = () => ready && !send.isPending && send.mutate(draft);
 
   return (
@@ -60,6 +75,7 @@ export function MessageForm({
       }}
     >
       <ErrorCallout error={send.error} kept />
+      <FailedUploads failed={uploads.failed} onClose={uploads.closeFailed} />
       <MessageBox
         label={conversation.message}
         placeholder={stopped ? conversation.placeholderStopped : conversation.placeholder}
@@ -69,6 +85,16 @@ export function MessageForm({
         images={draft.images}
         onText={(text) => change({ text })}
         onImages={(added) => change((newest) => ({ images: added(newest.images) }))}
+        onFiles={uploads.upload}
+        attachments={
+          <Attachments
+            files={draft.files}
+            running={uploads.running}
+            onRemove={(file) =>
+              change(({ files }) => ({ files: files.filter(({ path }) => path !== file.path) }))
+            }
+          />
+        }
         onSend={submit}
       >
         <SendRow

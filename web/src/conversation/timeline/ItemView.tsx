@@ -52,6 +52,22 @@ function Images({ images }: { readonly images: readonly string[] }) {
   );
 }
 
+function Files({ files }: { readonly files: readonly string[] }) {
+  const { items } = useTexts();
+  if (files.length === 0) return null;
+  return (
+    <ul className="attachments" aria-label={items.files}>
+      {files.map((path, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the same path may be there twice
+        <li key={i}>
+          <Icon name="file" />
+          <span className="attachment-name">{shortUrl(path)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function MessageView({ item }: { readonly item: Message }) {
   const { conversation } = useTexts();
   const isFromUser = item.from === 'user';
@@ -65,6 +81,7 @@ function MessageView({ item }: { readonly item: Message }) {
       </header>
       {isFromUser ? <p className="plain-text">{item.text}</p> : <Markdown text={item.text} />}
       <Images images={item.images} />
+      <Files files={item.files} />
     </article>
   );
 }

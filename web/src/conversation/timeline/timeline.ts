@@ -25,13 +25,14 @@ interface Timeline {
 }
 
 function messageOf(event: Of<'action.message'>, isQueued: boolean): Item {
-  const { content, image_urls: images } = event.args;
+  const { content, image_urls: images, file_urls: files } = event.args;
   return {
     ...commonFields(event),
     kind: 'message',
     from: event.source === 'user' ? 'user' : 'agent',
     text: content || event.message,
     images: images.filter((url) => url !== ''),
+    files: files.filter((path) => path !== ''),
     isQueued,
   };
 }
