@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
 import { conversationRoutes } from './conversations/create/routes.ts';
+import { feedbackRoutes } from './conversations/feedback/routes.ts';
 import { lifecycleRoutes } from './conversations/lifecycle/routes.ts';
 import { listingRoutes } from './conversations/list/routes.ts';
 import { usageRoutes } from './conversations/usage/routes.ts';
@@ -52,6 +53,7 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   listingRoutes(app, services.listing, config.publicUrl);
   eventRoutes(app, services.events);
   usageRoutes(app, services.usages);
+  feedbackRoutes(app, services.feedback);
   keyRoutes(app, services.keys);
   webhookRoutes(app, services.webhooks);
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
 import { createConversations } from './conversations/create/service.ts';
 import { createWaitingBound } from './conversations/create/waiting.ts';
+import { createFeedback } from './conversations/feedback/service.ts';
 import { createLifecycle } from './conversations/lifecycle/service.ts';
 import { createListing } from './conversations/list/service.ts';
 import { createSweep, defaultTimes } from './conversations/sweep/service.ts';
@@ -255,6 +256,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),
+    feedback: createFeedback({ database, nextId: createIds() }),
     workspaces,
     uploads,
     nodes,

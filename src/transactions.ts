@@ -3,6 +3,7 @@ import { auditTransactions } from './audit/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
 import { waitingTransactions } from './conversations/create/waitingStore.ts';
+import { feedbackTransactions } from './conversations/feedback/store.ts';
 import { importTransactions } from './conversations/import/store.ts';
 import { lifecycleTransactions } from './conversations/lifecycle/store.ts';
 import { listingTransactions } from './conversations/list/store.ts';
@@ -39,6 +40,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...importTransactions,
   ...confirmationTransactions,
   ...usageTransactions,
+  ...feedbackTransactions,
   ...listingTransactions,
   ...eventTransactions,
   ...changeTransactions,

@@ -31,6 +31,7 @@ export const sections: readonly Section[] = [
       conversations.filesCommand,
       conversations.catCommand,
       conversations.uploadCommand,
+      conversations.feedbackGroup,
     ],
   },
   {

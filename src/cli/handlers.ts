@@ -21,6 +21,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   files: async () => (await import('./commands/files.ts')).files,
   cat: async () => (await import('./commands/files.ts')).cat,
   upload: async () => (await import('./commands/upload.ts')).upload,
+  'feedback export': async () => (await import('./commands/feedback.ts')).exportFeedback,
   login: async () => (await import('./commands/login.ts')).login,
   logout: async () => (await import('./commands/login.ts')).logout,
   contexts: async () => (await import('./commands/login.ts')).contexts,

@@ -13,7 +13,9 @@ import type {
   CreateConversation,
   EventsFilter,
   EventsPage,
+  FeedbackList,
   ListFilter,
+  NewFeedback,
   NewMessage,
   Trajectory,
   Upload,
@@ -190,6 +192,14 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
     confirm: async (id: string, answer: Confirmation, { signal }: CallOptions = {}): Promise<void> => {
       await send(pathOf(id, '/confirm'), { method: 'POST', body: answer, signal });
     },
+
+    /** Stores what you think of a conversation. Returns the id of the record. */
+    addFeedback: (id: string, feedback: NewFeedback, { signal }: CallOptions = {}): Promise<{ id: string }> =>
+      send<{ id: string }>(pathOf(id, '/feedback'), { method: 'POST', body: feedback, signal }),
+
+    /** Returns all feedback that you have stored. */
+    feedback: ({ signal }: CallOptions = {}): Promise<FeedbackList> =>
+      send<FeedbackList>('/api/feedback', { signal }),
 
     usage: (id: string, { signal }: CallOptions = {}): Promise<Usage> =>
       send<Usage>(pathOf(id, '/usage'), { signal }),

@@ -6,6 +6,10 @@ import type {
   ConversationResponse as ConversationResponseSchema,
   CreateConversation as CreateConversationSchema,
 } from '../conversations/create/schema.ts';
+import type {
+  FeedbackList as FeedbackListSchema,
+  NewFeedback as NewFeedbackSchema,
+} from '../conversations/feedback/schema.ts';
 import type { NewMessage as NewMessageSchema } from '../conversations/lifecycle/schema.ts';
 import type {
   ConversationInfo as ConversationInfoSchema,
@@ -67,7 +71,11 @@ import type {
   WebhookList as WebhookListSchema,
   WebhookRecord as WebhookRecordSchema,
 } from '../webhooks/schema.ts';
-import type { GitChange as GitChangeSchema, GitDiff as GitDiffSchema } from '../workspaces/read/schema.ts';
+import type {
+  GitChange as GitChangeSchema,
+  GitDiff as GitDiffSchema,
+  WorkspaceMicroagents as WorkspaceMicroagentsSchema,
+} from '../workspaces/read/schema.ts';
 import type { Upload as UploadSchema } from '../workspaces/write/schema.ts';
 
 export type Action = Type.Static<typeof ActionSchema>;
@@ -89,6 +97,7 @@ export type DeliveryPage = Type.Static<typeof DeliveryPageSchema>;
 export type DeliveryRecord = Type.Static<typeof DeliveryRecordSchema>;
 export type ErrorBody = Type.Static<typeof ErrorBodySchema>;
 export type EventsQuery = Type.Static<typeof EventsQuerySchema>;
+export type FeedbackList = Type.Static<typeof FeedbackListSchema>;
 export type GitChange = Type.Static<typeof GitChangeSchema>;
 export type GitDiff = Type.Static<typeof GitDiffSchema>;
 export type GitUser = Type.Static<typeof GitUserSchema>;
@@ -101,6 +110,7 @@ export type MicroagentContent = Type.Static<typeof MicroagentContentSchema>;
 export type MicroagentContentQuery = Type.Static<typeof MicroagentContentQuerySchema>;
 export type MicroagentList = Type.Static<typeof MicroagentListSchema>;
 export type MicroagentsQuery = Type.Static<typeof MicroagentsQuerySchema>;
+export type NewFeedback = Type.Static<typeof NewFeedbackSchema>;
 export type NewKey = Type.Static<typeof NewKeySchema>;
 export type NewMessage = Type.Static<typeof NewMessageSchema>;
 export type NewSecret = Type.Static<typeof NewSecretSchema>;
@@ -121,3 +131,4 @@ export type Upload = Type.Static<typeof UploadSchema>;
 export type Usage = Type.Static<typeof UsageSchema>;
 export type WebhookList = Type.Static<typeof WebhookListSchema>;
 export type WebhookRecord = Type.Static<typeof WebhookRecordSchema>;
+export type WorkspaceMicroagents = Type.Static<typeof WorkspaceMicroagentsSchema>;

@@ -3,7 +3,7 @@
 import { type CallOptions, pathOf } from './conversations.ts';
 import { type Connection, request, requestJson } from './request.ts';
 import { readBlob } from './responses.ts';
-import type { GitChange, GitDiff } from './types.ts';
+import type { GitChange, GitDiff, WorkspaceMicroagents } from './types.ts';
 
 export function workspaceCalls(connection: Connection) {
   return {
@@ -24,6 +24,10 @@ export function workspaceCalls(connection: Connection) {
       const options = { query: { file }, signal };
       return (await requestJson<{ code: string }>(connection, pathOf(id, '/select-file'), options)).code;
     },
+
+    /** Returns what instructs agents in the workspace. */
+    microagents: (id: string, { signal }: CallOptions = {}): Promise<WorkspaceMicroagents> =>
+      requestJson<WorkspaceMicroagents>(connection, pathOf(id, '/microagents'), { signal }),
 
     /** Returns the whole workspace as an archive. */
     zip: (id: string, { signal }: CallOptions = {}): Promise<Blob> =>

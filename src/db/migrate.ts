@@ -18,6 +18,7 @@ import { bearerKeys } from './migrations/0015-bearer-keys.ts';
 import { followed } from './migrations/0016-followed.ts';
 import { imports } from './migrations/0017-imports.ts';
 import { uploads } from './migrations/0018-uploads.ts';
+import { feedback } from './migrations/0019-feedback.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -40,6 +41,7 @@ export const migrations: readonly Migration[] = [
   followed,
   imports,
   uploads,
+  feedback,
 ];
 
 const advisoryLock = 7_265_108;

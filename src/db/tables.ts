@@ -151,6 +151,19 @@ export interface Tables {
     bytes: number;
     created_at: number;
   };
+  /** What users think of their conversations. */
+  feedback: {
+    id: string;
+    user_id: number;
+    conversation_key: number;
+    conversation_id: string;
+    polarity: string;
+    comment: string;
+    email: string;
+    version: string;
+    permissions: string;
+    created_at: number;
+  };
   facts: { name: string; value: string };
   audit: {
     id: Generated<number>;

@@ -338,6 +338,21 @@ describe('parley upload', () => {
   });
 });
 
+describe('parley feedback export', () => {
+  it('prints a line of JSON for each', async (t) => {
+    const { line, service } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { body } = await service.ask('/api/conversations', { json: {} });
+    const path = `/api/conversations/${body.conversation_id}/feedback`;
+    for (const polarity of ['positive', 'negative']) await service.ask(path, { json: { polarity } });
+    const { code, stdout } = await line.run(['feedback', 'export']);
+    assert.equal(code, 0);
+    assert.deepEqual(
+      jsonLines(stdout).map(({ polarity }) => polarity),
+      ['positive', 'negative'],
+    );
+  });
+});
+
 describe('parley diff', () => {
   it('shows changes as a patch for git, as names, and as JSON', async (t) => {
     const { line, runs } = await begin(t);

@@ -12,6 +12,8 @@ interface Call {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Sent as a form with the field `files`: the content by name. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly status: number;
   readonly shape?: Parameters<typeof findDifference>[1];
   readonly exact?: unknown;
@@ -22,11 +24,17 @@ const { calls } = JSON.parse(readFileSync(new URL('contract.json', import.meta.u
 };
 
 /** Sends it as these clients do: a JSON content type on every request, also on those without a body. */
-async function send({ url, key }: TestService, { method, path, body }: Call, id: string) {
+async function send({ url, key }: TestService, { method, path, body, files }: Call, id: string) {
+  const form = new FormData();
+  for (const [name, content] of Object.entries(files ?? {})) form.append('files', new File([content], name));
+  const json = body === undefined ? {} : { body: JSON.stringify(body) };
   const response = await fetch(url + path.replace('{id}', id), {
     method,
-    headers: { 'x-session-api-key': key, 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: {
+      'x-session-api-key': key,
+      ...(files === undefined ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(files === undefined ? json : { body: form }),
   });
   const text = await response.text();
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text), text };

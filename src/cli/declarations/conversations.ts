@@ -1,6 +1,6 @@
 // The commands that work with conversations, over HTTP.
 import { gitProviders } from '../../git/providers.ts';
-import { declare } from '../command.ts';
+import { type CommandGroup, declare } from '../command.ts';
 import {
   conversationArgument,
   followOptions,
@@ -267,6 +267,24 @@ export const uploadCommand = declare({
   examples: ['upload 01a1dd04 report.pdf data.csv', 'upload 01a1dd04 log.txt -m "What went wrong here?"'],
   topics,
 });
+
+export const feedbackExportCommand = declare({
+  name: 'feedback export',
+  summary: 'Print stored feedback',
+  description: 'Prints all feedback that you have stored about conversations as JSON lines, oldest first.',
+  arguments: [],
+  options: {},
+  examples: ['feedback export > feedback.jsonl'],
+  topics: ['connection', 'exit-codes'],
+});
+
+export const feedbackGroup: CommandGroup = {
+  name: 'feedback',
+  summary: 'Export feedback about conversations',
+  description:
+    'Feedback is what users of a client think of a conversation. It is stored by the service and sent nowhere.',
+  commands: [feedbackExportCommand],
+};
 
 export const catCommand = declare({
   name: 'cat',

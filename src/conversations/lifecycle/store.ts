@@ -117,7 +117,8 @@ export const deleteConversation = write(
         .where('user_id', '=', locked.user_id)
         .where('conversation_id', '=', locked.id),
     );
-    yield* rows(q.build.deleteFrom('uploads').where('conversation_key', '=', locked.key));
+    for (const table of ['uploads', 'feedback'] as const)
+      yield* rows(q.build.deleteFrom(table).where('conversation_key', '=', locked.key));
     yield* forgetEventDeliveries(q, locked.key);
     const gone = changeOf(locked, null, null, input.at);
     yield* recordChange(q, locked.user_id, gone);

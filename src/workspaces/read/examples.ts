@@ -1,5 +1,5 @@
 // Examples of a workspace's answers, for the reference.
-import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
+import type { GitChange, GitDiff, SelectedFile, WorkspaceMicroagents } from './schema.ts';
 
 export const changesExample: GitChange[] = [
   { status: 'M', path: 'src/server.ts' },
@@ -14,3 +14,16 @@ export const diffExample: GitDiff = {
 export const filesExample: string[] = ['src/', 'test/', 'README.md'];
 
 export const fileExample: SelectedFile = { code: '# Shop\n' };
+
+export const microagentsExample: WorkspaceMicroagents = {
+  microagents: [
+    {
+      name: 'testing',
+      type: 'knowledge',
+      content: 'Run `npm test`.',
+      triggers: ['test'],
+      inputs: [],
+      tools: [],
+    },
+  ],
+};

@@ -11,7 +11,9 @@ import type { OpenSandbox, SandboxProcess } from '../../sandbox/openSandbox.ts';
 import { mib } from '../../validation/schema.ts';
 import { inspectionBounds } from './bounds.ts';
 import { download } from './download.ts';
+import type { InstructionFile } from './inside/request.ts';
 import { zip } from './inside/zip.ts';
+import { toMicroagents } from './microagents.ts';
 
 const list = (workspace: string, path = '.', bounds = {}) =>
   look(workspace, { command: 'list', path }, bounds);
@@ -37,6 +39,33 @@ function createFolders(t: TestContext): { workspace: string; outside: string } {
 
 const missing = { code: 'not_found' };
 const tooLarge = { code: 'answer_too_large' };
+
+describe('the files that instruct agents', () => {
+  it('are read with their triggers, without links that lead out', async (t) => {
+    const folder = makeFolder(t);
+    const outside = makeFolder(t);
+    writeFileSync(join(outside, 'secret.md'), 'secret');
+    putFiles(folder, {
+      'AGENTS.md': 'Be brief.',
+      '.openhands/microagents/b.md': '---\ntriggers: [deploy, "ship it"]\n---\nUse make.\n',
+      '.openhands/microagents/a.md': 'Always.',
+      '.openhands/microagents/large.md': 'x'.repeat(100_000),
+      '.openhands/microagents/other.txt': 'no microagent',
+      '.openhands/microagents/folder.md/a.md': 'a folder',
+    });
+    symlinkSync(join(outside, 'secret.md'), join(folder, '.openhands/microagents/link.md'));
+    const files = (await look(folder, { command: 'microagents' })) as InstructionFile[];
+    const { microagents } = toMicroagents(files);
+    const always = { type: 'repo', triggers: [], inputs: [], tools: [] };
+    assert.deepEqual(microagents, [
+      { ...always, name: 'AGENTS', content: 'Be brief.' },
+      { ...always, name: 'a', content: 'Always.' },
+      { ...always, name: 'b', type: 'knowledge', content: 'Use make.', triggers: ['deploy', 'ship it'] },
+      { ...always, name: 'large', content: 'x'.repeat(32_768) },
+    ]);
+    assert.deepEqual(await look(makeFolder(t), { command: 'microagents' }), []);
+  });
+});
 
 describe('links in a workspace', () => {
   /** Each a path to the secret, or to the folder that it is in. */

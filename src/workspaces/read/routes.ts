@@ -7,7 +7,7 @@ import { type ErrorCode, invalid } from '../../errors.ts';
 import { needs } from '../../http/access.ts';
 import type { PassOn } from '../../http/passOn.ts';
 import type { Server } from '../../http/routeTable.ts';
-import { changesExample, diffExample, fileExample, filesExample } from './examples.ts';
+import { changesExample, diffExample, fileExample, filesExample, microagentsExample } from './examples.ts';
 import {
   FileList,
   GitChanges,
@@ -16,6 +16,7 @@ import {
   ListFilesQuery,
   SelectedFile,
   SelectFileQuery,
+  WorkspaceMicroagents,
 } from './schema.ts';
 import type { WorkspaceRequest, Workspaces } from './service.ts';
 
@@ -134,6 +135,26 @@ function fileRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   );
 }
 
+function microagentsRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void {
+  app.get(
+    '/api/conversations/:id/microagents',
+    {
+      preHandler: passOn,
+      config: { access, document: { errors, responseExamples: { microagents: microagentsExample } } },
+      schema: {
+        tags,
+        operationId: 'listWorkspaceMicroagents',
+        summary: 'List microagents of the workspace',
+        description:
+          'Returns what instructs agents in this workspace: AGENTS.md, .openhands_instructions and the files in .openhands/microagents, at most 50 files of 32 KiB.',
+        params: ConversationParams,
+        response: { 200: WorkspaceMicroagents },
+      },
+    },
+    async (request) => workspaces.microagents(askingOf(request)),
+  );
+}
+
 function archiveRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   app.get(
     '/api/conversations/:id/zip-directory',
@@ -174,5 +195,6 @@ function archiveRoute(app: Server, workspaces: Workspaces, passOn: PassOn): void
 export function workspaceRoutes(app: Server, workspaces: Workspaces, passOn: PassOn): void {
   gitRoutes(app, workspaces, passOn);
   fileRoutes(app, workspaces, passOn);
+  microagentsRoute(app, workspaces, passOn);
   archiveRoute(app, workspaces, passOn);
 }

@@ -50,6 +50,31 @@ export const GitDiff = Type.Object(
 );
 export type GitDiff = Type.Static<typeof GitDiff>;
 
+export const WorkspaceMicroagents = Type.Object(
+  {
+    microagents: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          type: oneOf(['repo', 'knowledge'], {
+            description:
+              'A `knowledge` microagent applies if a message contains one of its triggers, a `repo` one always.',
+          }),
+          content: Type.String({ description: 'The text without its front matter.' }),
+          triggers: Type.Array(Type.String()),
+          inputs: Type.Array(Type.Object({}, { additionalProperties: true }), {
+            description: 'Always empty.',
+          }),
+          tools: Type.Array(Type.String(), { description: 'Always empty.' }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { $id: 'WorkspaceMicroagents', additionalProperties: false },
+);
+export type WorkspaceMicroagents = Type.Static<typeof WorkspaceMicroagents>;
+
 export const FileList = Type.Array(Type.String());
 
 export const SelectedFile = Type.Object(

@@ -10,8 +10,9 @@ import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { withoutWorkspace } from '../paths.ts';
 import { downloadGate, inspectionBounds, inspectionGate } from './bounds.ts';
 import { download } from './download.ts';
-import type { Inspection, InspectionBounds } from './inside/request.ts';
+import type { Inspection, InspectionBounds, InstructionFile } from './inside/request.ts';
 import { inspectWorkspace } from './inspect.ts';
+import { toMicroagents } from './microagents.ts';
 import { noWorkspace } from './refusals.ts';
 import type { GitChange, GitDiff, SelectedFile } from './schema.ts';
 
@@ -101,6 +102,8 @@ export function createWorkspaces({ database, openWorkspace, bounds: given }: Wor
       (await runInspection(asking, { command: 'list', path: normalised(path) })) as string[],
     read: async (asking: WorkspaceRequest, path: string) =>
       (await runInspection(asking, { command: 'read', path: normalised(path) })) as SelectedFile,
+    microagents: async (asking: WorkspaceRequest) =>
+      toMicroagents((await runInspection(asking, { command: 'microagents' })) as InstructionFile[]),
     archive,
     /** Ends all inspections. */
     close: async () => {

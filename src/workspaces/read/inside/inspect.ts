@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { listChanges, readDiff } from './changes.ts';
 import { Refused, readContained } from './contained.ts';
+import { readInstructions } from './instructions.ts';
 import type { InspectionReply, InspectionRequest, Refusal } from './request.ts';
 import { toText } from './text.ts';
 import { listFolder, listTree } from './tree.ts';
@@ -26,6 +27,8 @@ async function inspect(root: string, request: InspectionRequest): Promise<unknow
       return readDiff(root, request.path, bounds);
     case 'list':
       return listFolder(root, request.path, bounds);
+    case 'microagents':
+      return readInstructions(root);
     case 'read':
       return { code: readFile(root, request.path, bounds.fileBytesMax) };
     case 'zip':

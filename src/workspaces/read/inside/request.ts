@@ -18,7 +18,14 @@ export type Inspection =
   | { readonly command: 'diff'; readonly path: string }
   | { readonly command: 'list'; readonly path: string }
   | { readonly command: 'read'; readonly path: string }
+  | { readonly command: 'microagents' }
   | { readonly command: 'zip' };
+
+/** A file that instructs agents, as it is. */
+export interface InstructionFile {
+  readonly path: string;
+  readonly text: string;
+}
 
 /** Read from standard input as JSON. */
 export type InspectionRequest = Inspection & { readonly bounds: InspectionBounds };

@@ -8,7 +8,10 @@ import type { InspectionBounds } from './request.ts';
 const unlisted = new Set(['.git', '.DS_Store', 'node_modules', '.venv', 'lost+found', '.vscode']);
 const repositoryFolder = Buffer.from('.git');
 
-function* entriesOf<Name extends string | Buffer>(folder: string | Buffer, encoding: 'utf8' | 'buffer') {
+export function* entriesOf<Name extends string | Buffer>(
+  folder: string | Buffer,
+  encoding: 'utf8' | 'buffer',
+) {
   // The types of Node only know names as strings here.
   const dir: Dir = opendirSync(folder, { encoding: encoding as BufferEncoding });
   try {
