@@ -1,7 +1,6 @@
 // What a user's access tokens can see at Git providers, in one form for all of them.
 import Type from 'typebox';
 import { SuggestedTask } from '../conversations/create/schema.ts';
-import type { ErrorCode } from '../errors.ts';
 import { gitProviders } from '../git/providers.ts';
 import { kib, oneOf, orNull, text, time } from '../validation/schema.ts';
 
@@ -92,7 +91,7 @@ export const TaskList = Type.Object(
     results: Type.Array(SuggestedTask),
     errors: Type.Array(
       Type.Object(
-        { git_provider: Provider, code: Type.Unsafe<ErrorCode>({ type: 'string' }), error: Type.String() },
+        { git_provider: Provider, code: Type.String(), error: Type.String() },
         { additionalProperties: false },
       ),
       { description: 'The providers that could not be asked, if others could.' },

@@ -102,7 +102,7 @@ describe('confirmation_mode', { concurrency: 2 }, () => {
     assert.equal(code, 'unconfirmed_action');
     assert.ok(
       errorsAndNotices(events).some((text) =>
-        text.includes('If it does something without asking, it is stopped'),
+        text.includes('If it acts without approval, the conversation is stopped'),
       ),
     );
     await runs.say(id, 'say again');

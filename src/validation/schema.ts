@@ -114,9 +114,6 @@ export function wholeNumber(text: string, max: number): number | undefined {
   return number >= 1 && number <= max ? number : undefined;
 }
 
-/** For queries: clients may send parameters that a route does not know. */
-export const ignoresUnknown = { additionalProperties: true } as const;
-
 const yes = new Set(['true', '1', 'yes', 'on']);
 
 /** A boolean in a query, in any of the forms that clients send. */

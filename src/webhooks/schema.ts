@@ -1,16 +1,6 @@
 // The public form of webhooks: the events that they subscribe to, and the record, which never contains the secret.
 import Type from 'typebox';
-import {
-  checked,
-  ignoresUnknown,
-  kib,
-  nullableText,
-  oneOf,
-  orNull,
-  text,
-  time,
-  wholeNumber,
-} from '../validation/schema.ts';
+import { checked, kib, nullableText, oneOf, orNull, text, time, wholeNumber } from '../validation/schema.ts';
 
 const webhookEvents = ['conversation.status', 'conversation.event'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
@@ -73,24 +63,21 @@ export const WebhookList = Type.Object(
   { $id: 'WebhookList', additionalProperties: false },
 );
 
-export const DeliveryPage = Type.Object(
-  {
-    state: Type.Optional(oneOf(deliveryStates, { description: 'Filters by state. Default: all.' })),
-    limit: Type.Optional(
-      checked(text({ bytesMax: 8, description: `1 to ${pageMax}; default: ${pageMax}.` }), (value) =>
-        wholeNumber(value, pageMax) === undefined ? `must be a whole number from 1 to ${pageMax}` : undefined,
-      ),
+export const DeliveryPage = Type.Object({
+  state: Type.Optional(oneOf(deliveryStates, { description: 'Filters by state. Default: all.' })),
+  limit: Type.Optional(
+    checked(text({ bytesMax: 8, description: `1 to ${pageMax}; default: ${pageMax}.` }), (value) =>
+      wholeNumber(value, pageMax) === undefined ? `must be a whole number from 1 to ${pageMax}` : undefined,
     ),
-    page_id: Type.Optional(
-      text({
-        bytesMax: 64,
-        pattern: '^msg_[0-9a-f]{32}$',
-        description: 'The next_page_id of the previous page.',
-      }),
-    ),
-  },
-  ignoresUnknown,
-);
+  ),
+  page_id: Type.Optional(
+    text({
+      bytesMax: 64,
+      pattern: '^msg_[0-9a-f]{32}$',
+      description: 'The next_page_id of the previous page.',
+    }),
+  ),
+});
 export type DeliveryPage = Type.Static<typeof DeliveryPage>;
 
 /** How many deliveries a page contains. */

@@ -1,6 +1,6 @@
 // The public form of conversations.
 import Type from 'typebox';
-import { ignoresUnknown, kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
+import { kib, nullableOneOf, oneOf, orNull, text } from '../../validation/schema.ts';
 import { agentStates, conversationStatuses, stopCodes } from '../states.ts';
 import { Usage } from '../usage/schema.ts';
 
@@ -91,24 +91,21 @@ export type ConversationList = Type.Static<typeof ConversationList>;
 
 const filterBytesMax = kib;
 
-export const ListQuery = Type.Object(
-  {
-    limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${listMax}. Default: 20.` })),
-    page_id: Type.Optional(
-      Type.String({ maxLength: 64, description: 'The next_page_id of the previous page.' }),
-    ),
-    selected_repository: Type.Optional(text({ bytesMax: filterBytesMax })),
-    conversation_trigger: Type.Optional(text({ bytesMax: filterBytesMax })),
-    status: Type.Optional(oneOf(conversationStatuses)),
-    q: Type.Optional(
-      text({
-        bytesMax: filterBytesMax,
-        description: 'Part of the title or the repository, case-insensitive.',
-      }),
-    ),
-  },
-  ignoresUnknown,
-);
+export const ListQuery = Type.Object({
+  limit: Type.Optional(Type.String({ maxLength: 16, description: `1 to ${listMax}. Default: 20.` })),
+  page_id: Type.Optional(
+    Type.String({ maxLength: 64, description: 'The next_page_id of the previous page.' }),
+  ),
+  selected_repository: Type.Optional(text({ bytesMax: filterBytesMax })),
+  conversation_trigger: Type.Optional(text({ bytesMax: filterBytesMax })),
+  status: Type.Optional(oneOf(conversationStatuses)),
+  q: Type.Optional(
+    text({
+      bytesMax: filterBytesMax,
+      description: 'Part of the title or the repository, case-insensitive.',
+    }),
+  ),
+});
 export type ListQuery = Type.Static<typeof ListQuery>;
 
 export const ConversationConfig = Type.Object(

@@ -1,6 +1,6 @@
 // Requests and responses for workspaces.
 import Type from 'typebox';
-import { checked, ignoresUnknown, kib, oneOf, text } from '../../validation/schema.ts';
+import { checked, kib, oneOf, text } from '../../validation/schema.ts';
 import { withoutWorkspace } from '../paths.ts';
 
 const pathBytesMax = 4 * kib;
@@ -16,17 +16,15 @@ function path(description: string, lengthMin: number) {
   return checked(text({ bytesMax: pathBytesMax, lengthMin, description }), pathFault);
 }
 
-export const ListFilesQuery = Type.Object(
-  { path: Type.Optional(path('A folder in the workspace. Default: the workspace itself.', 0)) },
-  ignoresUnknown,
-);
+export const ListFilesQuery = Type.Object({
+  path: Type.Optional(path('A folder in the workspace. Default: the workspace itself.', 0)),
+});
 
-export const SelectFileQuery = Type.Object({ file: path('A file in the workspace.', 1) }, ignoresUnknown);
+export const SelectFileQuery = Type.Object({ file: path('A file in the workspace.', 1) });
 
-export const GitDiffQuery = Type.Object(
-  { path: path('A file in the workspace, which may have been deleted.', 1) },
-  ignoresUnknown,
-);
+export const GitDiffQuery = Type.Object({
+  path: path('A file in the workspace, which may have been deleted.', 1),
+});
 
 export const GitChange = Type.Object(
   {
