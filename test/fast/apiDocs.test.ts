@@ -2,7 +2,8 @@
 // that the page shows below them or behind them.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { listenAsProvider, providerToken } from '../support/gitProvider.ts';
@@ -81,7 +82,7 @@ function differences(shown: unknown, real: unknown, place: string): string[] {
 
 /** Needs an agent that runs, or an id that only the answer before tells. */
 const notHere =
-  /\/(?:git\/|(?:list-files|select-file|zip-directory|confirm)\b)|wh_|stream|-N |868aa1c134552067/;
+  /\/(?:git\/|(?:list-files|select-file|zip-directory|confirm)\b|nightly-1\/microagents)|wh_|stream|-N |868aa1c134552067/;
 
 describe('docs/api.md', () => {
   let service: TestService;
@@ -111,6 +112,8 @@ describe('docs/api.md', () => {
       key: `X-Session-API-Key: ${key}`,
       json: 'Content-Type: application/json',
     };
+    const cwd = service.storage.dataDir;
+    for (const name of ['report.pdf', 'data.csv']) writeFileSync(join(cwd, name), name);
     const faults: string[] = [];
     let compared = 0;
     for (const { command, shown } of examples) {
@@ -118,7 +121,7 @@ describe('docs/api.md', () => {
         .replaceAll('http://127.0.0.1:3000', url)
         .replace(/ > \S+$/, '')
         .replace(/^curl/, 'curl -sS');
-      const { stdout } = await run('bash', ['-c', script], { env });
+      const { stdout } = await run('bash', ['-c', script], { env, cwd });
       // The examples after this one go on with it.
       if (/-X DELETE \$url\/conversations\/nightly-1/.test(command))
         await service.ask('/api/conversations', { json: { conversation_id: 'nightly-1' } });
