@@ -60,9 +60,7 @@ export const WorkspaceMicroagents = Type.Object(
           }),
           content: Type.String({ description: 'The text without its front matter.' }),
           triggers: Type.Array(Type.String()),
-          inputs: Type.Array(Type.Object({}, { additionalProperties: true }), {
-            description: 'Always empty.',
-          }),
+          inputs: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'Always empty.' }),
           tools: Type.Array(Type.String(), { description: 'Always empty.' }),
         },
         { additionalProperties: false },
