@@ -17,6 +17,11 @@ export interface ConversationCredential {
   readonly mac: string;
 }
 
+/** Whether the text may be an API key for one conversation. */
+export function isConversationCredential(text: string): boolean {
+  return text.startsWith('pc_');
+}
+
 /** The id is encoded, because it may have characters that headers cannot carry. */
 export function formatConversationCredential({ keyId, conversationId, mac }: ConversationCredential): string {
   return `pc_${keyId}_${encodeURIComponent(conversationId)}_${mac}`;

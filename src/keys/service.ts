@@ -3,14 +3,13 @@ import { type Cache, createCache } from '../db/cache.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError, invalid } from '../errors.ts';
+import { createConversationKeys } from './conversationKeys.ts';
 import {
   type Credential,
   createCredential,
   credentialId,
-  formatConversationCredential,
   hashBytes,
   isKeyId,
-  parseConversationCredential,
   sameHash,
 } from './credentials.ts';
 import type { Principal } from './principal.ts';
@@ -24,15 +23,7 @@ import {
   scopes,
   sessionScopes,
 } from './schema.ts';
-import {
-  createKey,
-  findConversationKey,
-  findKey,
-  type KeyRow,
-  listKeys,
-  recordUses,
-  revokeKey,
-} from './store.ts';
+import { createKey, findKey, type KeyRow, listKeys, recordUses, revokeKey } from './store.ts';
 
 const cachedKeysMax = 10_000;
 const flushUsesMs = 5_000;
@@ -109,12 +100,13 @@ export function chooseScopes(kind: KeyKind, asked: readonly Scope[] | undefined)
 }
 
 export function createKeys(options: KeysOptions) {
-  const { database, vault, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
+  const { database, owner, acceptBearer, onBackgroundError, now = Date.now } = options;
   const cache: Cache<CachedKey> = createCache(database, { entriesMax: cachedKeysMax });
   const uses = new Map<string, number>();
   /** Results for credentials that were accepted. */
   const remembered = new Map<string, Reading>();
   const preset = presetKeys(options);
+  const conversationKeys = createConversationKeys({ database, vault: options.vault, findGood });
   const flushTimer = setInterval(() => void flushUses().catch(onBackgroundError), flushUsesMs);
   flushTimer.unref();
 
@@ -200,7 +192,7 @@ export function createKeys(options: KeysOptions) {
       if (known === undefined) remember(text, { hash: key.hash, id });
       return principal;
     }
-    if (id === undefined) return via === 'session' ? authenticateForConversation(text) : undefined;
+    if (id === undefined) return via === 'session' ? conversationKeys.authenticate(text) : undefined;
     const stored = cache.find(id);
     return stored === undefined ? loadKey(id).then((key) => key && use(id, key)) : use(id, stored);
 
@@ -214,47 +206,13 @@ export function createKeys(options: KeysOptions) {
     }
   }
 
+  /** Finds a key that is neither revoked nor expired. */
   async function findGood(keyId: string): Promise<CachedKey | undefined> {
     const key =
       preset.find(({ principals }) => principals.session.keyId === keyId) ??
       cache.find(keyId) ??
       (await loadKey(keyId));
     return key !== undefined && !key.revoked && key.expiresAt > now() ? key : undefined;
-  }
-
-  /** Binds the credential to the API key, so that a new key with the same id does not revive it. */
-  function conversationMac({ principals, hash }: CachedKey, conversationKey: number): string {
-    const { keyId, userId } = principals.session;
-    return vault.mac('conversation-key', [keyId, hash.toString('hex'), userId, conversationKey].join('\0'));
-  }
-
-  async function authenticateForConversation(text: string): Promise<Principal | undefined> {
-    const sent = parseConversationCredential(text);
-    const key = sent && (await findGood(sent.keyId));
-    if (sent === undefined || key === undefined) return undefined;
-    const principal = key.principals.session;
-    const { conversationId } = sent;
-    const found = await database.run(findConversationKey, { userId: principal.userId, id: conversationId });
-    if (found === undefined) return undefined;
-    const isSame = sameHash(Buffer.from(sent.mac), Buffer.from(conversationMac(key, found)));
-    return isSame ? { ...principal, conversationId } : undefined;
-  }
-
-  /**
-   * Returns a function that creates API keys for single conversations. They have the scopes of the sender's key and are
-   * valid as long as that key and the conversation exist; nothing is stored.
-   */
-  async function conversationKeys({
-    keyId,
-  }: Principal): Promise<(conversation: { readonly key: number; readonly id: string }) => string | null> {
-    const key = await findGood(keyId);
-    if (key === undefined) return () => null;
-    return (conversation) =>
-      formatConversationCredential({
-        keyId,
-        conversationId: conversation.id,
-        mac: conversationMac(key, conversation.key),
-      });
   }
 
   function remember(text: string, reading: Reading): void {
@@ -360,7 +318,16 @@ export function createKeys(options: KeysOptions) {
     await flushUses().catch(onBackgroundError);
   }
 
-  return { authenticate, anonymous, conversationKeys, isGood, create, list, revoke, close };
+  return {
+    authenticate,
+    anonymous,
+    conversationKeys: conversationKeys.of,
+    isGood,
+    create,
+    list,
+    revoke,
+    close,
+  };
 }
 
 export interface KeyGrant {

@@ -7,7 +7,7 @@ import { findNodeUrls, findWorkspaceNode, registerNode, removeNode } from './sto
 import { type PassedRequest, signNodeToken, verifyNodeToken } from './token.ts';
 
 const registerEveryMs = 5_000;
-export const retryAfterS = 5;
+const retryAfterS = 5;
 
 interface NodesOptions {
   readonly database: Database;

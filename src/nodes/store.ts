@@ -4,7 +4,7 @@ import type { ConversationName } from '../conversations/id.ts';
 import { one, type Queries, read, repeatableWrite, rows, type Steps } from '../db/transaction.ts';
 
 /** A process that has not been seen for so long counts as stopped. */
-export const aliveMs = 20_000;
+const aliveMs = 20_000;
 const forgottenMs = 60 * 60_000;
 
 export interface NodeRow {

@@ -5,20 +5,20 @@ import { changeText } from '../../events/changes/shape.ts';
 import { recordChange } from '../../events/changes/store.ts';
 import { eventKeyOf } from '../../events/eventKey.ts';
 import { type EventText, insertEvents } from '../../events/store.ts';
+import type { NewConversation } from '../create/store.ts';
 import type { ConversationName } from '../id.ts';
 import type { Moment } from '../row.ts';
 import { type ConversationStatus, stopReason } from '../states.ts';
 import type { UsageColumns } from '../usage/shape.ts';
 
 /** An imported conversation, without its log. */
-export interface ImportedRow extends ConversationName, UsageColumns {
-  readonly fingerprint: string;
-  readonly title: string;
-  readonly trigger: string;
-  readonly repository: string | null;
-  readonly branch: string | null;
-  readonly gitProvider: string | null;
-  readonly request: string;
+export interface ImportedRow
+  extends ConversationName,
+    UsageColumns,
+    Pick<
+      NewConversation,
+      'fingerprint' | 'title' | 'trigger' | 'repository' | 'branch' | 'gitProvider' | 'request'
+    > {
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
