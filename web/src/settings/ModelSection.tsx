@@ -14,7 +14,8 @@ import type { SectionProps } from './sections.ts';
 export function ModelSection({ settings }: SectionProps) {
   const { model: texts } = useSettingsTexts();
   const form = useSettingsForm('model', settings);
-  const models = useOptionNames('models');
+  // Names with this prefix are for existing clients, and mean models that are in the list as well.
+  const models = useOptionNames('models')?.filter((name) => !name.startsWith('openhands/'));
   return (
     <Section title={texts.title} lead={texts.lead} form={form}>
       <TextSettingField form={form} name="llm_model" mono suggestions={models} />
