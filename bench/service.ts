@@ -22,7 +22,7 @@ export async function startService(
   const program = await startProgram(lifetime, [main, 'serve'], {
     PATH,
     TMPDIR,
-    // The same flags as in ./parley.
+    // ./parley uses the same flags.
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
     MALLOC_ARENA_MAX: '2',
     PORT: '0',

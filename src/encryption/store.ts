@@ -31,7 +31,7 @@ export const keepFact = repeatableWrite(
 
 export interface Activation {
   readonly keyId: string;
-  /** Who appears in the audit log. */
+  /** The name that appears in the audit log. */
   readonly by: string;
 }
 

@@ -83,7 +83,7 @@ export async function* readFileParts(
   parser.on('file', (field, content, name) => {
     opened.add(content);
     content.once('close', () => opened.delete(content));
-    // Whoever reads it gets the error; nobody reads it after a fault.
+    // The reader gets the error as well. Without a listener it would be uncaught if nobody reads.
     content.on('error', () => {});
     if (field !== bounds.field)
       return fail(invalid([{ path: 'body', message: `must have its files in the field "${bounds.field}"` }]));

@@ -15,7 +15,7 @@ function busy(): OutgoingError {
   return new OutgoingError('timeout', 'Too many host names are being resolved; try again.');
 }
 
-/** The same lookup with limited concurrency. */
+/** Limits how many lookups run at the same time. */
 export function limitLookups(lookup: Lookup, options: GateOptions): Lookup {
   const { atOnceMax, waitingMax, timeoutMs = usualTimeoutMs } = options;
   const waiting: (() => void)[] = [];

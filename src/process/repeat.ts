@@ -28,7 +28,7 @@ export function repeatable(work: () => Promise<void>, report: Report) {
   };
 }
 
-/** The same on a timer, until it is stopped. */
+/** Runs the work on a timer until it is stopped. */
 export function repeat(
   work: () => Promise<void>,
   everyMs: number,

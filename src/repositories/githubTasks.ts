@@ -6,7 +6,7 @@ import { listOf, numberAt, objectOf, textAt } from '../text/foreignJson.ts';
 import { isObject, type JsonObject } from '../text/foreignText.ts';
 import type { AskProvider } from './requests.ts';
 
-/** Of each kind; the most recently updated ones. */
+/** How many tasks of each kind are returned, the most recently updated first. */
 const tasksMax = 50;
 const threadsMax = 50;
 

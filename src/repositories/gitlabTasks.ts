@@ -4,7 +4,7 @@ import { listOf, numberAt, objectOf, textAt } from '../text/foreignJson.ts';
 import type { JsonObject } from '../text/foreignText.ts';
 import type { AskProvider } from './requests.ts';
 
-/** Of each kind; the most recently updated ones. */
+/** How many tasks of each kind are returned, the most recently updated first. */
 const tasksMax = 50;
 
 // Lists of the REST API have neither pipelines nor the number of open discussions.

@@ -49,7 +49,7 @@ export interface RepositoryProvider {
   readonly user: () => Promise<GitUser>;
   readonly installations: () => Promise<string[]>;
   readonly repositories: (list: ListRepositories) => Promise<Page<Repository>>;
-  /** Those of the user first, then public ones. */
+  /** Returns repositories of the user first, then public ones. */
   readonly search: (search: SearchRepositories) => Promise<Repository[]>;
   /** Throws `not_found` if there is no such repository. */
   readonly repository: (path: string) => Promise<Repository>;

@@ -262,7 +262,7 @@ describe('the repositories of a user', () => {
     );
   });
 
-  it('need the scope of whoever may create conversations, 403', async (t) => {
+  it('require the scope conversations:write, 403', async (t) => {
     const { service, fake } = await startWithProviders(t, ['github']);
     const { body } = await service.ask('/api/keys', { json: { name: 'n', scopes: ['settings:read'] } });
     assert.equal((await service.ask('/api/repositories', { key: body.key })).status, 403);

@@ -8,7 +8,7 @@ export type SocketEvent = Readonly<Record<string, unknown>>;
 /** Types that these clients would show as raw JSON. */
 const leftOut = new Set(['usage', 'agent_update', 'workspace_removed', 'task_tracking']);
 
-/** The packet of socket.io that emits the event. */
+/** The event as a packet of the socket.io protocol, version 5: 2 is the type EVENT. */
 export function toPacket(event: SocketEvent): string {
   return `2${JSON.stringify(['oh_event', event])}`;
 }

@@ -10,7 +10,7 @@ function textOf(...pieces: readonly string[]): string {
   return output.text();
 }
 
-/** The same text, split at every position. */
+/** Splits the same text at every position. */
 function everyCut(text: string): string[] {
   return Array.from({ length: text.length + 1 }, (_, at) => textOf(text.slice(0, at), text.slice(at)));
 }
