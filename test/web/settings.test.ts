@@ -90,9 +90,11 @@ describe('the settings', { skip: noBrowser }, () => {
     await page.getByRole('heading', { level: 2, name: 'Model', exact: true }).waitFor();
   });
 
-  it('suggest the models that the service lists', async (t) => {
+  it('suggest the models that the service lists, without those for existing clients', async (t) => {
     const { service, page } = await open(t, 'model');
-    const { body: models } = await service.ask('/api/options/models');
+    const { body } = await service.ask('/api/options/models');
+    const models = body.filter((name: string) => !name.startsWith('openhands/'));
+    assert.notEqual(models.length, body.length);
     const list = await page.getByLabel('Model', { exact: true }).getAttribute('list');
     await page.locator(`[id="${list}"] option`).first().waitFor({ state: 'attached' });
     assert.equal(await page.locator(`[id="${list}"] option`).count(), models.length);
