@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'conversation_exists'
   | 'idempotency_key_reused'
   | 'nothing_to_confirm'
+  | 'not_running'
   | 'git_token_missing'
   | 'git_token_refused'
   | 'secret_exists'

@@ -1,6 +1,7 @@
 // Creates the services of the process in the order of their dependencies.
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
+import { createCommands } from './conversations/commands/service.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
 import { createConversations } from './conversations/create/service.ts';
 import { createWaitingBound } from './conversations/create/waiting.ts';
@@ -252,7 +253,12 @@ export function createServices({ config, logger, database, vault, owner, closers
     findPrivateAddressNote: () => findPrivateAddressNote(privateAddresses),
     conversations,
     confirmations,
-    lifecycle: createLifecycle({ database, confirmations, waitingMax: config.waitingMax }),
+    lifecycle: createLifecycle({
+      database,
+      confirmations,
+      commands: createCommands({ database, nextId: createIds() }),
+      waitingMax: config.waitingMax,
+    }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
     events: createEvents({ database, hub, keys, onBackgroundError }),
     usages: createUsages({ database }),

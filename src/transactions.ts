@@ -1,5 +1,6 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
 import { auditTransactions } from './audit/store.ts';
+import { commandTransactions } from './conversations/commands/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
 import { waitingTransactions } from './conversations/create/waitingStore.ts';
@@ -39,6 +40,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...lifecycleTransactions,
   ...importTransactions,
   ...confirmationTransactions,
+  ...commandTransactions,
   ...usageTransactions,
   ...feedbackTransactions,
   ...listingTransactions,

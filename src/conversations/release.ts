@@ -1,6 +1,6 @@
 // Completes the log when a run ends without finishing its turn, for example because its process died. This happens in
 // the transaction that releases the conversation, so each interruption is recorded exactly once.
-import type { Queries, Steps } from '../db/transaction.ts';
+import { type Queries, rows, type Steps } from '../db/transaction.ts';
 import { type DecodedEvent, decodeEvent } from '../events/decoded.ts';
 import { eventText, interrupted, interruptedId } from '../events/shapes.ts';
 import { type EventText, pieceOfLog } from '../events/store.ts';
@@ -14,9 +14,10 @@ const pieceBytesMax = 4_194_304;
 
 export interface ReleasedConversation extends LockedConversation {
   readonly turn_from: number | null;
+  readonly command_from: number | null;
 }
 
-export const releasedColumns = [...lockedColumns, 'turn_from'] as const;
+export const releasedColumns = [...lockedColumns, 'turn_from', 'command_from'] as const;
 
 interface Scan {
   /** Actions without an observation, oldest first. */
@@ -36,14 +37,20 @@ function isRunning(event: DecodedEvent): boolean {
   return event.type === 'observation.agent_state_changed' && event.extras.agent_state === 'running';
 }
 
-/** Reads the relevant events of the open turn, back to the last interruption. */
+/** The first event that may have no result yet: of the open turn, or a command of the user. */
+function openFrom({ turn_from: turn, command_from: command }: ReleasedConversation): number | null {
+  return turn === null || command === null ? (turn ?? command) : Math.min(turn, command);
+}
+
+/** Reads the relevant events from there on, back to the last interruption. */
 function* newestFirst(
   q: Queries,
-  { key, turn_from: from, next_event: end }: ReleasedConversation,
+  from: number,
+  { key, next_event: end }: ReleasedConversation,
 ): Steps<DecodedEvent[]> {
   const found: DecodedEvent[] = [];
   let below = end;
-  for (let pieces = 0; pieces < piecesMax && from !== null && below > from; pieces++) {
+  for (let pieces = 0; pieces < piecesMax && below > from; pieces++) {
     const piece = yield* pieceOfLog(q, {
       conversation: key,
       from,
@@ -84,10 +91,18 @@ export function* closeInterruptedTurn(
   released: ReleasedConversation,
   at: string,
 ): Steps<boolean> {
-  if (released.turn_from === null) return false;
-  const { actions, isReported: isTold } = scan(yield* newestFirst(q, released));
+  const from = openFrom(released);
+  if (from === null) return false;
+  const { actions, isReported: isTold } = scan(yield* newestFirst(q, from, released));
   const told = released.turn_open === 1 && !isTold ? [interrupted] : [];
   const events: EventText[] = [...actions.map(unfinishedObservation), ...told].map((e) => eventText(e, at));
   yield* appendEvents(q, released, events);
+  if (released.command_from !== null)
+    yield* rows(
+      q.build
+        .updateTable('conversations')
+        .set({ commands: 0, command_from: null })
+        .where('key', '=', released.key),
+    );
   return events.length > 0;
 }

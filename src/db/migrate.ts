@@ -19,6 +19,7 @@ import { followed } from './migrations/0016-followed.ts';
 import { imports } from './migrations/0017-imports.ts';
 import { uploads } from './migrations/0018-uploads.ts';
 import { feedback } from './migrations/0019-feedback.ts';
+import { commands } from './migrations/0020-commands.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -42,6 +43,7 @@ export const migrations: readonly Migration[] = [
   imports,
   uploads,
   feedback,
+  commands,
 ];
 
 const advisoryLock = 7_265_108;

@@ -60,6 +60,10 @@ export interface Tables {
     active_at: number | null;
     /** When somebody last followed it with a stream or a socket, to within a few seconds. */
     followed_at: number | null;
+    /** How many commands of the user the run has not answered yet. */
+    commands: Generated<number>;
+    /** The first event that may be such a command; null if there is none. */
+    command_from: number | null;
     /** The id of its agent, set when the first session is opened. */
     agent: string | null;
     /** The agent's own id of the session, for resuming it. */

@@ -28,6 +28,17 @@ export function userMessage(
   };
 }
 
+/** A command that the user typed. */
+export function userCommand(command: string, toolCallId: string): NewAction {
+  return {
+    source: 'user',
+    message: command,
+    action: 'run',
+    args: { command, thought: '' },
+    tool_call_id: toolCallId,
+  };
+}
+
 export function agentStateChanged(agentState: AgentState, reason = ''): NewObservation {
   return {
     source: 'environment',

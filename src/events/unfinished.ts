@@ -37,7 +37,7 @@ function resultOf(event: ToolAction) {
 
 export function unfinishedObservation(event: ToolAction): NewObservation {
   return {
-    source: 'agent',
+    source: event.source,
     message: '',
     ...resultOf(event),
     content: unfinishedContent,

@@ -35,6 +35,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   conversation_exists: { status: 409, when: 'the conversation_id was used with a different request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key was used with a different request body' },
   nothing_to_confirm: { status: 409, when: 'no approval request is waiting for this answer' },
+  not_running: { status: 409, when: 'the conversation is not running, so that it cannot run a command' },
   git_token_missing: { status: 409, when: 'no access token of the Git provider is stored' },
   git_token_refused: {
     status: 409,

@@ -12,6 +12,8 @@ export interface RunStep {
   readonly reason?: StopReason;
   readonly runtimeStatus?: string;
   readonly progress?: RunProgress;
+  /** The events answer one command of the user. */
+  readonly commandEnded?: boolean;
   /** The index in `events` of an approval request that waits for the user. */
   readonly approvalRequestIndex?: number;
   /** The last events of a stopped agent. They are sent once and recorded although the conversation is STOPPED. */

@@ -28,6 +28,7 @@ import { createRunFaults } from './runFaults.ts';
 import { openRunSession, startAgent } from './runSession.ts';
 import { createTitles } from './titles.ts';
 import { agentEnd, runTurns } from './turns.ts';
+import { createUserCommands } from './userCommands.ts';
 
 /** How many runs may claim a conversation one after another without progress. */
 const claimsMax = 5;
@@ -143,7 +144,17 @@ async function converse(
   const session = await openRunSession(agent, { environment, inputs, mode, resume });
   serverNames.push(...session.serverNames);
   const messages = createMessages();
+  const commands = createUserCommands({
+    sandbox: environment.sandbox,
+    variables: environment.variables,
+    recorder,
+    masking: context.masking,
+    watch,
+    signal,
+    from: conversation.next_event,
+  });
   await listen((event) => {
+    if (event.type === 'action.run') return commands.add(event);
     if (event.type !== 'action.message') return confirming.answer(event);
     titles.addMessage(event);
     messages.add(event);

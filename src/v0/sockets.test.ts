@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { io, type ManagerOptions, type Socket } from 'socket.io-client';
 import { databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
+import { startRuns } from '../../test/support/runs.ts';
 import { startService, type TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
 
@@ -62,6 +63,26 @@ const contents = (received: readonly Received[]) =>
 
 for (const kind of databaseKinds) {
   describe(`a socket on ${kind}`, () => {
+    it('runs commands of the user while the conversation runs, and reports an error otherwise', async (t) => {
+      const runs = await startRuns({ kind }, t);
+      const id = await runs.create('say hello');
+      await runs.turns(id, 1);
+      const { socket, received } = await connected(open(t, runs.service, { conversation_id: id }));
+      socket.emit('oh_user_action', {
+        action: 'run',
+        args: { command: 'echo from the terminal', hidden: false },
+      });
+      const result = await until('the output', () =>
+        received.find(({ observation, source }) => observation === 'run' && source === 'user'),
+      );
+      assert.equal(result.content, 'from the terminal\n');
+      assert.equal(received.find(({ id: event }) => event === result.cause)?.action, 'run');
+      await runs.stop(id);
+      socket.emit('oh_user_action', { action: 'run', args: { command: 'true' } });
+      const { message } = await until('the error', () => received.find(({ error }) => error === true));
+      assert.match(message, /not running/);
+    });
+
     it('gets the events that it does not have, the newest state last, then new ones', async (t) => {
       const service = await startService({ kind }, t);
       const id = await create(service);

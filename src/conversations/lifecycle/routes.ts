@@ -131,8 +131,9 @@ function actionRoute(app: Server, lifecycle: Lifecycle): void {
           requestExamples: {
             message: { action: 'message', args: { content: 'Now add a test for it.', image_urls: [] } },
             stop: { action: 'change_agent_state', args: { agent_state: 'stopped' } },
+            command: { action: 'run', args: { command: 'git status' } },
           },
-          errors: ['too_many_waiting', 'nothing_to_confirm'],
+          errors: ['too_many_waiting', 'nothing_to_confirm', 'not_running', 'limit_reached'],
         },
       },
       schema: {
@@ -140,7 +141,7 @@ function actionRoute(app: Server, lifecycle: Lifecycle): void {
         operationId: 'addEvent',
         summary: 'Send an action',
         description:
-          'For existing clients: a message, or a change of state (`stopped` and `paused` stop the conversation, `running` resumes it, `user_confirmed` and `user_rejected` answer the approval request).',
+          'For existing clients: a message, a change of state (`stopped` and `paused` stop the conversation, `running` resumes it, `user_confirmed` and `user_rejected` answer the approval request), or a command of the user (`run`), which the sandbox of a running conversation executes.',
         params: ConversationParams,
         body: UserAction,
         response: { 200: Success },

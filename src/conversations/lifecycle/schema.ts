@@ -60,10 +60,16 @@ export type MessageArgs = Type.Static<typeof MessageArgs>;
 export const StateArgs = Type.Object({ agent_state: oneOf(wantedStates) }, { additionalProperties: true });
 export type StateArgs = Type.Static<typeof StateArgs>;
 
+export const CommandArgs = Type.Object(
+  { command: text({ bytesMax: 16 * kib, lengthMin: 1 }) },
+  { additionalProperties: true },
+);
+export type CommandArgs = Type.Static<typeof CommandArgs>;
+
 /** Older clients send more fields, which have no effect. */
 export const UserAction = Type.Object(
   {
-    action: oneOf(['message', 'change_agent_state']),
+    action: oneOf(['message', 'change_agent_state', 'run']),
     args: Type.Object({}, { additionalProperties: true, description: 'The arguments of the action.' }),
   },
   { $id: 'UserAction', additionalProperties: true },

@@ -6,6 +6,7 @@ import { invalid } from '../../errors.ts';
 import { agentStateChanged, eventText, loading, userMessage } from '../../events/shapes.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { compileCheck } from '../../validation/validation.ts';
+import type { Commands } from '../commands/service.ts';
 import type { Confirmations } from '../confirm/service.ts';
 import { unsentImages } from '../create/images.ts';
 import type { ConversationResponse } from '../create/schema.ts';
@@ -13,7 +14,7 @@ import { answerStatus } from '../create/schema.ts';
 import { tooManyWaiting } from '../create/waiting.ts';
 import { conversationName, noConversation } from '../id.ts';
 import { stopReason } from '../states.ts';
-import { MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
+import { CommandArgs, MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
 import {
   deleteConversation,
   type Outcome,
@@ -25,17 +26,27 @@ import {
 export type Lifecycle = ReturnType<typeof createLifecycle>;
 
 const messageFault = compileCheck(Type.Object({ args: MessageArgs }));
+const commandFault = compileCheck(Type.Object({ args: CommandArgs }));
 const stateFault = compileCheck(Type.Object({ args: StateArgs }));
+
+const argsFaults = { message: messageFault, run: commandFault, change_agent_state: stateFault } as const;
 
 interface LifecycleOptions {
   readonly database: Database;
   readonly confirmations: Confirmations;
+  readonly commands: Commands;
   /** How many conversations of a user may wait for a worker; 0 means no limit. */
   readonly waitingMax: number;
   readonly clock?: () => number;
 }
 
-export function createLifecycle({ database, confirmations, waitingMax, clock = Date.now }: LifecycleOptions) {
+export function createLifecycle({
+  database,
+  confirmations,
+  commands,
+  waitingMax,
+  clock = Date.now,
+}: LifecycleOptions) {
   const now = () => new Date(clock()).toISOString();
 
   function notifyChange(userId: number, key: number): void {
@@ -98,12 +109,13 @@ export function createLifecycle({ database, confirmations, waitingMax, clock = D
 
   /** Handles what older clients send as an event. */
   async function act(principal: Principal, id: string, { action, args }: UserAction): Promise<void> {
-    const fault = (action === 'message' ? messageFault : stateFault)({ args });
+    const fault = argsFaults[action]({ args });
     if (fault !== undefined) throw fault;
     if (action === 'message') {
       const { content, image_urls = null, file_urls = null } = args as MessageArgs;
       return say(principal, id, { message: content, image_urls, file_urls }, 'args.content');
     }
+    if (action === 'run') return commands.send(principal, id, (args as CommandArgs).command);
     const { agent_state: wanted } = args as StateArgs;
     if (wanted === 'user_confirmed' || wanted === 'user_rejected')
       return confirmations.answer(principal, id, {

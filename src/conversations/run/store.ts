@@ -73,6 +73,8 @@ interface RunRecord extends Run {
   /** Record this even if the user has stopped the conversation meanwhile. */
   readonly isFinal?: boolean | undefined;
   readonly progress?: RunProgress | undefined;
+  /** The events answer one command of the user. */
+  readonly commandEnded?: boolean | undefined;
   /** The new status, if it changes. */
   readonly to?: 'RUNNING' | 'STOPPED' | undefined;
   readonly reason?: StopReason | undefined;
@@ -86,7 +88,7 @@ type Recorded = number | undefined;
 
 /** Locks the row if the run still owns it and has not recorded this step yet. */
 function lockRun(q: Queries, record: RunRecord) {
-  const { key, runId, step, approvalRequestIndex, progress = {}, to, runtimeStatus } = record;
+  const { key, runId, step, approvalRequestIndex, progress = {}, to, runtimeStatus, commandEnded } = record;
   const ours = q.build
     .updateTable('conversations')
     .set({
@@ -98,6 +100,12 @@ function lockRun(q: Queries, record: RunRecord) {
       ...(approvalRequestIndex === undefined
         ? {}
         : { question: sql<number>`next_event + ${approvalRequestIndex}` }),
+      ...(commandEnded
+        ? {
+            commands: sql<number>`commands - 1`,
+            command_from: sql<number | null>`case when commands > 1 then command_from end`,
+          }
+        : {}),
       ...(runtimeStatus === undefined ? {} : { runtime_status: runtimeStatus }),
       // Also if it is RUNNING already because a previous run was lost.
       ...(to === undefined ? {} : { runtime_status: null }),

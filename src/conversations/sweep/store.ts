@@ -84,7 +84,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
   const isOld = (column: TimeColumn, ms: number) => isLongAgo(q, e, column, ms, times);
   const running = e('conversations.run_id', 'is not', null);
   const works = e('conversations.status', '=', 'RUNNING');
-  /** The run waits for its user: it has no open turn, no open request and no unanswered message. */
+  /** The run waits for its user: it has no open turn, no open request, and no unanswered message or command. */
   const waitsForInput = [
     running,
     works,
@@ -93,6 +93,7 @@ function overdue(q: Queries, e: Where, kind: OverdueKind, times: SweepTimes) {
     e('conversations.turn_open', '=', 0),
     e('conversations.question', 'is', null),
     e('conversations.said', '<=', e.ref('conversations.heard')),
+    e('conversations.commands', '=', 0),
   ];
   switch (kind) {
     case 'lease':

@@ -48,7 +48,7 @@ const ofResult = { tool_call_id: ToolCallId, cause: Cause };
 
 export const RunAction = action('run', { ...command, ...call }, ofAction, {
   $id: 'RunAction',
-  description: 'The agent runs a command.',
+  description: 'The agent, or the user, runs a command.',
 });
 export const EditAction = action('edit', { ...file, ...call }, ofAction, {
   $id: 'EditAction',

@@ -6,14 +6,21 @@ import { readEvents } from '../../events/store.ts';
 const pieceEventsMax = 100;
 const pieceBytesMax = 1_048_576;
 
-type UserActions = 'action.message' | 'action.change_agent_state';
+type UserActions = 'action.message' | 'action.change_agent_state' | 'action.run';
 
-/** An event of the user: a message, or the answer to an approval request. */
+const userActions: ReadonlySet<string> = new Set<UserActions>([
+  'action.message',
+  'action.change_agent_state',
+  'action.run',
+]);
+
+/** An event of the user: a message, the answer to an approval request, or a command. */
 export type UserEvent<Type extends UserActions = UserActions> = Extract<
   DecodedEvent,
   { readonly type: Type }
 >;
 export type UserMessage = UserEvent<'action.message'>;
+export type UserCommand = UserEvent<'action.run'>;
 export type UserAnswer = UserEvent<'action.change_agent_state'>;
 
 interface InboxOptions {
@@ -38,7 +45,7 @@ function parse(json: string): UserEvent | undefined {
   if (!json.includes('"source":"user"')) return undefined;
   const event = decodeEvent(JSON.parse(json));
   if (event.source !== 'user' || event.replayed === true) return undefined;
-  return event.type === 'action.message' || event.type === 'action.change_agent_state' ? event : undefined;
+  return userActions.has(event.type) ? (event as UserEvent) : undefined;
 }
 
 export function createInbox({ database, key, from, onEvent }: InboxOptions): Inbox {
