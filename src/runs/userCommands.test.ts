@@ -6,7 +6,9 @@ import { describe, it } from 'node:test';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
 import { filesOf, type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
+import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
+import { uploadFiles } from '../../test/support/uploads.ts';
 import { makeFolder, openWriteSandbox } from '../../test/support/workspace.ts';
 import { decodeEvent } from '../events/decoded.ts';
 import { createMasking } from './masking.ts';
@@ -117,6 +119,24 @@ for (const kind of databaseKinds) {
 }
 
 describe('a command of the user', () => {
+  it('runs where the agent does, and sees uploaded files', { skip: noBubblewrap }, async (t) => {
+    const runs = await startRuns({ sandbox: 'bubblewrap' }, t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    assert.equal((await uploadFiles(runs.service, id, [['a.txt', 'uploaded']])).body.staged, false);
+    await runs.stop(id);
+    await runs.reaches(id, 'STOPPED');
+    assert.equal((await uploadFiles(runs.service, id, [['b.txt', ' both']])).body.staged, true);
+    await runs.start(id);
+    await runs.reaches(id, 'RUNNING');
+    await until('the file has arrived', async () =>
+      (await runs.service.ask(`/api/conversations/${id}/list-files`)).body.includes('b.txt'),
+    );
+    await sendCommand(runs, id, 'pwd; cat a.txt b.txt; sleep 600 &');
+    const [result] = await results(runs, id, 1);
+    assert.equal(result?.content, '/workspace\nuploaded both');
+  });
+
   it('is refused if it is empty, too long, of somebody else, or for no conversation', async (t) => {
     const runs = await startRuns({}, t);
     const id = await runs.create('say hello');
