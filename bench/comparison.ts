@@ -22,6 +22,8 @@ export interface Case {
   readonly ask: Ask;
   readonly kind: DatabaseKind;
   readonly connections: number;
+  /** Overrides the environment of the service. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The required share of the rate of the bare server. */
   readonly target: number | undefined;
 }
@@ -82,9 +84,9 @@ function summarise(measured: Case, ours: readonly Turn[], bares: readonly Turn[]
 }
 
 /** Measures the service and a bare server in turns, both newly started. */
-async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connections }: Case) {
+async function measurePair(lifetime: Lifetime, plan: Plan, { ask, kind, connections, env }: Case) {
   const storage = await createStorage(kind);
-  const service = await startService(lifetime, storage);
+  const service = await startService(lifetime, storage, env);
   const bare = await startBare(lifetime, ask, await sendOnce(service.url, ask));
   const { rounds, roundMs, warmupMs, settleMs } = plan;
   const targets = [loadTarget(service, [ask]), loadTarget(bare, [ask])];

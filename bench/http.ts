@@ -11,6 +11,21 @@ const createTarget = 0.4;
 const createTargetConnectionsMin = 64;
 const postgresConnections = 64;
 
+/** Behind a proxy, with limits that the load does not reach. */
+const proxied = { PARLEY_TRUST_PROXY: '1', PARLEY_RATE_LIMIT: '1000000', PARLEY_CREATE_LIMIT: '1000000' };
+const proxiedConnections = 64;
+
+function behindProxy(measured: Case): Case {
+  const { name, ask } = measured;
+  const forwarded = { 'X-Forwarded-For': '203.0.113.7', 'X-Forwarded-Proto': 'https' };
+  return {
+    ...measured,
+    name: `${name}, limits on, behind a proxy`,
+    ask: { ...ask, headers: { ...ask.headers, ...forwarded } },
+    env: proxied,
+  };
+}
+
 export function measureSettings(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
   const shapes = { 'GET settings, full': getFull, 'GET settings, reduced': getReduced };
   const cases = Object.entries(shapes).flatMap(([name, ask]) =>
@@ -18,7 +33,14 @@ export function measureSettings(lifetime: Lifetime, plan: Plan): Promise<PartRep
       (connections): Case => ({ name, ask, kind: 'sqlite', connections, target: readTarget }),
     ),
   );
-  return compareAll(lifetime, plan, 'Reading settings', cases);
+  const deployed = behindProxy({
+    name: 'GET settings, full',
+    ask: getFull,
+    kind: 'sqlite',
+    connections: proxiedConnections,
+    target: readTarget,
+  });
+  return compareAll(lifetime, plan, 'Reading settings', [...cases, deployed]);
 }
 
 export function measureConversations(lifetime: Lifetime, plan: Plan): Promise<PartReport> {
@@ -38,5 +60,12 @@ export function measureConversations(lifetime: Lifetime, plan: Plan): Promise<Pa
     connections: postgresConnections,
     target: undefined,
   };
-  return compareAll(lifetime, plan, 'Creating conversations, durably', [...onSqlite, onPostgres]);
+  const deployed = behindProxy({
+    name: 'POST conversation, SQLite',
+    ask: postConversation,
+    kind: 'sqlite',
+    connections: proxiedConnections,
+    target: createTarget,
+  });
+  return compareAll(lifetime, plan, 'Creating conversations, durably', [...onSqlite, deployed, onPostgres]);
 }
