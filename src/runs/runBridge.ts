@@ -5,7 +5,7 @@ import { type Bridge, type BridgeHandler, createBridge } from '../bridge/bridge.
 import { createForgeTools } from '../bridge/forge/tools.ts';
 import { createGitHandler, type GitHandler } from '../bridge/git.ts';
 import { createMcpHandler } from '../bridge/mcp.ts';
-import { createToolServer, ownToolsName } from '../bridge/toolServer.ts';
+import { createMcpServer, ownToolsName } from '../bridge/mcpServer.ts';
 import { errorEvent, notice } from '../events/shapes.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
 import type { GitRemote } from '../git/remote.ts';
@@ -54,7 +54,7 @@ export async function openRunBridge(
   };
   if (git !== undefined) handlers['git'] = git.handle;
   const hasOwnTools = tools.length > 0;
-  if (hasOwnTools) handlers[ownToolsName] = createToolServer({ name: ownToolsName, tools, bodies });
+  if (hasOwnTools) handlers[ownToolsName] = createMcpServer({ name: ownToolsName, tools, bodies });
   const bridge = createBridge({ handlers, egress: dependencies.createEgress() });
   masking.hide(bridge.token);
   if (token !== null) masking.hide(token);

@@ -4,7 +4,7 @@ import { type Agent, type AgentOptions, openAgent } from '../agents/acp/agent.ts
 import { toMcpServers } from '../agents/acp/mcpServers.ts';
 import type { OpenedSession } from '../agents/acp/session.ts';
 import { type ApprovalMode, homeFilesOf, launchOf, sessionOf } from '../agents/launch.ts';
-import { ownToolsName } from '../bridge/toolServer.ts';
+import { ownToolsName } from '../bridge/mcpServer.ts';
 import { plainModelName } from '../models/providers.ts';
 import type { RunInputs } from './inputs.ts';
 import { instructionsOf, writeHomeFile } from './prompts/instructions.ts';

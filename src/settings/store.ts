@@ -36,20 +36,20 @@ export const findSettings = read('settings.find', function* (q, userId: number):
   return { version: stored?.version ?? 0, document: stored?.document ?? '{}', secrets };
 });
 
-export interface SecretPlace {
+export interface SecretName {
   readonly userId: number;
   readonly kind: string;
   readonly name: string;
 }
 
-export const findSealed = read('settings.findSealed', function* (q, place: SecretPlace) {
+export const findSealed = read('settings.findSealed', function* (q, secret: SecretName) {
   const found = yield* one(
     q.build
       .selectFrom('secrets')
       .select('sealed')
-      .where('user_id', '=', place.userId)
-      .where('kind', '=', place.kind)
-      .where('name', '=', place.name),
+      .where('user_id', '=', secret.userId)
+      .where('kind', '=', secret.kind)
+      .where('name', '=', secret.name),
   );
   return found?.sealed;
 });
@@ -60,9 +60,7 @@ export interface McpRows {
 }
 
 /** The document and the encrypted secrets of its MCP servers, read at once because they are matched by position. */
-export const findMcp = read('settings.findMcp', function* (q, input: SecretPlace): Steps<
-  McpRows | undefined
-> {
+export const findMcp = read('settings.findMcp', function* (q, input: SecretName): Steps<McpRows | undefined> {
   return yield* one(
     q.build
       .selectFrom('settings')

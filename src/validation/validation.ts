@@ -25,7 +25,7 @@ export function readablePath(pointer: string): string {
 
 type ValidationError = TLocalizedValidationError;
 
-function unionPlace(error: ValidationError): string | undefined {
+function unionPath(error: ValidationError): string | undefined {
   return /^(.*?\/anyOf)\/\d+/.exec(error.schemaPath)?.[1];
 }
 
@@ -38,18 +38,18 @@ function anyOfConstants(error: ValidationError, constants: readonly ValidationEr
 /** Keeps only the errors of the union branch whose type fits. If none fits, it lists the accepted types. */
 function withoutOtherBranches(errors: readonly ValidationError[]): ValidationError[] {
   return errors.flatMap((error) => {
-    const union = unionPlace(error);
+    const union = unionPath(error);
     if (union === undefined) return error.keyword === 'anyOf' ? [] : [error];
-    const place = errors.find(
+    const anyOf = errors.find(
       (e) => e.keyword === 'anyOf' && union === `${e.schemaPath}/anyOf` && inside(error, e),
     );
-    if (place === undefined) return [error];
-    const siblings = errors.filter((e) => unionPlace(e) === union && inside(e, place));
-    const misfits = siblings.filter((e) => e.keyword === 'type' && e.instancePath === place.instancePath);
+    if (anyOf === undefined) return [error];
+    const siblings = errors.filter((e) => unionPath(e) === union && inside(e, anyOf));
+    const misfits = siblings.filter((e) => e.keyword === 'type' && e.instancePath === anyOf.instancePath);
     const branch = (e: ValidationError) => e.schemaPath.slice(union.length).split('/')[1];
     const misfit = new Set(misfits.map(branch));
     const constants = siblings.filter(
-      (e) => e.keyword === 'const' && e.instancePath === place.instancePath && !misfit.has(branch(e)),
+      (e) => e.keyword === 'const' && e.instancePath === anyOf.instancePath && !misfit.has(branch(e)),
     );
     if (constants.length > 1 && constants.includes(error))
       return error === constants[0] ? [anyOfConstants(error, constants)] : [];
@@ -60,8 +60,8 @@ function withoutOtherBranches(errors: readonly ValidationError[]): ValidationErr
   });
 }
 
-function inside(error: ValidationError, place: ValidationError): boolean {
-  return `${error.instancePath}/`.startsWith(`${place.instancePath}/`);
+function inside(error: ValidationError, outer: ValidationError): boolean {
+  return `${error.instancePath}/`.startsWith(`${outer.instancePath}/`);
 }
 
 const words: Readonly<Record<string, string>> = {

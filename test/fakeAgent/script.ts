@@ -3,9 +3,9 @@ import { type AgentContext, type ContentBlock, methods, type StopReason } from '
 import { isActivityOn, notePrompt } from './activity.ts';
 import { approvals } from './approvals.ts';
 import { failures } from './failures.ts';
+import { mcpServers } from './mcpServers.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
-import { toolServers } from './toolServers.ts';
 import { tools } from './tools.ts';
 
 export interface Turn {
@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...approvals,
   ...talk,
   ...tools,
-  ...toolServers,
+  ...mcpServers,
   ...failures,
 };
 

@@ -5,7 +5,7 @@ import { apiOf } from '../../forge/exchange.ts';
 import type { GitProvider } from '../../git/providers.ts';
 import { isBranchName } from '../../git/remote.ts';
 import { compileCheck } from '../../validation/validation.ts';
-import type { Tool, ToolAnswer } from '../toolServer.ts';
+import type { Tool, ToolAnswer } from '../mcpServer.ts';
 import { createBitbucket } from './bitbucket.ts';
 import { createForgeClient, type ForgeClientOptions } from './client.ts';
 import { ForgeFault } from './faults.ts';

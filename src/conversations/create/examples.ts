@@ -18,7 +18,7 @@ const suggestedTask: CreateConversation = {
   },
 };
 
-const toolServers: CreateConversation = {
+const mcpServers: CreateConversation = {
   conversation_id: 'nightly-2026-01-31',
   initial_user_msg: 'Summarise the errors of last night.',
   mcp_config: {
@@ -30,7 +30,7 @@ const toolServers: CreateConversation = {
   },
 };
 
-export const createExamples = { message, suggested_task: suggestedTask, tool_servers: toolServers };
+export const createExamples = { message, suggested_task: suggestedTask, mcp_servers: mcpServers };
 
 export const createdExample: ConversationResponse = {
   status: 'ok',

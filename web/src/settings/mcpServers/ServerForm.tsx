@@ -33,7 +33,7 @@ type Config = Settings['mcp_config'];
 
 export function useServerForm(config: Config) {
   const update = useSettingsUpdate();
-  return useEntryForm<ServerFields, unknown>('toolServer', {
+  return useEntryForm<ServerFields, unknown>('mcpServer', {
     empty: newServer,
     storable: storableFields,
     send: ({ entry, fields, secrets }: EntryInput<ServerFields>) => {

@@ -4,7 +4,7 @@ import { createMCPClient } from '@ai-sdk/mcp';
 import { until } from '../../test/support/until.ts';
 import { createBodies } from './bodies.ts';
 import { createBridge } from './bridge.ts';
-import { createToolServer, type Tool } from './toolServer.ts';
+import { createMcpServer, type Tool } from './mcpServer.ts';
 
 const echo: Tool = {
   name: 'echo',
@@ -26,7 +26,7 @@ async function start(
   tools: readonly Tool[] = [echo, failing, throwing],
   now = () => performance.now(),
 ) {
-  const parley = createToolServer({ name: 'parley', tools, bodies: createBodies(), now });
+  const parley = createMcpServer({ name: 'parley', tools, bodies: createBodies(), now });
   const bridge = createBridge({ handlers: { parley } });
   const port = await bridge.listen();
   t.after(() => bridge.close());

@@ -25,7 +25,7 @@ export interface Tool {
   call(given: unknown, signal: AbortSignal): Promise<ToolAnswer>;
 }
 
-interface ToolServerOptions {
+interface McpServerOptions {
   readonly name: string;
   readonly tools: readonly Tool[];
   readonly bodies: Bodies;
@@ -69,7 +69,7 @@ function readMessage(body: Buffer): Message | undefined {
   }
 }
 
-export function createToolServer(options: ToolServerOptions): BridgeHandler {
+export function createMcpServer(options: McpServerOptions): BridgeHandler {
   const { name, tools, bodies, now = () => performance.now() } = options;
   let underWay = 0;
   let minute = { since: now(), calls: 0 };

@@ -42,7 +42,7 @@ async function ask({ type, url, headers }: Remote, request: object): Promise<str
   return `${sent.status} ${value}`;
 }
 
-export const toolServers = {
+export const mcpServers = {
   /** `mcp-tools name`: asks the server of that name for its tools, and says what it answers. */
   'mcp-tools': async ({ say, session }, rest) => {
     const server = session.mcpServers.find(({ name }) => name === rest);
