@@ -19,10 +19,10 @@ export async function startService(
   more: NodeJS.ProcessEnv = {},
 ): Promise<Service> {
   const { PATH, TMPDIR } = process.env;
-  const program = await startProgram(lifetime, [main, 'serve'], {
+  const program = await startProgram(lifetime, ['--min-semi-space-size=16', main, 'serve'], {
     PATH,
     TMPDIR,
-    // ./parley uses the same flags.
+    // ./parley uses the same flags and variables.
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../node_modules/.cache/parley', import.meta.url)),
     MALLOC_ARENA_MAX: '2',
     PORT: '0',

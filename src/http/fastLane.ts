@@ -7,8 +7,9 @@ import type { Scope } from '../keys/schema.ts';
 import { type Authenticate, sentCredential } from './authentication.ts';
 import { commonHeaders } from './commonHeaders.ts';
 import type { Guard } from './guard.ts';
+import type { OpenAnswers } from './openAnswers.ts';
 import type { RateLimiter } from './rates.ts';
-import { boundUnread } from './stall.ts';
+import { boundStall } from './stall.ts';
 
 /** A cached response. The object stays the same as long as its content does. */
 export interface ReadyAnswer {
@@ -32,6 +33,7 @@ interface FastLaneOptions {
   readonly isStopping: () => boolean;
   readonly nextId: () => string;
   readonly logger: Logger;
+  readonly openAnswers: OpenAnswers;
 }
 
 const notPlain = ['origin', 'if-none-match', 'content-length', 'transfer-encoding'];
@@ -51,10 +53,16 @@ function flatten(route: FastRoute, { text, etag }: ReadyAnswer): readonly string
   return Object.entries({ ...commonHeaders, ...route.headers, etag, 'content-length': length }).flat();
 }
 
+/** Whether the client has not read the response completely, or it waits behind others. */
+function isUnread({ socket, req }: ServerResponse): boolean {
+  // A response that waits behind others has no socket yet.
+  return socket === null || req.socket.writableLength > 0;
+}
+
 /** Wraps the listener of Fastify, which gets every request that is not answered here. */
 export function openFastLane(
   route: FastRoute,
-  { guard, authenticate, requestRates, isStopping, nextId, logger }: FastLaneOptions,
+  { guard, authenticate, requestRates, isStopping, nextId, logger, openAnswers }: FastLaneOptions,
   answerUsually: RequestListener,
 ): RequestListener {
   const heads = new WeakMap<ReadyAnswer, readonly string[]>();
@@ -82,7 +90,8 @@ export function openFastLane(
     return head;
   }
 
-  function tryFast({ headers }: IncomingMessage, response: ServerResponse): boolean {
+  function tryFast(request: IncomingMessage, response: ServerResponse): boolean {
+    const { headers } = request;
     if (isStopping() || !isPlain(headers, guard)) return false;
     const principal = findPrincipal(headers);
     const answer = principal && route.find(principal);
@@ -91,7 +100,10 @@ export function openFastLane(
     const id = nextId();
     response.writeHead(200, [...headOf(answer), 'x-request-id', id]);
     response.end(answer.text);
-    boundUnread(response);
+    if (isUnread(response)) {
+      boundStall(request.socket);
+      openAnswers.follow(request, response);
+    }
     if (logs) logger.debug({ request_id: id, method: 'GET', route: route.url, status: 200 }, 'request');
     return true;
   }

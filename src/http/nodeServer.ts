@@ -94,7 +94,6 @@ export function createClientErrorHandler({
 
 export function createNodeServer({ answer, openAnswers, nextId, upgradePaths }: NodeServerOptions): Server {
   const listener: RequestListener = (request, response) => {
-    openAnswers.follow(request, response);
     const fault = headFault(request);
     if (fault === undefined) return void answer(request, response);
     const { status, headers, text } = renderRefusal(fault, nextId());

@@ -1,5 +1,6 @@
 // The HTTP server: the checks that every request passes before its route runs, and the headers of every response.
 import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, {
   type FastifyBaseLogger,
@@ -93,11 +94,15 @@ function createFastify(options: ServerOptions, { guard, trusted, nextId, openAns
     genReqId: nextId,
     requestIdHeader: false,
     trustProxy: trusted,
-    serverFactory: (answerUsually) => {
+    serverFactory: (listener) => {
+      const answerUsually: RequestListener = (request, response) => {
+        openAnswers.follow(request, response);
+        listener(request, response);
+      };
       const answer =
         options.fastRoute === undefined
           ? answerUsually
-          : openFastLane(options.fastRoute, { ...options, guard, nextId }, answerUsually);
+          : openFastLane(options.fastRoute, { ...options, guard, nextId, openAnswers }, answerUsually);
       return createNodeServer({ answer, openAnswers, nextId, upgradePaths: options.upgradePaths });
     },
     forceCloseConnections: 'idle',
