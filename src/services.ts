@@ -15,6 +15,7 @@ import type { Database } from './db/transaction.ts';
 import type { Vault } from './encryption/vault.ts';
 import { createChangePurge } from './events/changes/service.ts';
 import { createHub } from './events/hub.ts';
+import { createLiveTexts } from './events/partials/liveTexts.ts';
 import { createEvents } from './events/service.ts';
 import type { GatewayTimes } from './gateway/times.ts';
 import { createUploadFetch } from './http/fetchUpload.ts';
@@ -174,6 +175,7 @@ export function createServices({ config, logger, database, vault, owner, closers
   closers.push(keys.close);
   const settings = createSettings({ database, vault });
   const models = loadModels(config.pricesFile);
+  const liveTexts = createLiveTexts();
   const runtime = createRuntime({
     config,
     database,
@@ -182,6 +184,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     models,
     hasOneUser: isAlone,
     allowPrivate,
+    liveTexts,
     nextId: createIds(),
     onBackgroundError,
     times: times.worker,
@@ -260,7 +263,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       waitingMax: config.waitingMax,
     }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
-    events: createEvents({ database, hub, keys, onBackgroundError }),
+    events: createEvents({ database, hub, keys, openPartials: liveTexts.open, onBackgroundError }),
     usages: createUsages({ database }),
     feedback: createFeedback({ database, nextId: createIds() }),
     workspaces,

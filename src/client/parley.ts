@@ -17,6 +17,7 @@ import type { Fetch } from './request.ts';
 import { streamCalls } from './streams.ts';
 import { workspaceCalls } from './workspace.ts';
 
+export { createOpenTexts, type OpenText, type OpenTexts } from '../events/decoder/openTexts.ts';
 export type { AgentState } from './agentState.ts';
 export { approvalText } from './approvalText.ts';
 export type { CallOptions, CreateOptions, CreateTimes } from './conversations.ts';
@@ -24,7 +25,13 @@ export { ParleyError, type ParleyErrorCode } from './errors.ts';
 export { decodeEvent } from './events.ts';
 export type { FollowTimes, StreamState } from './follow.ts';
 export type { Fetch } from './request.ts';
-export type { ChangesOptions, EventsOptions, FollowOptions, WaitOptions } from './streams.ts';
+export type {
+  ChangesOptions,
+  EventsOptions,
+  FollowOptions,
+  LiveEventsOptions,
+  WaitOptions,
+} from './streams.ts';
 export type * from './types.ts';
 
 export interface ParleyOptions {

@@ -13,6 +13,7 @@ import type {
   ListQuery,
   NullableMcpConfig,
   Observation,
+  PartialText,
   RepositoriesQuery,
   SearchQuery,
   WebhookRecord,
@@ -51,6 +52,9 @@ export type EventsFilter = {
 
 /** Selects deliveries of a webhook. A page has 1 to 100. */
 export type DeliveryFilter = Omit<DeliveryPage, 'limit'> & { readonly limit?: number };
+
+/** Text that is not in the log yet, as a stream with `partials` yields it between the events. */
+export type PartialEvent = PartialText & { readonly type: 'partial' };
 
 type Typed<Each> = Each extends { readonly action: infer Name extends string }
   ? Each & { readonly type: `action.${Name}` }

@@ -18,7 +18,7 @@ import type {
 } from '../conversations/list/schema.ts';
 import type { Usage as UsageSchema } from '../conversations/usage/schema.ts';
 import type { Change as ChangeSchema } from '../events/changes/schema.ts';
-import type { EventsQuery as EventsQuerySchema } from '../events/schema.ts';
+import type { EventsQuery as EventsQuerySchema, PartialText as PartialTextSchema } from '../events/schema.ts';
 import type {
   Action as ActionSchema,
   Observation as ObservationSchema,
@@ -117,6 +117,7 @@ export type NewSecret = Type.Static<typeof NewSecretSchema>;
 export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
 export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
 export type Observation = Type.Static<typeof ObservationSchema>;
+export type PartialText = Type.Static<typeof PartialTextSchema>;
 export type RepositoriesQuery = Type.Static<typeof RepositoriesQuerySchema>;
 export type RepositoryList = Type.Static<typeof RepositoryListSchema>;
 export type RepositoryPage = Type.Static<typeof RepositoryPageSchema>;

@@ -5,7 +5,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openStream, type Stream, untilClosed, untilFrames } from '../../test/support/stream.ts';
 import { until } from '../../test/support/until.ts';
-import { createHub, type Entry, type Log, type Subscription } from './hub.ts';
+import { createHub, type Subscription } from './hub.ts';
+import type { Entry, Log } from './receiver.ts';
 import { sseReceiver } from './sse.ts';
 import { createUnsentBytes } from './unsentBytes.ts';
 

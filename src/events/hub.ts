@@ -2,28 +2,9 @@
 // written to each. A subscriber that is behind reads by itself until it has caught up, and never more than its
 // connection takes, so that a slow one holds at most the entries of one read.
 import { setImmediate } from 'node:timers/promises';
-
-export interface Entry {
-  /** The position of the entry in its log, as subscribers send it back. */
-  readonly cursor: string;
-  readonly data: string;
-}
-
-export interface LogPage {
-  readonly entries: readonly Entry[];
-  /** The page was cut, so there may be more. */
-  readonly more: boolean;
-}
-
-export interface Log {
-  /** Identifies the log. */
-  readonly topic: string;
-  /** Returns the entries after the cursor, in order and bounded; undefined if the log is gone. */
-  read(cursor: string): Promise<LogPage | undefined>;
-  /** Negative if the first cursor is earlier. */
-  compare(a: string, b: string): number;
-  isGone(): Promise<boolean>;
-}
+import type { Partial } from './decoder/openTexts.ts';
+import { type ChannelTexts, openChannelTexts } from './partials/channelTexts.ts';
+import { Batch, type Entry, type Log, type Receiver } from './receiver.ts';
 
 export interface Subscription {
   /** Closes the connection. The client may connect again. */
@@ -34,38 +15,6 @@ const heartbeatMs = 15_000;
 /** After writing to this many subscribers, the event loop gets a turn. */
 const fanOutMax = 500;
 
-/** Entries on their way to the subscribers of a log. What they share is computed once for all of them. */
-export class Batch {
-  readonly entries: readonly Entry[];
-  readonly #shared = new Map<Serialize<unknown>, unknown>();
-
-  constructor(entries: readonly Entry[]) {
-    this.entries = entries;
-  }
-
-  /** Calls the function once, however many subscribers ask. */
-  as<Form>(serialize: Serialize<Form>): Form {
-    if (!this.#shared.has(serialize)) this.#shared.set(serialize, serialize(this.entries));
-    return this.#shared.get(serialize) as Form;
-  }
-}
-
-type Serialize<Form> = (entries: readonly Entry[]) => Form;
-
-/** A connection to a client. */
-export interface Receiver {
-  /** Returns false if the connection is full. It then gets nothing until it drains. */
-  receive(batch: Batch): boolean;
-  /** Keeps the connection alive while nothing happens. */
-  beat(): void;
-  /** Closes the connection after everything was sent. */
-  end(): void;
-  /** Closes the connection at once. */
-  destroy(): void;
-  onDrain(listener: () => void): void;
-  onClose(listener: () => void): void;
-}
-
 interface Subscriber {
   readonly receiver: Receiver;
   cursor: string;
@@ -74,6 +23,8 @@ interface Subscriber {
   reading: boolean;
   /** The connection accepts no more data for now. */
   blocked: boolean;
+  /** Has all unfinished texts, and receives what is added to them. */
+  hasTexts: boolean;
 }
 
 interface Channel {
@@ -83,7 +34,13 @@ interface Channel {
   cursor: string | undefined;
   pumping: boolean;
   again: boolean;
+  /** Undefined while no subscriber wants unfinished texts. */
+  texts: ChannelTexts | undefined;
+  /** Entries and partials are written to subscribers one batch after the other, so that their order is the same for all. */
+  writing: Promise<void>;
 }
+
+const wantsTexts = ({ receiver }: Subscriber) => receiver.receivePartials !== undefined;
 
 export type Hub = ReturnType<typeof createHub>;
 
@@ -97,6 +54,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     channel.subscribers.delete(subscriber);
     if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
+    if (![...channel.subscribers].some(wantsTexts)) closeTexts(channel);
     // A client that does not read would not notice the end either.
     if (subscriber.blocked) subscriber.receiver.destroy();
     else subscriber.receiver.end();
@@ -106,12 +64,62 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     for (const subscriber of channel.subscribers) end(channel, subscriber);
   }
 
-  /** Writes to the subscriber, and takes it off the shared read if its connection is full. */
+  /** The connection is full. The subscriber reads by itself when it has room again. */
+  function block(subscriber: Subscriber): void {
+    subscriber.live = false;
+    subscriber.hasTexts = false;
+    subscriber.blocked = true;
+  }
+
   function send(subscriber: Subscriber, batch: Batch, cursor: string): void {
     subscriber.cursor = cursor;
-    if (subscriber.receiver.receive(batch)) return;
-    subscriber.live = false;
-    subscriber.blocked = true;
+    if (!subscriber.receiver.receive(batch)) block(subscriber);
+  }
+
+  function sendTexts(subscriber: Subscriber, batch: Batch<Partial>): void {
+    if (batch.entries.length > 0 && subscriber.receiver.receivePartials?.(batch) === false) block(subscriber);
+  }
+
+  /** Does the work after all that was begun before it for this channel. */
+  function inOrder(channel: Channel, work: () => Promise<void> | void): Promise<void> {
+    const done = channel.writing.then(work);
+    channel.writing = done.catch(() => {});
+    return done;
+  }
+
+  function closeTexts(channel: Channel): void {
+    channel.texts?.close();
+    channel.texts = undefined;
+  }
+
+  async function deliverTexts(channel: Channel, partials: readonly Partial[]): Promise<void> {
+    const shared = new Batch(partials);
+    for (const [i, subscriber] of [...channel.subscribers].entries()) {
+      if ((i + 1) % fanOutMax === 0) await setImmediate();
+      if (subscriber.hasTexts && all.has(subscriber)) sendTexts(subscriber, shared);
+    }
+  }
+
+  /**
+   * Sends all unfinished texts to live subscribers that lack them. Only at the position of the shared read, because
+   * that is where it is known which texts are in the log. For the same reason, the texts are subscribed to only then:
+   * every event that ends one of them is still to come.
+   */
+  function shareTexts(channel: Channel): void {
+    const { cursor } = channel;
+    const lacking = [...channel.subscribers].filter(
+      (one) => one.live && !one.hasTexts && one.cursor === cursor && wantsTexts(one),
+    );
+    if (lacking.length === 0) return;
+    channel.texts ??= openChannelTexts(channel.log, (change) => {
+      const sent = inOrder(channel, () => deliverTexts(channel, change()));
+      sent.catch(onBackgroundError);
+    });
+    const known = new Batch(channel.texts?.list() ?? []);
+    for (const subscriber of lacking) {
+      subscriber.hasTexts = true;
+      sendTexts(subscriber, known);
+    }
   }
 
   /** Reads for one subscriber until it has everything, then makes it live. */
@@ -129,8 +137,9 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         // The shared read may have moved past what this subscriber has seen.
         if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
         subscriber.live = true;
+        channel.cursor ??= subscriber.cursor;
+        if (wantsTexts(subscriber)) inOrder(channel, () => shareTexts(channel)).catch(onBackgroundError);
         if (shared !== undefined) return;
-        channel.cursor = subscriber.cursor;
         // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
       }
@@ -162,8 +171,12 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       if (page === undefined) return endAll(channel);
       const last = page.entries.at(-1);
       if (last === undefined) return;
-      channel.cursor = last.cursor;
-      await deliver(channel, before, page.entries, last.cursor);
+      await inOrder(channel, async () => {
+        channel.cursor = last.cursor;
+        channel.texts?.cover(page.entries);
+        await deliver(channel, before, page.entries, last.cursor);
+        shareTexts(channel);
+      });
       if (!page.more) return;
     }
   }
@@ -185,7 +198,15 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
   function channelOf(log: Log): Channel {
     let channel = channels.get(log.topic);
     if (channel === undefined) {
-      channel = { log, subscribers: new Set(), cursor: undefined, pumping: false, again: false };
+      channel = {
+        log,
+        subscribers: new Set(),
+        cursor: undefined,
+        pumping: false,
+        again: false,
+        texts: undefined,
+        writing: Promise.resolve(),
+      };
       channels.set(log.topic, channel);
     }
     return channel;
@@ -200,6 +221,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       live: false,
       reading: false,
       blocked: false,
+      hasTexts: false,
     };
     channel.subscribers.add(subscriber);
     all.add(subscriber);

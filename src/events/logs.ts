@@ -5,7 +5,8 @@ import type { Database } from '../db/transaction.ts';
 import { kib, mib } from '../validation/schema.ts';
 import { compareCursors, cursorOf, parseCursor } from './changes/cursor.ts';
 import { readChanges } from './changes/store.ts';
-import type { Log } from './hub.ts';
+import type { LiveConversation, PartialListener, PartialSubscription } from './partials/liveTexts.ts';
+import type { Log } from './receiver.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
 
 /** The limit of one read. Readers that want more read again. */
@@ -31,7 +32,14 @@ function wasCut(events: readonly StoredEvent[]): boolean {
   return events.length === pieceEventsMax || bytes >= subscriberBytesMax;
 }
 
-export function conversationLog(database: Database, key: number): Log {
+export type OpenPartials = (conversation: LiveConversation, listener: PartialListener) => PartialSubscription;
+
+export function conversationLog(
+  database: Database,
+  conversation: LiveConversation,
+  openPartials: OpenPartials,
+): Log {
+  const { key } = conversation;
   const isGone = async () => (await database.run(findEnds, [key])).length === 0;
   return {
     topic: conversationTopic(key),
@@ -44,6 +52,7 @@ export function conversationLog(database: Database, key: number): Log {
     },
     compare: (a, b) => Number(a) - Number(b),
     isGone,
+    openPartials: (listener) => openPartials(conversation, listener),
   };
 }
 

@@ -6,9 +6,18 @@ import { AppError, type ErrorCode } from '../errors.ts';
 import { needs } from '../http/access.ts';
 import { jsonType } from '../http/errors.ts';
 import type { Server } from '../http/routeTable.ts';
+import { isTrue } from '../validation/schema.ts';
 import { Change } from './changes/schema.ts';
 import { changeExample, eventsExample } from './examples.ts';
-import { EventsPage, EventsQuery, StreamHeaders, StreamQuery, Trajectory } from './schema.ts';
+import {
+  EventStreamQuery,
+  EventsPage,
+  EventsQuery,
+  PartialText,
+  StreamHeaders,
+  StreamQuery,
+  Trajectory,
+} from './schema.ts';
 import type { Events, Stream } from './service.ts';
 import { sseReceiver } from './sse.ts';
 import { Event } from './vocabulary/vocabulary.ts';
@@ -118,7 +127,11 @@ function eventStreamRoute(app: Server, events: Events): void {
           headers: StreamHeaders,
           errors: streamErrors,
           responses: {
-            200: { ...streamResponse, anyOf: [Event], examples: { event: eventsExample.events[0] } },
+            200: {
+              ...streamResponse,
+              anyOf: [Event, PartialText],
+              examples: { event: eventsExample.events[0] },
+            },
           },
         },
       },
@@ -127,9 +140,9 @@ function eventStreamRoute(app: Server, events: Events): void {
         operationId: 'streamEvents',
         summary: 'Stream events',
         description:
-          'Server-sent events: first the stored events after the cursor, then new ones, each once and in order. `id:` is the id of the event. To resume, send the last id as `Last-Event-ID` or `?after=`. The stream ends when the conversation is deleted or the API key is revoked.',
+          'Server-sent events: first the stored events after the cursor, then new ones, each once and in order. `id:` is the id of the event. To resume, send the last id as `Last-Event-ID` or `?after=`. The stream ends when the conversation is deleted or the API key is revoked. With `?partials=true` it also sends text that is still being written, as events named `partial` without `id:`.',
         params: ConversationParams,
-        querystring: StreamQuery,
+        querystring: EventStreamQuery,
       },
     },
     async (request, reply) => {
@@ -137,7 +150,11 @@ function eventStreamRoute(app: Server, events: Events): void {
       const stream = await events.openConversation(request.principal, request.params.id, lastSeen(request));
       // The client may have disconnected while its log was being found.
       if (beginStream(reply, stream) && !reply.raw.destroyed)
-        events.subscribe(request.principal, stream, sseReceiver(reply.raw, events.unsent));
+        events.subscribe(
+          request.principal,
+          stream,
+          sseReceiver(reply.raw, events.unsent, { partials: isTrue(request.query.partials) }),
+        );
     },
   );
 }

@@ -1,6 +1,7 @@
 // Requests and responses of the routes that read events.
 import Type from 'typebox';
-import { flag } from '../validation/schema.ts';
+import { flag, oneOf } from '../validation/schema.ts';
+import { partialKinds } from './decoder/openTexts.ts';
 import { Event } from './vocabulary/vocabulary.ts';
 
 export const eventsPageMax = 100;
@@ -33,6 +34,32 @@ export const StreamQuery = Type.Object({
     }),
   ),
 });
+
+export const EventStreamQuery = Type.Object({
+  ...StreamQuery.properties,
+  partials: Type.Optional(
+    flag('If true, text and output that are still being written are sent, too, as events named `partial`.'),
+  ),
+});
+
+export const PartialText = Type.Object(
+  {
+    of: Type.String({
+      description: 'The `tool_call_id` for output, else the id in `partial.of` of the event that follows.',
+    }),
+    kind: oneOf(partialKinds),
+    from: Type.Integer({
+      minimum: 0,
+      description: 'The position of `text` in UTF-16 units. What was there from here on is replaced.',
+    }),
+    text: Type.String(),
+  },
+  {
+    $id: 'Partial',
+    description: 'Text that is not in the log yet. It has no `id:`, and no request returns it again.',
+    additionalProperties: false,
+  },
+);
 
 export const StreamHeaders = Type.Object({
   'last-event-id': Type.Optional(

@@ -11,8 +11,9 @@ import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
 import { changesKeptMs } from './changes/service.ts';
 import { newestPosition } from './changes/store.ts';
 import { notifyForeignChanges } from './foreignChanges.ts';
-import type { Hub, Log, Receiver, Subscription } from './hub.ts';
-import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
+import type { Hub, Subscription } from './hub.ts';
+import { changesLog, conversationLog, type OpenPartials, pieceBytesMax, readPiece } from './logs.ts';
+import type { Log, Receiver } from './receiver.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents, recordFollowed } from './store.ts';
 import { createUnsentBytes } from './unsentBytes.ts';
@@ -30,6 +31,7 @@ interface EventsOptions {
   readonly database: Database;
   readonly hub: Hub;
   readonly keys: Pick<Keys, 'isGood'>;
+  readonly openPartials: OpenPartials;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -65,7 +67,7 @@ function eventCursor(after: string | undefined): string {
   return after;
 }
 
-export function createEvents({ database, hub, keys, onBackgroundError }: EventsOptions) {
+export function createEvents({ database, hub, keys, openPartials, onBackgroundError }: EventsOptions) {
   const subscriptions = new Map<string, Set<Subscription>>();
   const newlyFollowed = new Set<number>();
   let round = 0;
@@ -120,7 +122,7 @@ export function createEvents({ database, hub, keys, onBackgroundError }: EventsO
     const { key, next_event: next, title } = await find(principal, id);
     // The client cannot have seen events that do not exist yet.
     const past = Number(cursor) >= next;
-    const log = conversationLog(database, key);
+    const log = conversationLog(database, { ...conversationName(principal, id), key }, openPartials);
     return { log, cursor: past ? String(next - 1) : cursor, reset: false, next, title };
   }
 

@@ -1,6 +1,7 @@
 // Server-sent events: how entries of a log are written to an HTTP response.
 import type { ServerResponse } from 'node:http';
-import type { Batch, Entry, Receiver } from './hub.ts';
+import type { Partial } from './decoder/openTexts.ts';
+import type { Batch, Entry, Receiver } from './receiver.ts';
 import type { UnsentBytes } from './unsentBytes.ts';
 
 /** A connection that accepts no data for this time, although some is waiting, is closed. */
@@ -11,16 +12,26 @@ function frames(entries: readonly Entry[]): Buffer {
   return Buffer.from(entries.map(({ cursor, data }) => `id: ${cursor}\ndata: ${data}\n\n`).join(''));
 }
 
+/** Without `id`, because a partial does not move the cursor. */
+function partialFrames(partials: readonly Partial[]): Buffer {
+  const frame = ({ of, kind, from, text }: Partial) =>
+    `event: partial\ndata: ${JSON.stringify({ of, kind, from, text })}\n\n`;
+  return Buffer.from(partials.map(frame).join(''));
+}
+
 /** The headers of the response must have been sent. */
-export function sseReceiver(response: ServerResponse, unsent: UnsentBytes): Receiver {
+export function sseReceiver(
+  response: ServerResponse,
+  unsent: UnsentBytes,
+  { partials = false }: { readonly partials?: boolean } = {},
+): Receiver {
   const held = new Set<Buffer>();
 
   function release(buffer: Buffer): void {
     if (held.delete(buffer)) unsent.release(buffer);
   }
 
-  function receive(batch: Batch): boolean {
-    const buffer = batch.as(frames);
+  function write(buffer: Buffer): boolean {
     held.add(buffer);
     unsent.hold(buffer);
     const hasRoom = response.write(buffer, () => release(buffer));
@@ -36,7 +47,8 @@ export function sseReceiver(response: ServerResponse, unsent: UnsentBytes): Rece
   // Node counts the bytes that the connection accepts, so a client that reads slowly is not closed.
   response.setTimeout(stalledMs, () => response.destroy());
   return {
-    receive,
+    receive: (batch) => write(batch.as(frames)),
+    ...(partials ? { receivePartials: (batch: Batch<Partial>) => write(batch.as(partialFrames)) } : {}),
     beat: () => void response.write(heartbeat),
     end: () => void response.end(),
     destroy: () => void response.destroy(),

@@ -1,6 +1,7 @@
 // Masks the secret values that are in a sandbox wherever an agent repeats them.
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
 import { mask } from '../mcp/secrets.ts';
+import { createMaskedStream, createSecretValues, type MaskedStream } from '../text/secretValues.ts';
 
 /** Masking shorter values would hide half of a log and protect nothing. */
 const maskedCharsMin = 4;
@@ -21,6 +22,8 @@ export interface Masking {
   /** Masks this value as well from now on. */
   hide(value: string): void;
   text(text: string): string;
+  /** Masks a text that is still being written. */
+  stream(): MaskedStream;
   event(event: NewEvent): NewEvent;
 }
 
@@ -31,16 +34,14 @@ export interface Masking {
 function valuesOf(secret: string): string[] {
   const lines = secret.split('\n').map((line) => line.trim());
   const long = lines.filter((line) => line.length >= lineCharsMin);
-  return [secret, ...long].filter((value) => value.length >= maskedCharsMin);
+  // A value that the mask itself contains would be found again in what was masked.
+  return [secret, ...long].filter((value) => value.length >= maskedCharsMin && !/^\*+$/.test(value));
 }
 
 export function createMasking(secrets: Iterable<string>): Masking {
   const hidden = new Set([...secrets].flatMap(valuesOf));
-  /** The longest value is first, because one may be the start of another. */
-  const sort = () => [...hidden].toSorted((a, b) => b.length - a.length);
-  let values = sort();
-  // Values are replaced one by one, because a single pattern of all of them can be too large.
-  const text = (shown: string) => values.reduce((rest, value) => rest.replaceAll(value, mask), shown);
+  let values = createSecretValues(hidden, mask);
+  const text = (shown: string) => values.mask(shown);
 
   /** Fields that we have named, some of which have values of ours. */
   function ours(value: object, words: ReadonlySet<string>): Record<string, unknown> {
@@ -70,9 +71,10 @@ export function createMasking(secrets: Iterable<string>): Masking {
   return {
     hide: (value) => {
       for (const one of valuesOf(value)) hidden.add(one);
-      values = sort();
+      values = createSecretValues(hidden, mask);
     },
     text,
-    event: (shown) => (values.length === 0 ? shown : event(shown)),
+    stream: () => createMaskedStream(() => values, mask),
+    event: (shown) => (hidden.size === 0 ? shown : event(shown)),
   };
 }

@@ -5,6 +5,7 @@ import { AgentError } from '../agents/acp/errors.ts';
 import { createEventMapper } from '../agents/acp/events.ts';
 import { decide } from '../agents/acp/permissions.ts';
 import type { RecordedTurn } from '../agents/acp/recordedTurns.ts';
+import type { LiveSpeech } from '../agents/acp/speech.ts';
 import type { SessionUpdate } from '../agents/acp/update.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
@@ -43,6 +44,12 @@ export interface AgentDependencies extends RunDependencies {
   /** The timeout of each answer of an agent until its session is open. */
   readonly initializeMs: number;
   readonly onBackgroundError: (error: Error) => void;
+}
+
+/** Events mask their fields, so the ids of their partials must be masked as well. */
+function liveSpeech({ runId, texts, masking }: RunContext): LiveSpeech {
+  let count = 0;
+  return { texts, nextId: () => masking.text(`${runId}-${++count}`) };
 }
 
 /** A session belongs to the agent that opened it. */
@@ -107,6 +114,8 @@ async function converse(
   const serverNames: string[] = [];
   const mapper = createEventMapper({
     mask: context.masking.text,
+    maskStream: context.masking.stream,
+    live: liveSpeech(context),
     mcpServers: serverNames,
     needsApproval: () => decide(policies.now(), 'high') === 'ask',
   });
@@ -257,7 +266,12 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
     const metrics = () => environment?.metrics();
     const { clock } = dependencies;
     const recorder = createRecorder({ record, masking, metrics, clock, watch: faults.watch });
-    const context: RunContext = { runId, conversation, inputs, recorder, masking, faults, signal, isHeld };
+    const live = dependencies.liveTexts.begin(conversation.key);
+    // What a run writes after it has lost its conversation is not shown.
+    signal.addEventListener('abort', () => signal.reason === 'lost' && live.end(), { once: true });
+    const { texts } = live;
+    const common = { runId, conversation, inputs, recorder, masking, texts, faults, signal, isHeld };
+    const context: RunContext = common;
     try {
       if (conversation.claims > claimsMax)
         throw new RunEnd(
@@ -282,6 +296,7 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       if (!signal.aborted) await recordEnd(recorder, error);
     } finally {
       await environment?.close();
+      live.end();
     }
   };
 }

@@ -3,6 +3,8 @@ import type { Profile } from '../agents/profiles.ts';
 import type { Bodies } from '../bridge/bodies.ts';
 import type { Egress } from '../bridge/bridge.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import type { LiveTexts } from '../events/partials/liveTexts.ts';
+import type { RunTexts } from '../events/partials/runTexts.ts';
 import type { RunGateway } from '../gateway/runGateway.ts';
 import type { ModelLimit } from '../gateway/usage/meter.ts';
 import type { GitHosts } from '../git/hosts.ts';
@@ -40,6 +42,8 @@ export interface RunDependencies {
   readonly disk: DiskLimits & { readonly shortage: DiskShortage };
   readonly allowPrivate: AllowPrivate;
   readonly createEgress: () => Egress;
+  /** Shows what a run writes before it is in the log. */
+  readonly liveTexts: LiveTexts;
   /** Answers the model requests of a run. */
   readonly openGateway: (needs: GatewayNeeds) => Promise<RunGateway>;
 }
@@ -59,6 +63,7 @@ export interface RunContext {
   readonly inputs: RunInputs;
   readonly recorder: Recorder;
   readonly masking: Masking;
+  readonly texts: RunTexts;
   readonly faults: RunFaults;
   readonly signal: AbortSignal;
   readonly isHeld: () => boolean;

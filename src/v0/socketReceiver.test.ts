@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
 import type { Socket } from 'socket.io';
-import { Batch } from '../events/hub.ts';
+import { Batch } from '../events/receiver.ts';
 import { conversationReceiver, createUnsentChars } from './socketReceiver.ts';
 
 const message = (id: number, content: string) => ({

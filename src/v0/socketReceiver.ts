@@ -1,6 +1,6 @@
 // Sends the log of a conversation to a socket: first the events that the client does not have, then new ones.
 import type { Socket } from 'socket.io';
-import type { Batch, Receiver } from '../events/hub.ts';
+import type { Batch, Receiver } from '../events/receiver.ts';
 import { mib } from '../validation/schema.ts';
 import { type SocketEvent, toPacket, translateEntries } from './translate.ts';
 

@@ -1,6 +1,6 @@
 // Events as existing clients know them. Only their socket uses this: pages of events and the trajectory are complete.
 import type { Change } from '../events/changes/schema.ts';
-import type { Entry } from '../events/hub.ts';
+import type { Entry } from '../events/receiver.ts';
 
 /** What is sent as `oh_event`. */
 export type SocketEvent = Readonly<Record<string, unknown>>;

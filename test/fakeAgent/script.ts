@@ -3,6 +3,7 @@ import { type AgentContext, type ContentBlock, methods, type StopReason } from '
 import { isActivityOn, notePrompt } from './activity.ts';
 import { approvals } from './approvals.ts';
 import { failures } from './failures.ts';
+import { live } from './live.ts';
 import { mcpServers } from './mcpServers.ts';
 import { keep, type Session } from './session.ts';
 import { talk } from './talk.ts';
@@ -32,6 +33,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...tools,
   ...mcpServers,
   ...failures,
+  ...live,
 };
 
 /** `{env:NAME}` in a line stands for the value of a variable. */

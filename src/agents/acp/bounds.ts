@@ -1,7 +1,14 @@
 // Limits the size of what agents send. Text is masked before it is cut, so that no half of a secret is left.
+
 import { isObject, jsonOf, textOf } from '../../text/foreignText.ts';
+import { createMaskedStream, createSecretValues, type MaskedStream } from '../../text/secretValues.ts';
 
 export type Mask = (text: string) => string;
+
+/** For tests and tools without secrets. It holds back only the first half of a character. */
+export function unmaskedStream(): MaskedStream {
+  return createMaskedStream(() => createSecretValues([], ''), '');
+}
 
 const depthMax = 16;
 const entriesMax = 200;

@@ -4,14 +4,16 @@ import type { Outcome, TaskStatus } from '../../events/decoder/words.ts';
 import { errorEvent, notice, userRejected } from '../../events/shapes.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { isObject, textOf } from '../../text/foreignText.ts';
+import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
 import { isNotice } from './agentNotices.ts';
 import { type Approval, approvalOf } from './approval.ts';
-import { cutText, cutValue, type Mask, textOfBlock } from './bounds.ts';
+import { cutText, cutValue, type Mask, textOfBlock, unmaskedStream } from './bounds.ts';
 import { type CallConfirmation, toAction, toObservation } from './callEvents.ts';
 import { callIdOf } from './callFields.ts';
+import { createLiveOutput } from './liveOutput.ts';
 import type { Params } from './peer.ts';
-import { createSpeech, type Part } from './speech.ts';
+import { createSpeech, type LiveSpeech, type Part } from './speech.ts';
 import { hasEnded, mergeCall, type ToolCall } from './toolCall.ts';
 import type { SessionUpdate } from './update.ts';
 
@@ -26,6 +28,10 @@ const eventsPerTurnDefault = 2_000;
 
 interface MapperOptions {
   readonly mask?: Mask;
+  /** Masks a text that arrives in chunks, like `mask`. */
+  readonly maskStream?: () => MaskedStream;
+  /** Receives text while it is written. */
+  readonly live?: LiveSpeech;
   /** Names of the MCP servers of the agent, to recognize calls of their tools. */
   readonly mcpServers?: readonly string[];
   /** Whether calls need approval. If so, a call is logged with its approval request and not before. */
@@ -140,11 +146,14 @@ function isRepeated({ call, isRejected = false }: OpenCall, outcome: Outcome): b
 export function createEventMapper(options: MapperOptions = {}): EventMapper {
   const {
     mask = (text) => text,
+    maskStream = unmaskedStream,
+    live,
     eventsPerTurnMax = eventsPerTurnDefault,
     needsApproval = () => false,
   } = options;
   const context = { mask, mcpServers: options.mcpServers ?? [] };
-  const speech = createSpeech(mask);
+  const speech = createSpeech(maskStream, live);
+  const output = live === undefined ? undefined : createLiveOutput({ mask, maskStream }, live.texts);
   const calls = new Map<string, OpenCall>();
   const endedCalls = new Set<string>();
   /** The last event of each kind that is logged only if it has changed. */
@@ -158,6 +167,8 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     count += kept.length;
     if (kept.length === events.length || limitReported) return kept;
     limitReported = true;
+    // Without their events, unfinished texts would stay.
+    live?.texts.dropAll();
     return [...kept, tooMany(eventsPerTurnMax)];
   }
 
@@ -174,7 +185,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     endedCalls.add(call.id);
     const [oldest] = endedCalls;
     if (endedCalls.size > endedCallsMax && oldest !== undefined) endedCalls.delete(oldest);
-    if (isRepeated(open, outcome)) return [];
+    const isLeftOut = isRepeated(open, outcome);
+    output?.end(call.id, isLeftOut);
+    if (isLeftOut) return [];
     return [...(isLogged ? [] : [toAction(call)]), toObservation(call, outcome)];
   }
 
@@ -185,7 +198,9 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     const call = mergeCall(open?.call, id, update, context);
     if (hasEnded(call)) return endCall({ isLogged: false, ...open, call }, call.status as 'completed');
     const begins = call.status === 'in_progress' && !open?.isLogged && !needsApproval();
-    calls.set(id, { ...open, call, isLogged: begins || (open?.isLogged ?? false) });
+    const isLogged = begins || (open?.isLogged ?? false);
+    calls.set(id, { ...open, call, isLogged });
+    if (isLogged && call.status === 'in_progress' && !limitReported) output?.add(id, update);
     return [...closeOldest(), ...(begins ? [toAction(call)] : [])];
   }
 

@@ -1,7 +1,9 @@
-// Joins the chunks of messages and thoughts of an agent.
+// Joins the chunks of messages and thoughts of an agent, and shows them while they are written.
+import type { RunTexts } from '../../events/partials/runTexts.ts';
 import type { NewAction } from '../../events/vocabulary/vocabulary.ts';
+import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
-import { type Mask, textOfBlock } from './bounds.ts';
+import { textOfBlock } from './bounds.ts';
 
 /** In UTF-16 units. Longer text becomes several messages. */
 export const messageLengthMax = 64 * kib;
@@ -12,61 +14,96 @@ export interface Part {
   readonly messageId: unknown;
 }
 
-function toEvent(kind: Part['kind'], text: string): NewAction {
-  if (kind === 'think') return { source: 'agent', message: '', action: 'think', args: { thought: text } };
+/** Where unfinished text is shown. */
+export interface LiveSpeech {
+  readonly texts: RunTexts;
+  /** Returns an id that no other message has, in any run. */
+  nextId(): string;
+}
+
+/** Links the event to the partials of the message. */
+type Partial = { readonly partial?: { readonly of: string; readonly to: number } };
+
+function toEvent(kind: Part['kind'], text: string, partial: Partial): NewAction {
+  if (kind === 'think')
+    return { source: 'agent', message: '', action: 'think', args: { thought: text }, ...partial };
   return {
     source: 'agent',
     message: text,
     action: 'message',
     args: { content: text, image_urls: [], file_urls: [], wait_for_response: false },
+    ...partial,
   };
 }
 
-/** Returns where to split a text: after a line, so that no word or secret is split, or else after a word. */
-function splitPoint(text: string, orAfterWord: boolean): number {
+/** Returns where to split a text: after a line, so that no word is split. If it is full, after a word or anywhere. */
+function splitPoint(shown: string, isFull: boolean): number {
+  const text = shown.slice(0, messageLengthMax);
   const line = text.lastIndexOf('\n') + 1;
-  return line === 0 && orAfterWord ? text.lastIndexOf(' ') + 1 || text.length : line;
+  if (line > 0 || !isFull) return line;
+  const isWhole = shown.codePointAt(text.length - 1) === text.charCodeAt(text.length - 1);
+  return text.lastIndexOf(' ') + 1 || text.length - (isWhole ? 0 : 1);
 }
 
-export function createSpeech(mask: Mask) {
-  let open: { kind: Part['kind']; messageId: unknown; pieces: string[]; length: number } | undefined;
+interface OpenMessage {
+  readonly kind: Part['kind'];
+  readonly messageId: unknown;
+  readonly id: string;
+  /** The position of `shown` in the message. */
+  from: number;
+  /** Masked text that is not in an event yet. */
+  shown: string;
+  readonly masked: MaskedStream;
+}
 
-  function emit(kind: Part['kind'], text: string): NewAction[] {
-    const shown = mask(text).toWellFormed();
-    return shown.trim() === '' ? [] : [toEvent(kind, shown)];
+const partialKinds = { message: 'message', think: 'thought' } as const;
+
+export function createSpeech(maskStream: () => MaskedStream, live?: LiveSpeech) {
+  let open: OpenMessage | undefined;
+
+  function show(message: OpenMessage, text: string): void {
+    message.shown += text;
+    live?.texts.append(partialKinds[message.kind], message.id, text);
+  }
+
+  /** Returns the event with the first units of what was shown, if it is not blank. */
+  function emit(message: OpenMessage, length: number): NewAction[] {
+    const text = message.shown.slice(0, length);
+    message.shown = message.shown.slice(length);
+    message.from += length;
+    if (text.trim() === '') return [];
+    const { id: of, from: to } = message;
+    return [toEvent(message.kind, text, live === undefined ? {} : { partial: { of, to } })];
   }
 
   /** Keeps the text after the split. */
-  function flush(full = false): NewAction[] {
+  function flush(isFull = false): NewAction[] {
     if (open === undefined) return [];
-    const text = open.pieces.join('');
-    const at = splitPoint(text, full);
-    open.pieces = [text.slice(at)];
-    open.length = text.length - at;
-    return emit(open.kind, text.slice(0, at));
+    const events = emit(open, splitPoint(open.shown, isFull));
+    if (events.length > 0) live?.texts.cover(open.id, open.from);
+    return events;
   }
 
   function end(): NewAction[] {
     if (open === undefined) return [];
-    const { kind, pieces } = open;
+    const message = open;
     open = undefined;
-    return emit(kind, pieces.join(''));
+    show(message, message.masked.end());
+    const events = emit(message, message.shown.length);
+    const kind = partialKinds[message.kind];
+    if (events.length > 0) live?.texts.end(kind, message.id);
+    else live?.texts.drop(kind, message.id);
+    return events;
   }
 
   return {
     add: ({ kind, content, messageId }: Part): NewAction[] => {
       const text = textOfBlock(content);
       if (text === '') return [];
-      const others = open?.kind === kind && open.messageId === messageId ? [] : end();
-      open ??= { kind, messageId, pieces: [], length: 0 };
-      const events = [...others];
-      for (let from = 0; from < text.length; ) {
-        const piece = text.slice(from, from + messageLengthMax - open.length);
-        open.pieces.push(piece);
-        open.length += piece.length;
-        from += piece.length;
-        if (open.length === messageLengthMax) events.push(...flush(true));
-      }
+      const events = open?.kind === kind && open.messageId === messageId ? [] : end();
+      open ??= { kind, messageId, id: live?.nextId() ?? '', from: 0, shown: '', masked: maskStream() };
+      show(open, open.masked.add(text));
+      while (open.shown.length >= messageLengthMax) events.push(...flush(true));
       return events;
     },
     flush: () => flush(),

@@ -1,7 +1,7 @@
 // Decodes events of any origin: adds `type`, and converts known fields to the types of the vocabulary. It has no
 // dependencies, because the client and the web UI use it, too. A test compares its table with the vocabulary.
 import { anything, type Fields, fieldsOf, integer, oneOf, orNothing, type Read, text } from './fields.ts';
-import { costOf, exitCodeOf, metricsOf, tasksOf } from './structures.ts';
+import { costOf, exitCodeOf, metricsOf, partialOf, tasksOf } from './structures.ts';
 import {
   agentStates,
   answeredStates,
@@ -104,6 +104,7 @@ const optional: Readonly<Record<string, Read>> = {
   cause: integer,
   replayed: orNothing(flag, 'boolean'),
   llm_metrics: metricsOf,
+  partial: partialOf,
 };
 
 /** Reads the fields of the table. A field that is absent or has another type is left out, unless it has a default. */

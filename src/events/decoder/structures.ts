@@ -38,6 +38,11 @@ function hasNumbers(fields: Fields, names: readonly string[]): boolean {
   return names.every((name) => isNumber(fields[name]));
 }
 
+export const partialOf: Read = (value) => {
+  const { of, to } = fieldsOf(value);
+  return typeof of === 'string' && Number.isSafeInteger(to) ? { of, to } : undefined;
+};
+
 export const metricsOf: Read = (value) => {
   const metrics = fieldsOf(value);
   const tokens = fieldsOf(metrics['accumulated_token_usage']);

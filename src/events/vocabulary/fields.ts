@@ -21,6 +21,21 @@ export const Cause = Type.Optional(
   }),
 );
 
+/** Links a message or a thought to the partials that were sent while it was written. */
+export const PartialEnd = Type.Optional(
+  Type.Object(
+    {
+      of: Type.String({ description: 'The same as in the partials.' }),
+      to: Type.Integer({
+        minimum: 0,
+        description:
+          'Readers drop partial text before this position: it is in this event or in earlier ones.',
+      }),
+    },
+    { description: 'The partials that this event replaces.', ...only },
+  ),
+);
+
 const Replayed = Type.Optional(
   Type.Boolean({ description: 'Whether the event was imported with `replay_json`.' }),
 );

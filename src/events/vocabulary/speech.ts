@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { oneOf } from '../../validation/schema.ts';
 import { taskStatuses } from '../decoder/words.ts';
-import { action, only } from './fields.ts';
+import { action, only, PartialEnd } from './fields.ts';
 
 export const MessageAction = action(
   'message',
@@ -12,14 +12,14 @@ export const MessageAction = action(
     file_urls: Type.Array(Type.String()),
     wait_for_response: Type.Boolean(),
   },
-  {},
+  { partial: PartialEnd },
   { $id: 'MessageAction', description: 'A message of the user or the agent.' },
 );
 
 export const ThinkAction = action(
   'think',
   { thought: Type.String() },
-  {},
+  { partial: PartialEnd },
   { $id: 'ThinkAction', description: 'The agent thinks.' },
 );
 

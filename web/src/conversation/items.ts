@@ -46,7 +46,13 @@ interface Common {
   readonly id: number;
   readonly at: string | undefined;
   readonly replayed: boolean;
+  /** Identifies a text from its first partial until it is in the log, so that it is not rendered anew. */
+  readonly key?: string;
+  /** The text is still being written. */
+  readonly isUnfinished?: boolean;
 }
+
+export const keyOf = ({ key, id }: Common): string | number => key ?? id;
 
 export type Item = Common &
   (

@@ -1,6 +1,11 @@
 // The log of the open conversation: loads it as a whole, then streams it, and adds each event to the timeline once.
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import type { Parley, ParleyEvent, StreamState } from '../../../src/client/parley.ts';
+import {
+  createOpenTexts,
+  type Parley,
+  type ParleyEvent,
+  type StreamState,
+} from '../../../src/client/parley.ts';
 import { startSubscription } from '../live/subscription.ts';
 import type { Item, LogState } from './items.ts';
 import { createTimeline } from './timeline/timeline.ts';
@@ -30,6 +35,7 @@ const batchMs = 30;
 
 export function createLog() {
   const timeline = createTimeline();
+  const texts = createOpenTexts();
   const listeners = new Set<() => void>();
   let view: LogView = { phase: 'loading', items: [], state: timeline.state(), error: undefined };
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,13 +44,14 @@ export function createLog() {
   function show(part: Partial<LogView> = {}): void {
     clearTimeout(timer);
     timer = undefined;
-    view = { ...view, items: timeline.items(), state: timeline.state(), ...part };
+    view = { ...view, items: timeline.items(texts.list()), state: timeline.state(), ...part };
     for (const listener of listeners) listener();
   }
 
   /** Skips an event that cannot be shown. */
   function add(event: ParleyEvent): void {
     next = event.id + 1;
+    texts.cover(event);
     try {
       timeline.add(event);
     } catch (error) {
@@ -56,14 +63,19 @@ export function createLog() {
     // One response is faster than a stream for the existing events.
     if (next === 0)
       for (const event of (await parley.conversations.trajectory(id, { signal })).trajectory) add(event);
+    // Each stream sends unfinished texts from their beginning.
+    texts.clear();
     show({ phase: 'live' });
     const onState = (state: StreamState) => {
       onStream(state);
       if (state === 'live') show({ error: undefined });
     };
-    for await (const event of parley.events(id, { from: next, signal, onState })) {
-      add(event);
-      onLive(event);
+    for await (const event of parley.events(id, { from: next, partials: true, signal, onState })) {
+      if (event.type === 'partial') texts.add(event);
+      else {
+        add(event);
+        onLive(event);
+      }
       timer ??= setTimeout(() => show(), batchMs);
     }
   }

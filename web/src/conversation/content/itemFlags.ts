@@ -3,8 +3,8 @@
 import { createContext, useContext, useState } from 'react';
 
 export const ItemFlags = createContext<Map<string, boolean>>(new Map());
-/** The id of the surrounding item. */
-export const ItemId = createContext(0);
+/** The key of the surrounding item. */
+export const ItemId = createContext<string | number>(0);
 
 /** Like `useState(false)`, for a flag of the surrounding item. */
 export function useItemFlag(name: string): [boolean, (value: boolean) => void] {

@@ -68,11 +68,16 @@ function Files({ files }: { readonly files: readonly string[] }) {
   );
 }
 
+function classOf({ from, isUnfinished = false }: Message): string {
+  if (from === 'user') return 'message from-user';
+  return isUnfinished ? 'message unfinished' : 'message';
+}
+
 function MessageView({ item }: { readonly item: Message }) {
   const { conversation } = useTexts();
   const isFromUser = item.from === 'user';
   return (
-    <article className={isFromUser ? 'message from-user' : 'message'}>
+    <article className={classOf(item)}>
       <header>
         <strong>{isFromUser ? conversation.you : conversation.agent}</strong>
         {item.isQueued ? <span className="queued">{conversation.queued}</span> : null}

@@ -5,7 +5,7 @@ import { Icon } from '../../components/Icon.tsx';
 import { useShortcuts } from '../../layout/shortcuts.ts';
 import { useTexts } from '../../texts/texts.tsx';
 import { ItemId } from '../content/itemFlags.ts';
-import type { Item } from '../items.ts';
+import { type Item, keyOf } from '../items.ts';
 import { ItemView } from './ItemView.tsx';
 import { useStickToEnd } from './stickToEnd.ts';
 
@@ -53,7 +53,10 @@ export function TimelineView({ items, pendingEvent, sentCount }: TimelineProps) 
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: (index) => estimatedHeights[items[index]?.kind ?? 'notice'],
-    getItemKey: (index) => items[index]?.id ?? index,
+    getItemKey: (index) => {
+      const item = items[index];
+      return item === undefined ? index : keyOf(item);
+    },
     overscan: 8,
     gap: gapPx,
     paddingStart: 16,
@@ -93,7 +96,7 @@ export function TimelineView({ items, pendingEvent, sentCount }: TimelineProps) 
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {item === undefined ? null : (
-                  <ItemId value={item.id}>
+                  <ItemId value={keyOf(item)}>
                     <ItemView item={item} />
                   </ItemId>
                 )}

@@ -1,5 +1,5 @@
 // Tracks the tool calls of a timeline: each is one item from its action to its observation, with its approval request.
-import type { ParleyEvent } from '../../../../src/client/parley.ts';
+import type { OpenText, ParleyEvent } from '../../../../src/client/parley.ts';
 import type { Answer, ApprovalRequest, Call, CallItem, Item } from '../items.ts';
 import { approvalOf, beginCall, type CallEvent, endCall, isResult, isThought } from './calls.ts';
 
@@ -74,5 +74,13 @@ export function createCallTracker(items: Item[]) {
     for (const index of open) replace(index, { outcome: 'unfinished' });
   }
 
-  return { add, answer, abandonOpenCalls, pendingApproval };
+  /** Shows the output of a running call in a copy of the items. */
+  function showOutput(shown: Item[], { of, from, text }: OpenText): void {
+    const index = indexById.get(of);
+    if (index === undefined || !open.has(index)) return;
+    const item = itemAt(index);
+    shown[index] = { ...item, call: { ...item.call, output: from > 0 ? `…${text}` : text } };
+  }
+
+  return { add, answer, abandonOpenCalls, pendingApproval, showOutput };
 }

@@ -1,8 +1,9 @@
 // Builds the timeline from the events of a log. Items are immutable: an update replaces the item with the same id.
-import type { ParleyEvent } from '../../../../src/client/parley.ts';
+import type { OpenText, ParleyEvent } from '../../../../src/client/parley.ts';
 import type { Item, LogState } from '../items.ts';
 import { isCallEvent } from './calls.ts';
 import { commonFields, createCallTracker } from './callTracker.ts';
+import { createTextKeys, unfinishedItem } from './unfinished.ts';
 
 type Of<Type extends ParleyEvent['type']> = Extract<ParleyEvent, { readonly type: Type }>;
 
@@ -20,7 +21,8 @@ function isNote(event: ParleyEvent): event is Note {
 
 interface Timeline {
   add(event: ParleyEvent): void;
-  items(): readonly Item[];
+  /** Returns the items, with what is still being written. */
+  items(texts?: readonly OpenText[]): readonly Item[];
   state(): LogState;
 }
 
@@ -64,6 +66,7 @@ const turnStates: ReadonlySet<string> = new Set([
 export function createTimeline(): Timeline {
   const items: Item[] = [];
   const calls = createCallTracker(items);
+  const keys = createTextKeys();
   let planAt: number | undefined;
   /** The indexes of queued messages. */
   let queued: number[] = [];
@@ -86,7 +89,7 @@ export function createTimeline(): Timeline {
     const isQueued = isFromUser && turnStates.has(state.agentState);
     if (isFromUser) planAt = undefined;
     if (isQueued) queued.push(items.length);
-    items.push(messageOf(event, isQueued));
+    items.push({ ...messageOf(event, isQueued), ...keys.ofEvent(event) });
   }
 
   function deliverQueued(): void {
@@ -122,7 +125,12 @@ export function createTimeline(): Timeline {
     if (isCallEvent(event)) calls.add(event);
     else if (event.type === 'action.message') addMessage(event);
     else if (event.type === 'action.think')
-      items.push({ ...commonFields(event), kind: 'thought', text: event.args.thought });
+      items.push({
+        ...commonFields(event),
+        ...keys.ofEvent(event),
+        kind: 'thought',
+        text: event.args.thought,
+      });
     else if (event.type === 'action.task_tracking') addPlan(event);
     else if (event.type === 'action.change_agent_state')
       calls.answer(event.args.decision, event.timestamp || undefined);
@@ -133,7 +141,14 @@ export function createTimeline(): Timeline {
 
   return {
     add,
-    items: () => items.slice(),
+    items: (texts = []) => {
+      const shown = items.slice();
+      for (const text of texts) {
+        if (text.kind === 'output') calls.showOutput(shown, text);
+        else if (text.text.trim() !== '') shown.push(unfinishedItem(text, keys.ofText(text)));
+      }
+      return shown;
+    },
     state: () => ({ ...state, approval: calls.pendingApproval() }),
   };
 }

@@ -1,0 +1,181 @@
+// The texts that a run is writing: what its agent says and what its commands print, before it is in the log. They are
+// kept in memory only, bounded, and sent to subscribers at most some times a second.
+
+import { type Clock, systemClock, type Timer } from '../../process/clock.ts';
+import { kib } from '../../validation/schema.ts';
+import { type Partial, type PartialKind, partialKey } from '../decoder/openTexts.ts';
+
+/** New text waits for this time, to be sent together with what follows. */
+const gatherMs = 50;
+/** A run with more text is sent less often. */
+const charsPerMsMax = 512;
+/** How much is kept of the end of an output. Twice as much for a moment, so that not every piece is copied. */
+const outputCharsMax = 16 * kib;
+/** Outputs of further calls are not shown before the call ends. */
+const outputsMax = 16;
+
+interface RunText {
+  readonly of: string;
+  readonly kind: PartialKind;
+  /** The position of `text` in the whole text. */
+  from: number;
+  text: string;
+  /** Up to here, subscribers have the text. */
+  sentTo: number;
+  /** What subscribers have is no longer a part of the text. */
+  isReplaced: boolean;
+  /** Returns the whole text as it is now. It is called only when the text is sent, because it takes time. */
+  read?: (() => string) | undefined;
+}
+
+export type TextListener = (partials: readonly Partial[]) => void;
+
+/** What a run does with its texts. All of it is masked. */
+export interface RunTexts {
+  append(kind: PartialKind, of: string, text: string): void;
+  /** The output is all of what `read` returns. Agents that do not send what was added send everything again. */
+  replaceOutput(of: string, read: () => string): void;
+  /** An event with the text of a message up to here will follow, so it is no longer sent. */
+  cover(of: string, to: number): void;
+  /** An event with the rest of the text will follow. */
+  end(kind: PartialKind, of: string): void;
+  /** No event will follow. */
+  drop(kind: PartialKind, of: string): void;
+  dropAll(): void;
+}
+
+export interface SubscribableTexts extends RunTexts {
+  /** Sends what there is now, then what is added. Returns the function that unsubscribes. */
+  subscribe(listener: TextListener): () => void;
+}
+
+const dropped = ({ of, kind }: Pick<RunText, 'of' | 'kind'>): Partial => ({ of, kind, from: 0, text: '' });
+
+function endOf({ from, text }: RunText): number {
+  return from + text.length;
+}
+
+/** Keeps the end of an output that has become too long. */
+function bound(open: RunText): void {
+  const over = open.text.length - outputCharsMax;
+  if (open.kind !== 'output' || over < outputCharsMax) return;
+  open.from += over;
+  open.text = open.text.slice(over);
+}
+
+function readAgain(open: RunText): void {
+  if (open.read === undefined) return;
+  const whole = open.read();
+  open.read = undefined;
+  const isLonger = whole.length >= endOf(open) && whole.startsWith(open.text, open.from);
+  if (!isLonger) [open.isReplaced, open.from] = [true, 0];
+  open.text = whole.slice(open.from);
+  bound(open);
+}
+
+/** What subscribers lack of the text. */
+function newPartials(open: RunText): Partial[] {
+  readAgain(open);
+  const { of, kind } = open;
+  const from = open.isReplaced ? open.from : Math.max(open.from, open.sentTo);
+  const partial = { of, kind, from, text: open.text.slice(from - open.from) };
+  const partials = [...(open.isReplaced ? [dropped(open)] : []), ...(partial.text === '' ? [] : [partial])];
+  [open.isReplaced, open.sentTo] = [false, endOf(open)];
+  return partials;
+}
+
+export function createRunTexts(clock: Clock = systemClock): SubscribableTexts {
+  const texts = new Map<string, RunText>();
+  const changed = new Set<RunText>();
+  const listeners = new Set<TextListener>();
+  let timer: Timer | undefined;
+  let sendAt = 0;
+
+  function send(partials: readonly Partial[]): void {
+    if (partials.length === 0) return;
+    for (const listener of listeners) listener(partials);
+  }
+
+  function sendChanged(): void {
+    timer?.stop();
+    timer = undefined;
+    const partials = [...changed].flatMap(newPartials);
+    changed.clear();
+    const chars = partials.reduce((sum, { text }) => sum + text.length, 0);
+    sendAt = clock.steady() + Math.max(gatherMs, chars / charsPerMsMax);
+    send(partials);
+  }
+
+  function note(open: RunText): void {
+    changed.add(open);
+    if (listeners.size === 0) return;
+    // The first text after a pause is sent at once.
+    const waitMs = sendAt - clock.steady();
+    if (waitMs <= 0 && timer === undefined) sendChanged();
+    else timer ??= clock.after(waitMs, sendChanged);
+  }
+
+  function find(kind: PartialKind, of: string): RunText | undefined {
+    const key = partialKey({ of, kind });
+    const known = texts.get(key);
+    if (known !== undefined) return known;
+    const outputs = [...texts.values()].filter((open) => open.kind === 'output').length;
+    if (kind === 'output' && outputs >= outputsMax) return undefined;
+    const open: RunText = { of, kind, from: 0, text: '', sentTo: 0, isReplaced: false };
+    texts.set(key, open);
+    return open;
+  }
+
+  function forget(open: RunText): void {
+    texts.delete(partialKey(open));
+    changed.delete(open);
+  }
+
+  function drop(open: RunText): void {
+    forget(open);
+    send([dropped(open)]);
+  }
+
+  return {
+    append: (kind, of, text) => {
+      const open = text === '' ? undefined : find(kind, of);
+      if (open === undefined) return;
+      open.text += text;
+      bound(open);
+      note(open);
+    },
+    replaceOutput: (of, read) => {
+      const open = find('output', of);
+      if (open === undefined) return;
+      open.read = read;
+      note(open);
+    },
+    cover: (of, to) => {
+      const open = texts.get(partialKey({ of, kind: 'message' }));
+      if (open === undefined) return;
+      open.text = open.text.slice(Math.max(0, to - open.from));
+      open.from = Math.max(open.from, to);
+      open.sentTo = Math.max(open.sentTo, to);
+      if (open.text === '') changed.delete(open);
+    },
+    end: (kind, of) => {
+      const open = texts.get(partialKey({ of, kind }));
+      if (open !== undefined) forget(open);
+    },
+    drop: (kind, of) => {
+      const open = texts.get(partialKey({ of, kind }));
+      if (open !== undefined) drop(open);
+    },
+    dropAll: () => {
+      for (const open of texts.values()) drop(open);
+    },
+    subscribe: (listener) => {
+      // Subscribers get the same from here on.
+      sendChanged();
+      const known = [...texts.values()].filter(({ text }) => text !== '');
+      listener(known.map(({ of, kind, from, text }) => ({ of, kind, from, text })));
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createMaskedStream, createSecretValues } from './secretValues.ts';
+
+const mask = '**********';
+
+/** Masks the pieces as they arrive, and holds back what is not settled. */
+function maskPieces(values: ReturnType<typeof createSecretValues>, pieces: readonly string[]) {
+  const stream = createMaskedStream(() => values, mask);
+  let shown = '';
+  const steps = pieces.map((piece) => {
+    shown += stream.add(piece);
+    return shown;
+  });
+  return { steps, whole: shown + stream.end() };
+}
+
+// Few letters, so that values overlap each other and themselves.
+const letters = fc.constantFrom('a', 'b', 'c', '\n', '😀');
+const secret = fc.string({ unit: letters, minLength: 2, maxLength: 6 });
+const filler = fc.string({ unit: letters, maxLength: 8 });
+
+describe('secret values', () => {
+  it('are masked in text that arrives in any pieces as they are in the whole text', () => {
+    const texts = fc.array(secret, { maxLength: 4 }).chain((secrets) =>
+      fc.record({
+        secrets: fc.constant(secrets),
+        parts: fc.array(secrets.length === 0 ? filler : fc.oneof(filler, fc.constantFrom(...secrets)), {
+          maxLength: 8,
+        }),
+        sizes: fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 60 }),
+      }),
+    );
+    fc.assert(
+      fc.property(texts, ({ secrets, parts, sizes }) => {
+        const values = createSecretValues(secrets, mask);
+        const text = parts.join('');
+        const pieces: string[] = [];
+        let from = 0;
+        for (const size of sizes) {
+          pieces.push(text.slice(from, from + size));
+          from += size;
+        }
+        pieces.push(text.slice(from));
+        const { steps, whole } = maskPieces(values, pieces);
+        assert.equal(whole, values.mask(text));
+        for (const step of steps) {
+          assert.ok(whole.startsWith(step));
+          assert.ok(step.isWellFormed());
+          for (const one of secrets) assert.ok(!step.includes(one));
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('hold back nothing but what may begin one', () => {
+    const values = createSecretValues(['secret', 'rets'], mask);
+    assert.equal(values.settledLength('no'), 2);
+    assert.equal(values.settledLength('a sec'), 2);
+    assert.equal(values.settledLength('a secx'), 6);
+    assert.equal(values.settledLength('a secret!'), 9);
+    // The end of the first value may begin the second, which is decided by what follows.
+    assert.equal(values.settledLength('a secret'), 2);
+    assert.equal(values.settledLength(`a ${'😀'[0]}`), 2);
+  });
+
+  it('hold back a bounded amount of text in which they overlap without end', () => {
+    const stream = createMaskedStream(() => createSecretValues(['aaaa'], mask), mask);
+    const shown = Array.from({ length: 1_000 }, () => stream.add('a'.repeat(1_000))).join('');
+    assert.ok(shown.length > mask.length);
+    assert.ok(!shown.includes('aaaa'));
+  });
+
+  it('takes time in proportion to the text, however a value repeats itself', () => {
+    const value = `${'a'.repeat(60_000)}b`;
+    const values = createSecretValues([value], mask);
+    assert.equal(values.settledLength(`x${'a'.repeat(59_999)}`), 1);
+    assert.equal(values.settledLength(`${'a'.repeat(100_000)}`), 40_000);
+    assert.equal(values.settledLength(`${'a'.repeat(59_000)}cc`), 59_002);
+  });
+});

@@ -1,0 +1,124 @@
+// Finds secret values in text, also in text that is still being written: a value may arrive in any pieces.
+
+export interface SecretValues {
+  /** Replaces every value with the mask. */
+  mask(text: string): string;
+  /**
+   * How much of the beginning of a text is settled: whatever follows, no value lies across the end of that part, so that
+   * both parts can be masked one after the other.
+   */
+  settledLength(text: string): number;
+  /** The length of the longest value. */
+  readonly longest: number;
+}
+
+/** Masks text that arrives in pieces. */
+export interface MaskedStream {
+  /** Returns what can be shown now. The rest is held back, because a value may begin in it. */
+  add(piece: string): string;
+  /** Returns what was held back. */
+  end(): string;
+}
+
+interface Value {
+  readonly text: string;
+  /** For each prefix, the length of the longest shorter prefix with which it ends (Knuth, Morris and Pratt). */
+  borders: Uint32Array | undefined;
+}
+
+function bordersOf(text: string): Uint32Array {
+  const borders = new Uint32Array(text.length);
+  for (let i = 1, length = 0; i < text.length; i++) {
+    while (length > 0 && text[i] !== text[length]) length = borders[length - 1] ?? 0;
+    if (text[i] === text[length]) length++;
+    borders[i] = length;
+  }
+  return borders;
+}
+
+/** The length of the longest end of the text with which the value begins, without the value as a whole. */
+function begunLength(text: string, value: Value): number {
+  const [first] = value.text;
+  const from =
+    first === undefined ? -1 : text.indexOf(first, Math.max(0, text.length - value.text.length + 1));
+  if (from < 0) return 0;
+  value.borders ??= bordersOf(value.text);
+  let length = 0;
+  for (let i = from; i < text.length; i++) {
+    while (length > 0 && text[i] !== value.text[length]) length = value.borders[length - 1] ?? 0;
+    if (text[i] === value.text[length]) length++;
+  }
+  return length;
+}
+
+/** Where a value that lies across the position begins; undefined if there is none. */
+function startAcross(text: string, at: number, value: string): number | undefined {
+  const from = Math.max(0, at - value.length + 1);
+  const found = text.slice(from, at + value.length - 1).indexOf(value);
+  return found < 0 ? undefined : from + found;
+}
+
+const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
+const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
+
+/** Whether a character of two units lies across the position, or may do so when more text follows. */
+function splitsCharacter(text: string, at: number): boolean {
+  return at > 0 && isHigh(text.charCodeAt(at - 1)) && (at === text.length || isLow(text.charCodeAt(at)));
+}
+
+/** The values must not be empty. A longer one takes precedence. */
+export function createSecretValues(texts: Iterable<string>, mask: string): SecretValues {
+  const values = [...new Set(texts)]
+    .toSorted((a, b) => b.length - a.length)
+    .map((text): Value => ({ text, borders: undefined }));
+
+  /** The nearest earlier position that no value and no character lies across. */
+  function stepBack(text: string, at: number): number {
+    if (splitsCharacter(text, at)) return at - 1;
+    if (at === text.length) return at;
+    return values.reduce((earliest, { text: value }) => startAcross(text, earliest, value) ?? earliest, at);
+  }
+
+  return {
+    longest: values[0]?.text.length ?? 0,
+    // Values are replaced one by one, because a single pattern of all of them can be too large. What was replaced is
+    // taken out, so that no value is found in a mask.
+    mask: (text) =>
+      values
+        .reduce((parts, { text: value }) => parts.flatMap((part) => part.split(value)), [text])
+        .join(mask),
+    settledLength: (text) => {
+      const begun = values.reduce((longest, value) => Math.max(longest, begunLength(text, value)), 0);
+      for (let at = text.length - begun; ; ) {
+        const before = stepBack(text, at);
+        if (before === at) return at;
+        at = before;
+      }
+    },
+  };
+}
+
+/** Held back at most, besides what can begin a value: only values that overlap without end need more. */
+const overlapCharsMax = 4_096;
+
+/** `values` are read for each piece, because more may be added. All text together is masked like the whole text. */
+export function createMaskedStream(values: () => SecretValues, mask: string): MaskedStream {
+  let held = '';
+  return {
+    add: (piece) => {
+      const text = held + piece;
+      const { settledLength, mask: maskText, longest } = values();
+      const length = settledLength(text);
+      held = text.slice(length);
+      const shown = maskText(text.slice(0, length)).toWellFormed();
+      if (held.length <= 2 * longest + overlapCharsMax) return shown;
+      held = '';
+      return shown + mask;
+    },
+    end: () => {
+      const rest = values().mask(held).toWellFormed();
+      held = '';
+      return rest;
+    },
+  };
+}
