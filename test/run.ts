@@ -1,5 +1,6 @@
 // Runs one group of tests beside a real PostgreSQL: `node test/run.ts fast [file…]`. The exit code is theirs.
 import { spawn } from 'node:child_process';
+import { createTemplate } from './support/databases.ts';
 import { startPostgres } from './support/postgresServer.ts';
 import { compileCacheDir, prepareProgram } from './support/program.ts';
 
@@ -61,12 +62,16 @@ if (group === undefined) throw new Error(`say one of ${Object.keys(groups).join(
 
 await prepareProgram();
 const postgres = await startPostgres({ fsync: false });
+process.env['PARLEY_TEST_POSTGRES'] = postgres.url;
+await createTemplate();
 const reporter = new URL('./support/reporter.ts', import.meta.url).href;
+const builtThreads = new URL('./support/builtThreads.ts', import.meta.url).href;
 const { flags, minutesMax } = group;
 const shards = files.length > 0 ? 1 : (group.shards ?? 1);
 
 function runShard(shard: number): Promise<number> {
   const args = [
+    `--import=${builtThreads}`,
     '--test',
     `--test-reporter=${reporter}`,
     ...flags,
@@ -75,7 +80,7 @@ function runShard(shard: number): Promise<number> {
   ];
   const child = spawn(process.execPath, args, {
     stdio: 'inherit',
-    env: { ...process.env, PARLEY_TEST_POSTGRES: postgres.url, NODE_COMPILE_CACHE: compileCacheDir },
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCacheDir },
     timeout: minutesMax * 60_000,
     killSignal: 'SIGKILL',
   });

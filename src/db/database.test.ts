@@ -217,7 +217,7 @@ for (const kind of databaseKinds) {
     });
 
     it('keeps the events of an older version', async (t) => {
-      const storage = await createStorage(kind);
+      const storage = await createStorage(kind, { migrated: false });
       t.after(storage.remove);
       const older = migrations
         .slice(0, 6)

@@ -37,14 +37,30 @@ export async function withPostgres<Out>(
   }
 }
 
-/** Creates an empty data folder and, for PostgreSQL, an empty database. */
-export async function createStorage(kind: DatabaseKind): Promise<TestStorage> {
+/** A migrated database without rows, of which every test gets a copy. */
+const template = 'parley_template';
+
+/** Creates the template that `createStorage` copies. */
+export async function createTemplate(): Promise<void> {
+  await withPostgres(postgresUrl('postgres'), (client) => client.query(`create database ${template}`));
+  const options = { dataDir: tmpdir(), databaseUrl: postgresUrl(template) };
+  await (await openConfiguredDatabase(options, fail)).close();
+  process.env['PARLEY_TEST_TEMPLATE'] = template;
+}
+
+/** Creates an empty data folder and, for PostgreSQL, a database: migrated already if there is a template. */
+export async function createStorage(
+  kind: DatabaseKind,
+  { migrated = true }: { migrated?: boolean } = {},
+): Promise<TestStorage> {
   const dataDir = mkdtempSync(join(tmpdir(), 'parley-test-'));
   const removeDir = () => rmSync(dataDir, { recursive: true, force: true });
   if (kind === 'sqlite') return { dataDir, databaseUrl: undefined, remove: async () => removeDir() };
   const name = `test_${randomBytes(6).toString('hex')}`;
   const server = postgresUrl('postgres');
-  await withPostgres(server, (client) => client.query(`create database ${name}`));
+  const copied = migrated ? process.env['PARLEY_TEST_TEMPLATE'] : undefined;
+  const from = copied === undefined ? '' : ` template ${copied}`;
+  await withPostgres(server, (client) => client.query(`create database ${name}${from}`));
   return {
     dataDir,
     databaseUrl: postgresUrl(name),

@@ -142,7 +142,7 @@ export async function createSite(
   t: { after(fn: () => Promise<void>): void },
   { main = mainFile } = {},
 ): Promise<Site> {
-  const storage = await createStorage(kind);
+  const storage = await createStorage(kind, { migrated: false });
   const dirs: string[] = [];
   const started: ReturnType<typeof startProgram>[] = [];
 
