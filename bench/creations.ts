@@ -36,6 +36,8 @@ export async function createMakers(database: Database): Promise<Makers> {
     fingerprint: hash('sha256', fingerprintText(request, undefined), 'base64url'),
     title: titleOf(message, id),
     ...subjectOf(request, false),
+    agent: null,
+    llmModel: null,
     request: JSON.stringify(request),
     sealed: null,
     events: firstEvents(message, request, undefined).map((event) => eventText(event, at)),

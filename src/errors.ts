@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'binary_file'
   | 'invalid'
   | 'limit_reached'
+  | 'provider_key_missing'
   | 'answer_too_large'
   | 'bad_limit'
   | 'rate_limited'

@@ -18,6 +18,7 @@ import { keyRoutes } from './keys/routes.ts';
 import { mcpRoutes } from './mcp/routes.ts';
 import { builtFile } from './process/program.ts';
 import { version } from './process/version.ts';
+import { providerKeyRoutes } from './providerKeys/routes.ts';
 import { repositoryRoutes } from './repositories/routes.ts';
 import { secretRoutes } from './secrets/routes.ts';
 import type { Services } from './services.ts';
@@ -44,9 +45,10 @@ interface RoutesOptions {
 function apiRoutes(app: Server, services: Services, config: Config): void {
   settingsRoutes(app, services.settings);
   secretRoutes(app, services.secrets);
+  providerKeyRoutes(app, services.providerKeys);
   repositoryRoutes(app, services.repositories);
   mcpRoutes(app, services.mcpCheck);
-  optionRoutes(app, { agents: services.runtime.agentNames, models: services.models, withAliases: config.v0 });
+  optionRoutes(app, { agents: services.agentNames, models: services.models, withAliases: config.v0 });
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
   lifecycleRoutes(app, services.lifecycle);

@@ -1,6 +1,8 @@
 // Creates the services of the process in the order of their dependencies.
 import type { Logger } from 'pino';
+import { agentNamesOf, findProfile, loadProfiles } from './agents/profiles.ts';
 import type { Config } from './config.ts';
+import { createChoices } from './conversations/choice/service.ts';
 import { createCommands } from './conversations/commands/service.ts';
 import { createConfirmations } from './conversations/confirm/service.ts';
 import { createConversations } from './conversations/create/service.ts';
@@ -32,6 +34,7 @@ import {
   watchPrivateAddresses,
 } from './outgoing/privateAddresses.ts';
 import { createIds } from './process/ids.ts';
+import { createProviderKeys } from './providerKeys/service.ts';
 import type { ProviderTimes } from './repositories/requests.ts';
 import { createRepositories } from './repositories/service.ts';
 import type { DeliverUploads } from './runs/runContext.ts';
@@ -173,14 +176,24 @@ export function createServices({ config, logger, database, vault, owner, closers
     onBackgroundError,
   });
   closers.push(keys.close);
-  const settings = createSettings({ database, vault });
+  const profiles = loadProfiles(config.agentsFile);
+  const agentNames = agentNamesOf(profiles);
+  const settings = createSettings({ database, vault, agentNames: () => agentNames });
+  const providerKeys = createProviderKeys({ settings, modelHosts: config.modelHosts });
+  const choices = createChoices({
+    agents: { names: agentNames, find: (name) => findProfile(profiles, name) },
+    settings,
+    providerKeys,
+  });
   const models = loadModels(config.pricesFile);
   const liveTexts = createLiveTexts();
   const runtime = createRuntime({
     config,
     database,
     vault,
+    profiles,
     settings,
+    providerKeys,
     models,
     hasOneUser: isAlone,
     allowPrivate,
@@ -209,6 +222,7 @@ export function createServices({ config, logger, database, vault, owner, closers
     vault,
     limits: rates.creations,
     waiting: createWaitingBound({ database, max: config.waitingMax }),
+    choices,
     note: () => (worker?.isFull() ? allBusy : null),
     nextId: createIds(),
     onBackgroundError,
@@ -243,6 +257,8 @@ export function createServices({ config, logger, database, vault, owner, closers
     keys,
     settings,
     secrets: createSecrets({ settings }),
+    providerKeys,
+    agentNames,
     repositories: createRepositories({
       settings,
       gitHosts: config.gitHosts,
@@ -260,6 +276,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       database,
       confirmations,
       commands: createCommands({ database, nextId: createIds() }),
+      choices,
       waitingMax: config.waitingMax,
     }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),

@@ -1,5 +1,6 @@
 // Every transaction of every store. The SQLite thread loads this list and finds transactions by name.
 import { auditTransactions } from './audit/store.ts';
+import { choiceTransactions } from './conversations/choice/store.ts';
 import { commandTransactions } from './conversations/commands/store.ts';
 import { confirmationTransactions } from './conversations/confirm/store.ts';
 import { conversationTransactions } from './conversations/create/store.ts';
@@ -38,6 +39,7 @@ export const transactions: readonly AnyTransaction[] = [
   ...conversationTransactions,
   ...waitingTransactions,
   ...lifecycleTransactions,
+  ...choiceTransactions,
   ...importTransactions,
   ...confirmationTransactions,
   ...commandTransactions,

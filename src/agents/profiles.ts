@@ -187,6 +187,11 @@ export function loadProfiles(operatorFile?: string): readonly Profile[] {
   return merge(shipped, added);
 }
 
+/** The values that `agent` may have: the ids of the profiles and their aliases. */
+export function agentNamesOf(profiles: readonly Profile[]): string[] {
+  return [...Object.keys(aliases), ...profiles.map(({ id }) => id)];
+}
+
 /** Returns the profile with this name. Null and `CodeActAgent` are the built-in agent. */
 export function findProfile(profiles: readonly Profile[], name: string | null): Profile | undefined {
   const id = name === null ? 'builtin' : Object.hasOwn(aliases, name) ? aliases[name] : name;

@@ -20,6 +20,7 @@ import { imports } from './migrations/0017-imports.ts';
 import { uploads } from './migrations/0018-uploads.ts';
 import { feedback } from './migrations/0019-feedback.ts';
 import { commands } from './migrations/0020-commands.ts';
+import { conversationModel } from './migrations/0021-conversation-model.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Queries, type Query, rows, type Steps } from './transaction.ts';
 
@@ -44,6 +45,7 @@ export const migrations: readonly Migration[] = [
   uploads,
   feedback,
   commands,
+  conversationModel,
 ];
 
 const advisoryLock = 7_265_108;

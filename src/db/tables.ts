@@ -64,8 +64,10 @@ export interface Tables {
     commands: Generated<number>;
     /** The first event that may be such a command; null if there is none. */
     command_from: number | null;
-    /** The id of its agent, set when the first session is opened. */
+    /** The id of its agent, chosen by its user or set when the first session is opened. */
     agent: string | null;
+    /** The model that its user chose for it; null means the one in the settings. */
+    llm_model: string | null;
     /** The agent's own id of the session, for resuming it. */
     agent_session: string | null;
     /** A JSON list of the tool kinds that the user has always allowed. */

@@ -24,6 +24,7 @@ async function fill(service: TestService): Promise<void> {
   await service.ask('/api/add-git-providers', {
     json: { provider_tokens: { github: { token: 'git-token' } } },
   });
+  await service.ask('/api/provider-keys/openai', { method: 'PUT', json: { api_key: 'provider-key' } });
   for (let i = 0; i < 110; i++)
     await service.ask('/api/conversations', {
       json: { conversation_id: `c${i}`, mcp_config: mcp(`key-${i}`) },
@@ -61,6 +62,7 @@ async function openAll(storage: TestStorage): Promise<(string | undefined)[]> {
       await open('secrets', "kind = 'llm_api_key'", ['secret', '1', 'llm_api_key', '']),
       await open('secrets', "name = 'DEPLOY'", ['secret', '1', 'custom', 'DEPLOY']),
       await open('secrets', "kind = 'provider_token'", ['secret', '1', 'provider_token', 'github']),
+      await open('secrets', "kind = 'provider_key'", ['secret', '1', 'provider_key', 'openai']),
       await open('conversations', "id = 'c109'", ['conversation', '1', 'c109']),
     ];
   } finally {
@@ -72,6 +74,7 @@ const expected = [
   'model-key',
   'deploy-value',
   'git-token',
+  'provider-key',
   JSON.stringify({ sse_servers: ['key-109'], stdio_servers: [], shttp_servers: [] }),
 ];
 
@@ -112,7 +115,7 @@ for (const kind of databaseKinds) {
     it('encrypts everything again while the service runs, which then uses the new key', async (t) => {
       const { storage, service } = await prepared(t);
       const [oldKey] = await keysInUse(storage);
-      assert.equal(await rotateBeside(storage), 116);
+      assert.equal(await rotateBeside(storage), 117);
       const [newKey, ...others] = await keysInUse(storage);
       assert.deepEqual([others, newKey === oldKey, keyFile(storage).length], [[], false, 1]);
       assert.deepEqual(await openAll(storage), expected);

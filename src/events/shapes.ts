@@ -78,6 +78,16 @@ export const interrupted = notice(
 
 export const approvalRequestExpired = notice('The approval request has expired; the agent may ask again.');
 
+export function agentChanged(agent: string): NewObservation {
+  return notice(`From the next turn on, the agent is ${agent}.`, 'AGENT_CHANGED');
+}
+
+/** Null means the model in the settings. */
+export function modelChanged(model: string | null): NewObservation {
+  const which = model === null ? 'the one in the settings' : model;
+  return notice(`From the next turn on, the model is ${which}.`, 'MODEL_CHANGED');
+}
+
 /** An error, as a sentence for people; `errorId` is for programs. */
 export function errorEvent(errorId: string, sentence: string): NewObservation {
   return {

@@ -1,10 +1,11 @@
-// The model in the user's settings: its URL, and what an agent is told about it.
+// The model of a conversation: its URL, and what an agent is told about it.
 
 import type { Models } from '../models/catalogue.ts';
 import { type Protocol, protocolBases } from '../models/protocols.ts';
 import {
   findUpstream,
   type ModelHosts,
+  missingKeySentence,
   nativeProtocol,
   plainModelName,
   type Upstream,
@@ -26,8 +27,7 @@ export function getUpstream(
 ): Upstream {
   const found = findUpstream({ model, baseUrl, protocol, modelHosts });
   if ('fault' in found) throw new Refusal(found.fault);
-  if (key === undefined && !found.upstream.keyless)
-    throw new Refusal('No API key for the model is set. Set llm_api_key in your settings.');
+  if (key === undefined && !found.upstream.keyless) throw new Refusal(missingKeySentence(model));
   return found.upstream;
 }
 

@@ -55,6 +55,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   binary_file: { status: 415, when: 'the file is not UTF-8 text' },
   invalid: { status: 422, when: 'a field is invalid; `details` lists each one' },
   limit_reached: { status: 422, when: 'the maximum number of stored items is reached' },
+  provider_key_missing: {
+    status: 422,
+    when: 'no API key is stored for the provider of the model; the message says how to store one',
+  },
   answer_too_large: { status: 422, when: 'the response would be too large' },
   rate_limited: { status: 429, when: 'too many requests; see Retry-After' },
   too_many_waiting: {

@@ -1,4 +1,5 @@
 // The base URLs of model providers, and the model APIs that each offers.
+import { commandName } from '../process/program.ts';
 import { resolveModelName } from './names.ts';
 import type { Protocol } from './protocols.ts';
 
@@ -150,6 +151,24 @@ export function nativeProtocol(model: string | null, baseUrl: string | null): Pr
   return preferred.find((protocol) => provider.offers[protocol] !== undefined) ?? 'openai-chat';
 }
 
+/** The known provider of a model, by the prefix of its name; undefined if it has none. */
+export function providerOf(model: string | null): string | undefined {
+  const [prefix = '', ...rest] = resolveModelName(model ?? '').split('/');
+  return Object.hasOwn(providers, prefix) && rest.length > 0 ? prefix : undefined;
+}
+
+/** The providers that can have an API key of their own: those whose URL is known without a setting of the user. */
+export function providersWithKeys(modelHosts: ModelHosts): string[] {
+  return Object.keys(providers).filter((name) => (modelHosts[name] ?? providers[name]?.origin) !== undefined);
+}
+
+/** Says that the model has no API key, and how to store one. */
+export function missingKeySentence(model: string | null): string {
+  const provider = providerOf(model);
+  if (provider === undefined) return 'No API key for the model is set. Set llm_api_key in your settings.';
+  return `No API key of ${provider} is stored. Store it in the settings of the web UI, with "${commandName} provider-keys set ${provider}", or with PUT /api/provider-keys/${provider}. For the model in your settings you can also set llm_api_key.`;
+}
+
 /** The provider's name of the model, for agents. */
 export function plainModelName(model: string | null): string {
   const name = resolveModelName(model ?? '');
@@ -167,7 +186,7 @@ export function findUpstream(wanted: Wanted): FoundUpstream {
   const provider = Object.hasOwn(providers, prefix) ? providers[prefix] : undefined;
   if (provider === undefined || rest.length === 0)
     return {
-      fault: `The model in your settings has no known provider. Begin its name with one of ${knownPrefixes()} or set llm_base_url.`,
+      fault: `The model has no known provider. Begin its name with one of ${knownPrefixes()} or set llm_base_url.`,
     };
   const named = modelHosts[prefix];
   const origin = named ?? provider.origin;

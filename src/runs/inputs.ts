@@ -1,6 +1,8 @@
 // What a run needs from its user: the settings and decrypted secrets. None of it is kept longer than the run.
+import { readChoice } from '../conversations/choice/store.ts';
 import type { NormalRequest } from '../conversations/create/request.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
+import type { Database } from '../db/transaction.ts';
 import { ownerOf } from '../encryption/store.ts';
 import type { Vault } from '../encryption/vault.ts';
 import type { RunModel } from '../gateway/runGateway.ts';
@@ -8,11 +10,13 @@ import { type GitProvider, gitProviders } from '../git/providers.ts';
 import type { McpConfig } from '../mcp/schema.ts';
 import { defaultSearchUrl, withSearch } from '../mcp/search.ts';
 import { type McpSecrets, noMcp, restoreMasks } from '../mcp/secrets.ts';
+import type { ProviderKeys } from '../providerKeys/service.ts';
 import { providerTokenKind } from '../secrets/service.ts';
 import type { FullSettings } from '../settings/schema.ts';
 import type { Settings } from '../settings/service.ts';
 
 export interface RunInputs {
+  /** With the model and the base URL of this conversation. */
   readonly settings: FullSettings;
   readonly instructions: string | undefined;
   readonly mcp: McpConfig;
@@ -21,10 +25,13 @@ export interface RunInputs {
   gitToken(provider: GitProvider): Promise<string | undefined>;
   /** Secrets by name, for the environment of programs in the sandbox. */
   readonly customSecrets: Readonly<Record<string, string>>;
-  modelKey(): Promise<string | undefined>;
+  /** The API key of the model, when the run begins. */
+  readonly modelKey: string | undefined;
   /** Reads the current settings. */
   readSettings(): Promise<FullSettings>;
-  /** Reads the model from the current settings. */
+  /** The name of the agent that the conversation should have now; null is the built-in agent. */
+  readAgent(): Promise<string | null>;
+  /** Reads the current model of the conversation. */
   loadModel(): Promise<RunModel>;
   /** Values that must not appear in the log: those that enter the sandbox, and API keys that belong to them. */
   readonly hidden: readonly string[];
@@ -36,13 +43,17 @@ function mcpValues({ stdio_servers, sse_servers, shttp_servers }: McpConfig): st
 }
 
 interface InputsOptions {
+  readonly database: Database;
   readonly settings: Settings;
+  readonly providerKeys: ProviderKeys;
   readonly vault: Vault;
   /** The MCP server for web search, if the operator configured one. */
   readonly searchUrl: string | undefined;
 }
 
-export function createInputs({ settings, vault, searchUrl = defaultSearchUrl }: InputsOptions) {
+export function createInputs(options: InputsOptions) {
+  const { database, settings, providerKeys, vault, searchUrl = defaultSearchUrl } = options;
+
   async function mcpOf(conversation: ClaimedConversation, request: NormalRequest): Promise<McpConfig> {
     const { user_id: userId, id, sealed } = conversation;
     const masked = request.mcp_config;
@@ -62,12 +73,15 @@ export function createInputs({ settings, vault, searchUrl = defaultSearchUrl }: 
     return values;
   }
 
-  const modelKeyOf = (userId: number) => settings.openSecret(userId, 'llm_api_key', '');
+  async function readOwnModel({ key, llm_model: known }: ClaimedConversation): Promise<string | null> {
+    const choice = await database.run(readChoice, key);
+    return choice === undefined ? known : choice.llm_model;
+  }
 
   return async function load(conversation: ClaimedConversation): Promise<RunInputs> {
     const { user_id: userId, git_provider: named } = conversation;
     const request = JSON.parse(conversation.request) as NormalRequest;
-    const full = await settings.read(userId);
+    const { settings: full, key: modelKey } = await providerKeys.modelOf(userId, conversation.llm_model);
     const tokens = Object.keys(full.provider_tokens_set ?? {}) as GitProvider[];
     const only = tokens.length === 1 ? (tokens[0] ?? null) : null;
     const searchKey = await settings.openSecret(userId, 'search_api_key', '');
@@ -83,10 +97,19 @@ export function createInputs({ settings, vault, searchUrl = defaultSearchUrl }: 
       userHosts: full.provider_tokens_set ?? {},
       gitToken: (provider) => settings.openSecret(userId, providerTokenKind, provider),
       customSecrets,
-      modelKey: () => modelKeyOf(userId),
+      modelKey,
       readSettings: () => settings.read(userId),
-      loadModel: async () => ({ settings: await settings.read(userId), key: await modelKeyOf(userId) }),
-      hidden: [...Object.values(customSecrets), ...mcpValues(mcp)],
+      readAgent: async () => {
+        const choice = await database.run(readChoice, conversation.key);
+        return choice?.agent ?? conversation.agent ?? full.agent;
+      },
+      loadModel: async () => providerKeys.modelOf(userId, await readOwnModel(conversation)),
+      hidden: [
+        ...Object.values(customSecrets),
+        ...mcpValues(mcp),
+        ...(modelKey === undefined ? [] : [modelKey]),
+        ...(await providerKeys.listValues(userId)),
+      ],
     };
   };
 }

@@ -7,17 +7,19 @@ import { decide } from '../agents/acp/permissions.ts';
 import type { RecordedTurn } from '../agents/acp/recordedTurns.ts';
 import type { LiveSpeech } from '../agents/acp/speech.ts';
 import type { SessionUpdate } from '../agents/acp/update.ts';
+import { findProfile } from '../agents/profiles.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
 import type { Database } from '../db/transaction.ts';
 import { agentStateChanged, approvalRequestExpired, notice } from '../events/shapes.ts';
 import type { NewEvent } from '../events/vocabulary/vocabulary.ts';
+import type { RunModel } from '../gateway/runGateway.ts';
 import { type ActionGuard, createActionGuard } from './approvals/actionGuard.ts';
 import { createApprovals } from './approvals/approvals.ts';
 import { createPolicies } from './approvals/policies.ts';
 import { createAttachments } from './attachments.ts';
 import type { ClaimedRun, RunAgent } from './claimedRun.ts';
 import type { RunInputs } from './inputs.ts';
-import { createMasking } from './masking.ts';
+import { createMasking, type Masking } from './masking.ts';
 import { instructionsOf } from './prompts/instructions.ts';
 import { createMessages } from './prompts/messages.ts';
 import { createPrompts, type FetchImage } from './prompts/prompts.ts';
@@ -78,8 +80,11 @@ function eventsFromPreviousRun(
   ];
 }
 
-function alwaysAllowedOf({ always_allowed: stored }: ClaimedConversation): string[] {
-  return stored === null ? [] : (JSON.parse(stored) as string[]);
+/** What the user has always allowed one agent does not hold for another. */
+function alwaysAllowedOf(conversation: ClaimedConversation, environment: RunEnvironment): string[] {
+  const { always_allowed: stored } = conversation;
+  const isSame = sessionOfAgent(conversation, environment) !== null;
+  return stored === null || !isSame ? [] : (JSON.parse(stored) as string[]);
 }
 
 /** Throws if the agent has acted without approval, which ends it. */
@@ -93,6 +98,23 @@ function guardUpdate(guard: ActionGuard, update: SessionUpdate): void {
 /** Whether the agent has the messages of the interrupted turn; undefined if it does not record turns. */
 function hasTurn(noted: RecordedTurn, { heard }: ClaimedConversation): boolean | undefined {
   return noted === undefined ? undefined : noted === heard;
+}
+
+/** The user has chosen another agent. This run ends, and the next one starts that agent with the same messages. */
+class AgentChanged extends Error {}
+
+/** Throws AgentChanged before a turn that another agent should take. */
+async function refuseOtherAgent(
+  { profiles, onBackgroundError }: AgentDependencies,
+  { inputs }: RunContext,
+  { agent }: RunEnvironment,
+): Promise<void> {
+  const wanted = await inputs.readAgent().catch((error: Error) => {
+    // The agent of the last turn is better than none.
+    onBackgroundError(error);
+    return agent.profile.id;
+  });
+  if (findProfile(profiles, wanted)?.id !== agent.profile.id) throw new AgentChanged();
 }
 
 async function converse(
@@ -119,9 +141,10 @@ async function converse(
     mcpServers: serverNames,
     needsApproval: () => decide(policies.now(), 'high') === 'ask',
   });
+  const always = alwaysAllowedOf(conversation, environment);
   const guard = createActionGuard({
     policy: policies.now,
-    always: alwaysAllowedOf(conversation),
+    always,
     onUnapproved: (end) => agent.end(end),
   });
   context.signal.addEventListener('abort', guard.close, { once: true });
@@ -182,6 +205,7 @@ async function converse(
       agent_session: sessionText({ agent: environment.agent.profile.id, sessionId: session.sessionId }),
       workspace_node: nodeId,
       ...(session.how === 'new' ? { session_from: conversation.next_event } : {}),
+      ...(conversation.always_allowed === null ? {} : { always_allowed: JSON.stringify(always) }),
       ...(conversation.turn_open === 1 && !isOpen ? { turn_open: 0 } : {}),
     },
   });
@@ -223,6 +247,7 @@ async function converse(
       return toBlocks(given);
     },
     beginTurn: async () => {
+      await refuseOtherAgent(dependencies, context, environment);
       await beginTurn();
       await policies.refresh().catch(onError);
     },
@@ -255,12 +280,18 @@ function closeOnAbort(
   else signal.addEventListener('abort', close, { once: true });
 }
 
+/** A turn may use another key than the one before it. */
+async function loadMasked({ loadModel }: RunInputs, masking: Masking): Promise<RunModel> {
+  const model = await loadModel();
+  if (model.key !== undefined) masking.hide(model.key);
+  return model;
+}
+
 export function createRunAgent(dependencies: AgentDependencies): RunAgent {
   return async ({ runId, conversation, signal, isHeld, record, listen }) => {
-    const inputs = await dependencies.loadInputs(conversation);
-    const masking = createMasking(inputs.hidden);
-    const modelKey = await inputs.modelKey();
-    if (modelKey !== undefined) masking.hide(modelKey);
+    const loaded = await dependencies.loadInputs(conversation);
+    const masking = createMasking(loaded.hidden);
+    const inputs = { ...loaded, loadModel: () => loadMasked(loaded, masking) };
     const faults = createRunFaults();
     let environment: RunEnvironment | undefined;
     const metrics = () => environment?.metrics();
@@ -293,7 +324,10 @@ export function createRunAgent(dependencies: AgentDependencies): RunAgent {
       ]);
     } catch (error) {
       // If the run was stopped, lost or handed over, the end of its agent is not an error.
-      if (!signal.aborted) await recordEnd(recorder, error);
+      if (signal.aborted) return;
+      // Records what is queued. The conversation stays RUNNING and is claimed again at once.
+      if (error instanceof AgentChanged) await recorder.step({});
+      else await recordEnd(recorder, error);
     } finally {
       await environment?.close();
       live.end();

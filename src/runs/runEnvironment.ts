@@ -49,8 +49,7 @@ async function chooseRunAgent({ profiles }: RunDependencies, { conversation, inp
   const kept = conversation.agent;
   const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent);
   if (choice.missing === undefined) return choice;
-  const why =
-    kept === null ? '' : ' This conversation keeps its agent; a new one takes that of your settings.';
+  const why = kept === null ? '' : ' This conversation keeps its agent until you choose another one for it.';
   throw new RunEnd('agent_missing', `${choice.missing}${why}`);
 }
 

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { imageBytesMax } from '../agents/acp/prompt.ts';
-import { aliases, loadProfiles } from '../agents/profiles.ts';
+import type { Profile } from '../agents/profiles.ts';
 import { createEgress } from '../bridge/egress.ts';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/id.ts';
@@ -18,6 +18,7 @@ import { limitLookups } from '../outgoing/lookupGate.ts';
 import type { AllowPrivate } from '../outgoing/privateHosts.ts';
 import { lookUp } from '../outgoing/resolve.ts';
 import { type Clock, systemClock } from '../process/clock.ts';
+import type { ProviderKeys } from '../providerKeys/service.ts';
 import { limitsHold, openCgroups } from '../sandbox/cgroups.ts';
 import { planSandbox, type SandboxPlan } from '../sandbox/choose.ts';
 import { createDiskShortage } from '../sandbox/diskShortage.ts';
@@ -51,7 +52,9 @@ interface RuntimeOptions {
   readonly config: Config;
   readonly database: Database;
   readonly vault: Vault;
+  readonly profiles: readonly Profile[];
   readonly settings: Settings;
+  readonly providerKeys: ProviderKeys;
   readonly models: Models;
   readonly hasOneUser: () => Promise<boolean>;
   readonly allowPrivate: AllowPrivate;
@@ -71,13 +74,13 @@ function whenPlanned(plan: Promise<SandboxPlan>): Pick<SandboxPlan, 'choose'> {
 }
 
 export function createRuntime(options: RuntimeOptions) {
-  const { config, database, settings, models, vault, allowPrivate, hasOneUser, onBackgroundError } = options;
+  const { config, database, settings, providerKeys, models, vault } = options;
+  const { profiles, allowPrivate, hasOneUser, onBackgroundError } = options;
   const { dataDir } = config;
   const { nextId } = options;
   const { initializeMs, retentionMs, ...workerTimes } = { ...defaultTimes, ...options.times };
   const { clock = systemClock } = options;
   const owner = `${hostname()}:${process.pid}`;
-  const profiles = loadProfiles(config.agentsFile);
   const folders = createFolders(dataDir);
   const disk: DiskLimits = {
     bytesMax: config.workspaceMb * mb,
@@ -106,7 +109,7 @@ export function createRuntime(options: RuntimeOptions) {
       database,
       clock,
       nodeId: nodeIdOf(dataDir),
-      loadInputs: createInputs({ settings, vault, searchUrl: config.searchUrl }),
+      loadInputs: createInputs({ database, settings, providerKeys, vault, searchUrl: config.searchUrl }),
       folders,
       deliverUploads,
       liveTexts: options.liveTexts,
@@ -129,7 +132,7 @@ export function createRuntime(options: RuntimeOptions) {
         createRunGateway({
           database,
           conversation,
-          model: { settings: inputs.settings, key: await inputs.modelKey() },
+          model: { settings: inputs.settings, key: inputs.modelKey },
           loadModel: inputs.loadModel,
           modelHosts: config.modelHosts,
           models,
@@ -186,8 +189,6 @@ export function createRuntime(options: RuntimeOptions) {
   }
 
   return {
-    /** The values that `agent` in the settings may have. */
-    agentNames: [...Object.keys(aliases), ...profiles.map(({ id }) => id)],
     /** Describes the sandbox of agents. */
     describeSandbox: async () => {
       const { kind, announcement, seccomp } = await plan;

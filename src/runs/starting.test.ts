@@ -13,6 +13,8 @@ const missingRepository = { repository: 'nobody/nothing', git_provider: 'github'
 interface Failure {
   readonly when: string;
   readonly options: RunsOptions;
+  /** Settings that the service would refuse. */
+  readonly document?: string;
   readonly more?: Record<string, unknown>;
   readonly code: string;
   readonly sentence: RegExp;
@@ -30,7 +32,9 @@ const failures: readonly Failure[] = [
   },
   {
     when: 'nobody knows its agent',
-    options: { settings: { agent: 'nobody' } },
+    options: {},
+    // An earlier version has stored it.
+    document: '{"agent":"nobody"}',
     code: 'agent_missing',
     sentence: /no agent named "nobody".*fake/,
   },
@@ -87,9 +91,11 @@ for (const kind of databaseKinds) {
       assert.equal((await info(id)).status, 'STARTING');
     });
 
-    for (const { when, options, more, code, sentence } of failures)
+    for (const { when, options, document, more, code, sentence } of failures)
       it(`stops if ${when}, and the log says why`, async (t) => {
-        const { create, reaches, events } = await startRuns({ kind, ...options }, t);
+        const { service, create, reaches, events } = await startRuns({ kind, ...options }, t);
+        if (document !== undefined)
+          await inspect(service.storage, `update settings set document = '${document}'`);
         const id = await create('say hello', more);
         const { stop_reason: reason } = await reaches(id, 'STOPPED');
         assert.equal(reason?.code, code);

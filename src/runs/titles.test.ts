@@ -5,7 +5,7 @@ import { databaseKinds, openTestDatabase } from '../../test/support/databases.ts
 import { inspect } from '../../test/support/inspect.ts';
 import { until } from '../../test/support/until.ts';
 import { createConversation } from '../conversations/create/store.ts';
-import { renameConversation } from '../conversations/lifecycle/store.ts';
+import { changeConversation } from '../conversations/lifecycle/store.ts';
 import { claimConversation } from '../conversations/run/claimStore.ts';
 import { releaseRun } from '../conversations/run/store.ts';
 import type { Database, DatabaseKind } from '../db/transaction.ts';
@@ -65,7 +65,7 @@ for (const kind of databaseKinds)
       const { opened, name, find, settled, stored } = await setUp(kind, t);
       find('found');
       await until('it is given', async () => (await stored()) === 'found');
-      await opened.run(renameConversation, { ...name, title: 'Mine', at });
+      await opened.run(changeConversation, { ...name, title: 'Mine', at });
       find('better');
       await settled();
       assert.equal(await stored(), 'Mine');

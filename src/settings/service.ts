@@ -75,7 +75,14 @@ function versionMatches(ifMatch: string | undefined, version: number): boolean {
   return ifMatch.split(',').some((tag) => tag.trim().startsWith(`"${version}-`));
 }
 
-export function createSettings({ database, vault }: { database: Database; vault: Vault }) {
+interface SettingsOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  /** The values that `agent` may have. */
+  readonly agentNames: () => readonly string[];
+}
+
+export function createSettings({ database, vault, agentNames }: SettingsOptions) {
   const cache = createCache<Shapes>(database, { entriesMax: cachedUsersMax });
   const writes = createWriteQueue();
 
@@ -109,6 +116,12 @@ export function createSettings({ database, vault }: { database: Database; vault:
   /** The stored settings, without the cache. */
   async function read(userId: number): Promise<FullSettings> {
     return toFullSettings(await database.run(findSettings, userId));
+  }
+
+  /** The names of the stored secrets of a kind. */
+  async function secretNames(userId: number, kind: string): Promise<string[]> {
+    const { secrets } = await database.run(findSettings, userId);
+    return secrets.filter((secret) => secret.kind === kind).map(({ name }) => name);
   }
 
   /** The decrypted value of a secret; undefined if there is none. */
@@ -183,6 +196,15 @@ export function createSettings({ database, vault }: { database: Database; vault:
     return restoreMasks(stored.masked, stored).config;
   }
 
+  /** Only a new value is checked, so that a client can send back what an earlier version has stored. */
+  function checkAgent({ changed, document }: Plan): void {
+    const { agent } = document;
+    if (!changed.includes('agent') || agent === undefined) return;
+    const names = agentNames();
+    if (!names.includes(agent as string))
+      throw invalid([{ path: 'agent', message: `must be one of ${names.join(', ')}` }]);
+  }
+
   async function mcpWrites(userId: number, mcp: Plan['mcp']) {
     if (mcp === undefined) return { field: {}, secrets: [] };
     const remove: SecretWrite = { kind: mcpSecretKind, name: '', sealed: null };
@@ -220,6 +242,7 @@ export function createSettings({ database, vault }: { database: Database; vault:
         const stored = JSON.parse(rows.document) as Document;
         const plan = planChange(mode, stored, sent, writableNames);
         if (plan.changed.length === 0) return undefined;
+        checkAgent(plan);
         const mcp = await mcpWrites(userId, plan.mcp);
         const keys = [...plan.secrets].map(
           ([kind, value]): SecretWrite =>
@@ -243,5 +266,5 @@ export function createSettings({ database, vault }: { database: Database; vault:
     );
   }
 
-  return { find, get, getChanged, read, update, change, openSecret, sealSecret, openMcp };
+  return { find, get, getChanged, read, update, change, secretNames, openSecret, sealSecret, openMcp };
 }

@@ -44,7 +44,7 @@ for (const kind of databaseKinds) {
       const user = await newUser();
       const all = {
         language: 'de',
-        agent: 'a',
+        agent: 'claude',
         llm_model: 'm',
         llm_base_url: 'https://llm.example/v1',
         user_consents_to_analytics: true,
@@ -303,12 +303,12 @@ for (const kind of databaseKinds) {
       const user = await newUser();
       const etag = (await user.read()).headers.get('etag') ?? '';
       assert.equal((await user.patch({ language: 'de' }, { 'if-match': etag })).status, 200);
-      const lost = await user.patch({ language: 'fr', agent: 'x' }, { 'if-match': etag });
+      const lost = await user.patch({ language: 'fr', agent: 'claude' }, { 'if-match': etag });
       assert.deepEqual([lost.status, lost.body.code], [412, 'precondition_failed']);
       assert.equal((await user.post({ language: 'fr' }, { 'if-match': '"rubbish"' })).status, 412);
-      assert.equal((await user.post({ agent: 'y' }, { 'if-match': '*' })).status, 200);
+      assert.equal((await user.post({ agent: 'codex' }, { 'if-match': '*' })).status, 200);
       const { language, agent } = await user.get();
-      assert.deepEqual([language, agent], ['de', 'y']);
+      assert.deepEqual([language, agent], ['de', 'codex']);
     });
 
     it('never loses a field of two writers at once', async () => {

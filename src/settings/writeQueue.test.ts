@@ -75,6 +75,7 @@ for (const kind of databaseKinds)
           },
         },
         vault,
+        agentNames: () => [],
       });
       const writes = 60;
       await Promise.all(

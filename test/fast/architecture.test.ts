@@ -51,6 +51,7 @@ const rooms: readonly string[] = [
   'mcp',
   'settings',
   'secrets',
+  'providerKeys',
   'forge',
   // Which conversation, and in which state: the event log needs to know no more.
   'conversations/id.ts',

@@ -61,7 +61,7 @@ const reducedFields = [
 /** What a POST of settings may hold, each with values of its type. */
 const settingsSamples: Readonly<Record<string, readonly unknown[]>> = {
   language: [sample, '', null],
-  agent: [sample, '', null],
+  agent: ['CodeActAgent', 'builtin', '', null],
   max_iterations: [1, 100_000, null],
   security_analyzer: [sample, '', null],
   confirmation_mode: [true, false, null],
@@ -127,6 +127,8 @@ const creationSamples: Readonly<Record<string, readonly unknown[]>> = {
   conversation_instructions: [sample, '', null],
   mcp_config: mcpSamples,
   conversation_id: [sample, 'string', '0'],
+  agent: ['CodeActAgent', 'builtin', '', null],
+  llm_model: ['ollama/a-model', '', null],
 };
 
 function kindOf(value: unknown): string {

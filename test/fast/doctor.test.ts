@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { createCommandLine, jsonLines, type Ran } from '../support/commandLine.ts';
 import { createStorage } from '../support/databases.ts';
+import { inspect } from '../support/inspect.ts';
 import { noBubblewrap } from '../support/sandboxes.ts';
 import { startService } from '../support/service.ts';
 
@@ -75,7 +76,12 @@ describe('parley doctor', () => {
     };
     const without = await run();
     assert.match(String(without.get('model')?.remedy), /parley settings set llm_model/);
-    await service.ask('/api/settings', { json: { llm_model: 'openai/x', agent: 'nonsense' } });
+    await service.ask('/api/settings', { json: { llm_model: 'openai/x' } });
+    // An earlier version has stored an agent that does not exist.
+    await inspect(
+      service.storage,
+      `update settings set version = version + 1, document = '{"llm_model":"openai/x","agent":"nonsense"}'`,
+    );
     const wrong = await run();
     assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
     assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);

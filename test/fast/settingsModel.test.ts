@@ -28,7 +28,7 @@ const text = fc.oneof(word, fc.constantFrom('', null));
 const body: fc.Arbitrary<Body> = fc.record(
   {
     language: text,
-    agent: text,
+    agent: fc.constantFrom('CodeActAgent', 'claude', 'codex', '', null),
     llm_model: text,
     llm_base_url: fc.constantFrom('https://a.example/v1', 'http://b.example', '', null),
     user_consents_to_analytics: fc.constantFrom(true, false, null),

@@ -84,7 +84,7 @@ describe('ten pools on a PostgreSQL that flaps', { timeout: 120_000 }, () => {
     async function writeOn(database: Database, name: number): Promise<void> {
       const { dataDir } = storage;
       const vault = await openVault({ database, dataDir, secretKeys });
-      const settings = createSettings({ database, vault });
+      const settings = createSettings({ database, vault, agentNames: () => ['builtin'] });
       for (let i = 0; !finished; i++)
         await settings.update(writer, 'patch', { llm_model: `m-${name}-${i}` }).then(
           () => (settingsWrites.stored += 1),

@@ -17,6 +17,8 @@ export function newConversation(
     repository: null,
     branch: null,
     gitProvider: null,
+    agent: null,
+    llmModel: null,
     request: '{}',
     sealed: null,
     events: ['{"source":"environment"}'],

@@ -35,7 +35,7 @@ export function fakeAgentPath(): string {
   return folder;
 }
 
-/** Agent profiles: `fake`, started with these flags, `slow`, and `absent`, which is not installed. */
+/** Agent profiles: `fake` and `other`, started with these flags, `slow`, and `absent`, which is not installed. */
 export function writeAgents(dataDir: string, flags: readonly string[] = []): void {
   const profile = (id: string, command: string, args: readonly string[] = []) => ({
     id,
@@ -46,6 +46,7 @@ export function writeAgents(dataDir: string, flags: readonly string[] = []): voi
   });
   const agents = [
     profile('fake', 'parley-fake-agent', flags),
+    profile('other', 'parley-fake-agent', flags),
     profile('slow', 'parley-fake-agent', ['--slow-start', '60000']),
     profile('absent', 'parley-no-such-agent'),
   ];

@@ -1,5 +1,6 @@
 // A database, a user, webhooks and loops that send, without the rest of the service: times are milliseconds.
 import type { TestContext } from 'node:test';
+import { createChoices } from '../../src/conversations/choice/service.ts';
 import { createConversations } from '../../src/conversations/create/service.ts';
 import { openConfiguredDatabase } from '../../src/database.ts';
 import type { Database, DatabaseKind } from '../../src/db/transaction.ts';
@@ -7,6 +8,8 @@ import { openVault } from '../../src/encryption/vault.ts';
 import type { Principal } from '../../src/keys/principal.ts';
 import { createOutgoingFetch } from '../../src/outgoing/fetch.ts';
 import { createIds } from '../../src/process/ids.ts';
+import { createProviderKeys } from '../../src/providerKeys/service.ts';
+import { createSettings } from '../../src/settings/service.ts';
 import { ensureUser } from '../../src/users/store.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/delivery.ts';
 import type { WebhookEvent } from '../../src/webhooks/schema.ts';
@@ -42,11 +45,17 @@ export async function createWebhookBench(kind: DatabaseKind, t: TestContext) {
     expiresAt: Number.POSITIVE_INFINITY,
     acceptsBearer: false,
   };
+  const settings = createSettings({ database, vault, agentNames: () => [] });
   const conversations = createConversations({
     database,
     vault,
     limits: { take: () => undefined, giveBack: () => {} },
     waiting: { over: () => undefined, add: () => {} },
+    choices: createChoices({
+      agents: { names: [], find: () => undefined },
+      settings,
+      providerKeys: createProviderKeys({ settings, modelHosts: {} }),
+    }),
     nextId: createIds(),
     onBackgroundError: fail,
   });

@@ -1,6 +1,7 @@
 // Opens the local database for a command, whether or not a service runs, and closes it again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { agentNamesOf, loadProfiles } from '../../agents/profiles.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { openConfiguredDatabase } from '../../database.ts';
 import type { Database } from '../../db/transaction.ts';
@@ -44,16 +45,23 @@ export async function withDatabase<Out>(
   }
 }
 
+/** The values that `agent` in the settings may have. */
+export function agentNamesIn({ agentsFile }: Config): string[] {
+  return agentNamesOf(loadProfiles(agentsFile));
+}
+
 /** The settings of a user who exists. */
 export function withSettings<Out>(
   userName: string,
   work: (settings: Settings, writer: Writer) => Promise<Out>,
 ): Promise<Out> {
-  return withDatabase(async (database, { dataDir, secretKeys }) => {
+  return withDatabase(async (database, config) => {
+    const { dataDir, secretKeys } = config;
     const user = await database.run(findUser, userName);
     if (user === undefined)
       throw new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
     const vault = await openVault({ database, dataDir, secretKeys });
-    return work(createSettings({ database, vault }), { userId: user.id, keyId: commandLine });
+    const agentNames = () => agentNamesIn(config);
+    return work(createSettings({ database, vault, agentNames }), { userId: user.id, keyId: commandLine });
   });
 }

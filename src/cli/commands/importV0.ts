@@ -19,7 +19,7 @@ import { openSourceFolder } from '../../v0/import/sourceFolder.ts';
 import { type FoundUsers, findUsers } from '../../v0/import/sourceUsers.ts';
 import { createDryTarget, createTarget, type ImportTarget } from '../../v0/import/target.ts';
 import { compileCheck } from '../../validation/validation.ts';
-import { commandLine, withDatabase } from '../backends/database.ts';
+import { agentNamesIn, commandLine, withDatabase } from '../backends/database.ts';
 import type { Handler } from '../command.ts';
 import type { importV0Command } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
@@ -60,7 +60,7 @@ function findSource(folder: string, user: string | undefined): FoundUsers {
 /** Opens users of the database. The owner comes first, as at the first start of a service. */
 async function openTargets(database: Database, config: Config, dryRun: boolean): Promise<OpenTarget> {
   const vault = await openVault({ database, ...config });
-  const settings = createSettings({ database, vault });
+  const settings = createSettings({ database, vault, agentNames: () => agentNamesIn(config) });
   const services = {
     settings,
     secrets: createSecrets({ settings }),
@@ -107,6 +107,7 @@ export const importV0: Handler<typeof importV0Command> = async ({ args, options 
     const { report, isSecondUser } = await withTargets(dryRun, (openTarget) =>
       importFileStore({
         ...{ found, folder, dryRun, openTarget, signal, nowMs: Date.now() },
+        agentNames: agentNamesIn(readConfig(process.env)),
         onProgress: ({ done, total, events }) =>
           bar.show(
             done,

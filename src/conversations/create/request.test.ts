@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { gitProviders } from '../../git/providers.ts';
 import { fingerprintText, firstMessage, normaliseRequest, replayOf, subjectOf, titleOf } from './request.ts';
@@ -25,12 +26,44 @@ describe('the fingerprint of a request', () => {
     assert.equal(new Set(order.map(textOf)).size, 1);
   });
 
+  it('is the same as before requests could name an agent and a model', () => {
+    const old = {
+      repository: 'acme/shop',
+      git_provider: 'github',
+      selected_branch: 'main',
+      initial_user_msg: 'Fix it.',
+      image_urls: ['https://example.com/a.png'],
+      replay_json: '[{"action":"message"}]',
+      suggested_task: {
+        git_provider: 'github',
+        task_type: 'OPEN_ISSUE',
+        repo: 'acme/shop',
+        issue_number: 7,
+        title: 'Bug',
+      },
+      create_microagent: { repo: 'acme/shop', title: null },
+      conversation_instructions: 'Be brief.',
+      mcp_config: { shttp_servers: [{ url: 'https://example.com/mcp', api_key: 'k' }] },
+      conversation_id: 'mine',
+    } as const satisfies object as unknown as Parameters<typeof normaliseRequest>[0];
+    for (const none of [{}, { agent: null, llm_model: null }, { agent: '', llm_model: '' }]) {
+      assert.equal(textOf(none), '{}');
+      // Computed by the version before.
+      assert.equal(
+        hash('sha256', textOf({ ...old, ...none })),
+        '772f70e4e6efc0accd0c90661f39e274550faf3541e686de4cf79e569a5a5ed4',
+      );
+    }
+  });
+
   it('differs where anything differs that matters', () => {
     const different = [
       {},
       { repository: 'a' },
       { selected_branch: 'a' },
       { initial_user_msg: 'a' },
+      { agent: 'a' },
+      { llm_model: 'a' },
       { initial_user_msg: '' },
       { conversation_instructions: 'a' },
       { replay_json: '{"events":[]}' },

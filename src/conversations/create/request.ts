@@ -28,6 +28,9 @@ export interface NormalRequest {
   readonly create_microagent?: CreateMicroagent;
   readonly conversation_instructions?: string;
   readonly mcp_config?: McpConfig;
+  /** The agent and the model come last, so that requests without them have the same fingerprint as ever. */
+  readonly agent?: string;
+  readonly llm_model?: string;
 }
 
 function normaliseMicroagent({ repo, git_provider, title }: CreateMicroagent): CreateMicroagent {
@@ -51,6 +54,8 @@ export function normaliseRequest(sent: CreateConversation): NormalRequest {
   if (sent.conversation_instructions != null)
     request.conversation_instructions = sent.conversation_instructions;
   if (sent.mcp_config != null) request.mcp_config = normaliseMcp(sent.mcp_config);
+  if (sent.agent) request.agent = sent.agent;
+  if (sent.llm_model) request.llm_model = sent.llm_model;
   return request;
 }
 

@@ -26,6 +26,7 @@ export function conversationRoutes(app: Server, conversations: Conversations): v
             'conversation_exists',
             'idempotency_key_reused',
             'too_many_waiting',
+            'provider_key_missing',
             'sealing_key_missing',
           ],
         },

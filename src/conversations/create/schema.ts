@@ -13,6 +13,7 @@ import {
   orNull,
   text,
 } from '../../validation/schema.ts';
+import { choiceFields } from '../choice/schema.ts';
 import { ConversationId } from '../id.ts';
 import { type ConversationStatus, conversationStatuses } from '../states.ts';
 import { imageKind } from './images.ts';
@@ -107,6 +108,7 @@ export const CreateConversation = Type.Object(
     ),
     mcp_config: Type.Optional(NullableMcpConfig),
     conversation_id: Type.Optional(ConversationId),
+    ...choiceFields,
   },
   { $id: 'CreateConversation', additionalProperties: false },
 );

@@ -10,6 +10,7 @@ import { eventText } from '../../events/shapes.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { noMcp, restoreMasks, splitMcp } from '../../mcp/secrets.ts';
 import { repeat } from '../../process/repeat.ts';
+import type { Choices } from '../choice/service.ts';
 import {
   fingerprintText,
   firstEvents,
@@ -47,6 +48,7 @@ interface ConversationsOptions {
   readonly vault: Vault;
   readonly limits: CreateLimits;
   readonly waiting: WaitingBound;
+  readonly choices: Choices;
   /** A note for the creator of a new conversation. */
   readonly note?: () => string | null;
   readonly nextId: () => string;
@@ -91,7 +93,7 @@ function answer(id: string, outcome: StoredOutcome, note: string | null): Conver
 }
 
 export function createConversations(options: ConversationsOptions) {
-  const { database, vault, limits, waiting, nextId, onBackgroundError, now = Date.now } = options;
+  const { database, vault, limits, waiting, choices, nextId, onBackgroundError, now = Date.now } = options;
   const note = options.note ?? (() => null);
 
   let lastMs = -1;
@@ -103,8 +105,15 @@ export function createConversations(options: ConversationsOptions) {
   const purges = repeat(purge, purgeEveryMs, onBackgroundError);
 
   function sealSecrets(request: NormalRequest, userId: number, id: string) {
-    // The message and its images are in the log. Setting them to undefined is faster than leaving them out.
-    const stored = { ...request, initial_user_msg: undefined, image_urls: undefined };
+    // The message and its images are in the log, agent and model in columns. Setting them to undefined is faster than
+    // leaving them out.
+    const stored = {
+      ...request,
+      initial_user_msg: undefined,
+      image_urls: undefined,
+      agent: undefined,
+      llm_model: undefined,
+    };
     const { mcp_config } = request;
     if (mcp_config === undefined) return { stored, sealed: null };
     const { faults } = restoreMasks(mcp_config, noMcp);
@@ -159,6 +168,8 @@ export function createConversations(options: ConversationsOptions) {
       repository,
       branch,
       gitProvider,
+      agent: request.agent ?? null,
+      llmModel: request.llm_model ?? null,
       request: JSON.stringify(stored),
       sealed,
       events,
@@ -176,24 +187,27 @@ export function createConversations(options: ConversationsOptions) {
 
   /**
    * Stores the conversation and returns once it is on disk. The same id or Idempotency-Key with the same request
-   * returns the first one, before any limit; with another request it is a conflict.
+   * returns the first one, before any limit or refusal; with another request it is a conflict.
    */
   async function create(
     principal: Principal,
-    sent: CreateConversation,
+    body: CreateConversation,
     { idempotencyKey, overRate }: CreateContext = {},
   ): Promise<ConversationResponse> {
     if (idempotencyKey !== undefined) checkIdempotencyKey(idempotencyKey);
+    const sent = body.agent ? { ...body, agent: choices.agentId(body.agent) } : body;
     // The caller's own id gives the same guarantee.
     const keyed = idempotencyKey !== undefined && sent.conversation_id === undefined;
     const keyHash = keyed ? vault.fingerprint(idempotencyKey) : null;
     const { userId } = principal;
     // Awaits only what is not known yet, because awaiting takes time even for nothing.
-    const tooMany = overRate ?? limits.take(principal.keyId) ?? waiting.over(userId);
-    const over = tooMany instanceof Promise ? await tooMany : tooMany;
-    if (over !== undefined) {
+    const isChosen = overRate === undefined && (sent.agent || sent.llm_model);
+    const fault = isChosen ? await choices.findFault(userId, sent) : undefined;
+    const tooMany = overRate ?? fault ?? limits.take(principal.keyId) ?? waiting.over(userId);
+    const refusal = tooMany instanceof Promise ? await tooMany : tooMany;
+    if (refusal !== undefined) {
       const found = await findExisting(principal, sent, keyHash);
-      if (found === undefined) throw over;
+      if (found === undefined) throw refusal;
       return answer('', found, null);
     }
     let created = false;

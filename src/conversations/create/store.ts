@@ -27,6 +27,8 @@ export interface NewConversation {
   readonly repository: string | null;
   readonly branch: string | null;
   readonly gitProvider: string | null;
+  readonly agent: string | null;
+  readonly llmModel: string | null;
   readonly request: string;
   readonly sealed: string | null;
   readonly events: readonly EventText[];
@@ -75,6 +77,8 @@ const buildInsert = (q: Queries, c: NewConversation & { count: number }) =>
       repository: c.repository,
       branch: c.branch,
       git_provider: c.gitProvider,
+      agent: c.agent,
+      llm_model: c.llmModel,
       request: c.request,
       sealed: c.sealed,
       next_event: c.count,

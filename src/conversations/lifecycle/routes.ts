@@ -5,7 +5,7 @@ import type { Server } from '../../http/routeTable.ts';
 import { createdExample } from '../create/examples.ts';
 import { ConversationResponse } from '../create/schema.ts';
 import { ConversationParams } from '../id.ts';
-import { NewMessage, RenameConversation, StartConversation, Success, UserAction } from './schema.ts';
+import { ChangeConversation, NewMessage, StartConversation, Success, UserAction } from './schema.ts';
 import type { Lifecycle } from './service.ts';
 
 const access = needs('conversations:write');
@@ -15,19 +15,29 @@ function recordRoutes(app: Server, lifecycle: Lifecycle): void {
   app.patch(
     '/api/conversations/:id',
     {
-      config: { access, document: { requestExamples: { title: { title: 'Parser fix' } } } },
+      config: {
+        access,
+        document: {
+          requestExamples: {
+            title: { title: 'Parser fix' },
+            model: { agent: 'claude', llm_model: 'anthropic/claude-sonnet-4-5' },
+          },
+          errors: ['provider_key_missing'],
+        },
+      },
       schema: {
         tags,
-        operationId: 'renameConversation',
-        summary: 'Rename a conversation',
-        description: 'The title is shown in lists. It does not change what the agent does.',
+        operationId: 'changeConversation',
+        summary: 'Change the title, the agent or the model of a conversation',
+        description:
+          'Absent fields stay as they are. Another agent or model is used from the next turn on, and another agent gets the history of the conversation. Null stands for the agent that is in your settings now, or for the model in your settings.',
         params: ConversationParams,
-        body: RenameConversation,
+        body: ChangeConversation,
         response: { 200: Type.Boolean() },
       },
     },
     async ({ principal, params, body }) => {
-      await lifecycle.rename(principal, params.id, body.title);
+      await lifecycle.change(principal, params.id, body);
       return true;
     },
   );

@@ -1,6 +1,7 @@
-// Requests that rename, start, stop or send messages to a conversation.
+// Requests that change, start, stop or send messages to a conversation.
 import Type from 'typebox';
 import { checked, kib, oneOf, orNull, text } from '../../validation/schema.ts';
+import { choiceFields } from '../choice/schema.ts';
 import { messageBytesMax, NullableImageUrls } from '../create/schema.ts';
 
 const titleCharsMax = 200;
@@ -13,10 +14,14 @@ function titleFault(value: string): string | undefined {
     : `must be 1 to ${titleCharsMax} characters, not counting spaces around it`;
 }
 
-export const RenameConversation = Type.Object(
-  { title: checked(text({ bytesMax: titleBytesMax }), titleFault) },
-  { $id: 'RenameConversation', additionalProperties: false },
+export const ChangeConversation = Type.Object(
+  {
+    title: Type.Optional(checked(text({ bytesMax: titleBytesMax }), titleFault)),
+    ...choiceFields,
+  },
+  { $id: 'ChangeConversation', additionalProperties: false, minProperties: 1 },
 );
+export type ChangeConversation = Type.Static<typeof ChangeConversation>;
 
 /** Older clients send their providers, which has no effect. */
 export const StartConversation = Type.Object(

@@ -1,24 +1,40 @@
-// Renames, starts, stops and deletes conversations, and sends messages to them.
+// Changes, starts, stops and deletes conversations, and sends messages to them.
 import Type from 'typebox';
 import { conversationTopic, userTopic, workTopic } from '../../db/topics.ts';
 import type { Database } from '../../db/transaction.ts';
 import { invalid } from '../../errors.ts';
-import { agentStateChanged, eventText, loading, userMessage } from '../../events/shapes.ts';
+import {
+  agentChanged,
+  agentStateChanged,
+  eventText,
+  loading,
+  modelChanged,
+  userMessage,
+} from '../../events/shapes.ts';
 import type { Principal } from '../../keys/principal.ts';
 import { compileCheck } from '../../validation/validation.ts';
+import type { Choices } from '../choice/service.ts';
+import { findChoice } from '../choice/store.ts';
 import type { Commands } from '../commands/service.ts';
 import type { Confirmations } from '../confirm/service.ts';
 import { unsentImages } from '../create/images.ts';
 import type { ConversationResponse } from '../create/schema.ts';
 import { answerStatus } from '../create/schema.ts';
 import { tooManyWaiting } from '../create/waiting.ts';
-import { conversationName, noConversation } from '../id.ts';
+import { type ConversationName, conversationName, noConversation } from '../id.ts';
 import { stopReason } from '../states.ts';
-import { CommandArgs, MessageArgs, type NewMessage, StateArgs, type UserAction } from './schema.ts';
 import {
+  type ChangeConversation,
+  CommandArgs,
+  MessageArgs,
+  type NewMessage,
+  StateArgs,
+  type UserAction,
+} from './schema.ts';
+import {
+  changeConversation,
   deleteConversation,
   type Outcome,
-  renameConversation,
   startConversation,
   stopConversation,
 } from './store.ts';
@@ -35,6 +51,7 @@ interface LifecycleOptions {
   readonly database: Database;
   readonly confirmations: Confirmations;
   readonly commands: Commands;
+  readonly choices: Choices;
   /** How many conversations of a user may wait for a worker; 0 means no limit. */
   readonly waitingMax: number;
   readonly clock?: () => number;
@@ -44,6 +61,7 @@ export function createLifecycle({
   database,
   confirmations,
   commands,
+  choices,
   waitingMax,
   clock = Date.now,
 }: LifecycleOptions) {
@@ -124,11 +142,47 @@ export function createLifecycle({
     await (wanted === 'running' ? start(principal, id) : stop(principal, id, wanted));
   }
 
-  async function rename(principal: Principal, id: string, title: string): Promise<void> {
+  /** Resolves and checks the agent and the model of a change. Absent fields stay absent. */
+  async function choose(
+    name: ConversationName,
+    { agent, llm_model: model }: ChangeConversation,
+  ): Promise<{ agent?: string; llmModel?: string | null }> {
+    if (agent === undefined && model === undefined) return {};
+    const { userId } = name;
+    const stored = await database.run(findChoice, name);
+    if (stored === undefined) throw noConversation();
+    const chosen = {
+      ...(agent === undefined
+        ? {}
+        : { agent: agent ? choices.agentId(agent) : await choices.agentOfSettings(userId) }),
+      ...(model === undefined ? {} : { llmModel: model || null }),
+    };
+    const { agent: nextAgent = stored.agent, llmModel: nextModel = stored.llm_model } = chosen;
+    const fault = await choices.findFault(userId, {
+      // An agent that was chosen earlier may be gone, which is reported when it should start.
+      agent: chosen.agent ?? (nextAgent !== null && choices.isKnown(nextAgent) ? nextAgent : null),
+      llm_model: nextModel,
+    });
+    if (fault !== undefined) throw fault;
+    return chosen;
+  }
+
+  /** Changes the title, the agent and the model at once. The run of the conversation applies them to its next turn. */
+  async function change(principal: Principal, id: string, sent: ChangeConversation): Promise<void> {
     const name = conversationName(principal, id);
-    const found = await database.run(renameConversation, { ...name, title: title.trim(), at: now() });
-    if (!found) throw noConversation();
-    database.notify([userTopic(principal.userId)]);
+    const { agent, llmModel } = await choose(name, sent);
+    const at = now();
+    const key = await database.run(changeConversation, {
+      ...name,
+      ...(sent.title === undefined ? {} : { title: sent.title.trim() }),
+      ...(agent === undefined ? {} : { agent: { value: agent, event: eventText(agentChanged(agent), at) } }),
+      ...(llmModel === undefined
+        ? {}
+        : { llmModel: { value: llmModel, event: eventText(modelChanged(llmModel), at) } }),
+      at,
+    });
+    if (key === undefined) throw noConversation();
+    database.notify([conversationTopic(key), userTopic(principal.userId)]);
   }
 
   /** Returns whether it existed. */
@@ -138,5 +192,5 @@ export function createLifecycle({
     return key !== undefined;
   }
 
-  return { stop, start, say, act, rename, remove };
+  return { stop, start, say, act, change, remove };
 }

@@ -1,4 +1,4 @@
-// What users do to existing conversations: stop, start, rename, delete.
+// What users do to existing conversations: stop, start, change, delete.
 import { sql } from 'kysely';
 import { one, prepared, type Queries, rows, type Steps, write } from '../../db/transaction.ts';
 import { recordChange } from '../../events/changes/store.ts';
@@ -7,6 +7,7 @@ import { forgetEventDeliveries, recordDeliveries } from '../../webhooks/outboxSt
 import { countWaitingSteps } from '../create/waitingStore.ts';
 import type { ConversationName } from '../id.ts';
 import {
+  appendEvents,
   changeOf,
   deliverySourceOf,
   type LockedConversation,
@@ -16,7 +17,7 @@ import {
   retitle,
   setStatus,
 } from '../row.ts';
-import type { ConversationStatus, StopReason } from '../states.ts';
+import { type ConversationStatus, reasonOf, type StopReason } from '../states.ts';
 
 /** Locks the row and reserves event ids if the conversation is not stopped. */
 const lockRowAndTakeIds = prepared(
@@ -92,15 +93,49 @@ export const startConversation = write('lifecycle.start', function* (q, input: S
   return { key: locked.key, status: 'STARTING', changed: true };
 });
 
-interface Rename extends ConversationName, Moment {
-  readonly title: string;
+/** A new value, and the event that is recorded if it differs from the stored one. */
+interface NewChoice<Value> {
+  readonly value: Value;
+  readonly event: EventText;
 }
 
-export const renameConversation = write('lifecycle.rename', function* (q, input: Rename): Steps<boolean> {
+interface Change extends ConversationName, Moment {
+  readonly title?: string;
+  readonly agent?: NewChoice<string>;
+  readonly llmModel?: NewChoice<string | null>;
+}
+
+function* choose(q: Queries, locked: LockedConversation, { agent, llmModel, at }: Change): Steps<void> {
+  const stored = yield* one(
+    q.build.selectFrom('conversations').select(['agent', 'llm_model']).where('key', '=', locked.key),
+  );
+  const newAgent = agent?.value === stored?.agent ? undefined : agent;
+  const newModel = llmModel?.value === stored?.llm_model ? undefined : llmModel;
+  const events = [newAgent, newModel].flatMap((choice) => choice?.event ?? []);
+  if (events.length === 0) return;
+  yield* rows(
+    q.build
+      .updateTable('conversations')
+      .set({
+        ...(newAgent === undefined ? {} : { agent: newAgent.value }),
+        ...(newModel === undefined ? {} : { llm_model: newModel.value }),
+      })
+      .where('key', '=', locked.key),
+  );
+  yield* appendEvents(q, locked, events);
+  yield* recordChange(q, locked.user_id, changeOf(locked, locked.status, reasonOf(locked), at));
+}
+
+/** Returns the key, or undefined if there is no such conversation. */
+export const changeConversation = write('lifecycle.change', function* (q, input: Change): Steps<
+  number | undefined
+> {
   const locked = yield* lockConversation(q, input);
-  if (locked === undefined) return false;
-  yield* retitle(q, locked, input.title, input.at);
-  return true;
+  if (locked === undefined) return undefined;
+  const { title = locked.title, agent, llmModel } = input;
+  yield* retitle(q, locked, title, input.at);
+  if (agent !== undefined || llmModel !== undefined) yield* choose(q, { ...locked, title }, input);
+  return locked.key;
 });
 
 /** Deletes it with its log and its idempotency keys, so that the id can be used again. Returns the key. */
@@ -130,6 +165,6 @@ export const deleteConversation = write(
 export const lifecycleTransactions = [
   stopConversation,
   startConversation,
-  renameConversation,
+  changeConversation,
   deleteConversation,
 ];

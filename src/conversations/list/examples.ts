@@ -21,4 +21,6 @@ export const infoExample: ConversationInfo = {
   pr_number: [],
   stop_reason: { code: 'user', message: 'You stopped the conversation.' },
   usage: usageExample,
+  agent: 'builtin',
+  llm_model: null,
 };

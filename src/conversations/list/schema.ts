@@ -76,6 +76,10 @@ export const ConversationInfo = Type.Object(
     pr_number: Type.Array(Type.Integer()),
     stop_reason: orNull(StopReason, { description: 'Why the conversation stopped; null if it has not.' }),
     usage: Usage,
+    agent: nullableString(
+      'Its agent. Null until its agent has started, if none was chosen: it then starts with the one in your settings.',
+    ),
+    llm_model: nullableString('The model that was chosen for it; null means the one in your settings.'),
   },
   { $id: 'ConversationInfo', additionalProperties: false },
 );

@@ -75,6 +75,8 @@ export function createListing({ database, keys, subscribers }: ListingOptions) {
       pr_number: [],
       stop_reason: reasonOf(row),
       usage: toUsage(row),
+      agent: row.agent,
+      llm_model: row.llm_model,
     };
   }
 

@@ -15,6 +15,8 @@ const infoColumns = [
   'repository',
   'branch',
   'git_provider',
+  'agent',
+  'llm_model',
   'turn_open',
   'question',
   'said',

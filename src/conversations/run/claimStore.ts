@@ -27,8 +27,10 @@ export interface ClaimedConversation extends UsageColumns {
   readonly repository: string | null;
   readonly branch: string | null;
   readonly git_provider: string | null;
-  /** The id of its agent; null until it has had a session. */
+  /** The id of its agent; null means the one in the settings, until it has had a session. */
   readonly agent: string | null;
+  /** Its own model; null means the one in the settings. */
+  readonly llm_model: string | null;
   readonly agent_session: string | null;
   /** A JSON list of the tool kinds that the user has allowed permanently. */
   readonly always_allowed: string | null;
@@ -54,6 +56,7 @@ const claimedColumns = [
   'branch',
   'git_provider',
   'agent',
+  'llm_model',
   'agent_session',
   'always_allowed',
   'workspace_node',

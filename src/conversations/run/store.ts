@@ -50,6 +50,7 @@ export const renewRun = repeatableWrite('runtime.renew', function* (q, run: Run 
 
 /** The progress of a run. */
 export interface RunProgress {
+  /** Recorded only if the conversation has no agent yet. */
   readonly agent?: string;
   readonly agent_session?: string;
   readonly always_allowed?: string;
@@ -96,6 +97,8 @@ function lockRun(q: Queries, record: RunRecord) {
       steps: step,
       step_from: sql.ref('next_event'),
       ...progress,
+      // Its user may have chosen another one since the run was claimed.
+      ...(progress.agent === undefined ? {} : { agent: sql<string>`coalesce(agent, ${progress.agent})` }),
       ...(progress.claims === 0 ? { crashes: 0 } : {}),
       ...(approvalRequestIndex === undefined
         ? {}

@@ -5,7 +5,7 @@ import { databaseKinds, openTestDatabase, withPostgres } from '../../../test/sup
 import { countRows, inspect } from '../../../test/support/inspect.ts';
 import { until } from '../../../test/support/until.ts';
 import { createConversation } from '../../conversations/create/store.ts';
-import { renameConversation } from '../../conversations/lifecycle/store.ts';
+import { changeConversation } from '../../conversations/lifecycle/store.ts';
 import type { DatabaseKind } from '../../db/transaction.ts';
 import { ensureUser } from '../../users/store.ts';
 import { createChangePurge } from './service.ts';
@@ -36,7 +36,7 @@ async function openChanges(kind: DatabaseKind, t: TestContext, user = 'ada') {
     start,
     /** Creates a change for each title. */
     change: async (...titles: string[]) => {
-      for (const title of titles) await database.run(renameConversation, { userId, id: 'one', title, at });
+      for (const title of titles) await database.run(changeConversation, { userId, id: 'one', title, at });
     },
     read: (position: ChangePosition, max = 100) => database.run(readChanges, { userId, position, max }),
     titles: async (position: ChangePosition, max = 100): Promise<string[]> =>

@@ -51,6 +51,7 @@ async function importFolder(
     nowMs,
     signal: new AbortController().signal,
     onProgress: () => {},
+    agentNames: ['CodeActAgent', 'builtin'],
     openTarget: async (name) => ({
       ...createDryTarget(rows === undefined ? undefined : { settings: rows, find: async () => undefined }),
       storeRecords: async (one) => {

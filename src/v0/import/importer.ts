@@ -36,6 +36,8 @@ interface ImportOptions {
   readonly onProgress: (progress: ImportProgress) => void;
   readonly signal: AbortSignal;
   readonly nowMs: number;
+  /** The values that `agent` in the settings may have. */
+  readonly agentNames: readonly string[];
 }
 
 /** The import of one user. */
@@ -45,6 +47,7 @@ interface UserImport {
   readonly report: ImportReport;
   readonly counts: UserReport;
   readonly nowMs: number;
+  readonly agentNames: readonly string[];
   /** Throws `Interrupted` if the import must end. */
   readonly onEvents: (count: number) => void;
   readonly onConversation: () => void;
@@ -71,7 +74,7 @@ function countConversations(users: readonly SourceUser[]): number {
 }
 
 async function importSettingsFile(
-  { target, source, report, counts }: UserImport,
+  { target, source, report, counts, agentNames }: UserImport,
   file: string,
 ): Promise<void> {
   const read = readForeign(source.folder, file, settingsBytesMax);
@@ -79,7 +82,7 @@ async function importSettingsFile(
   const path = join(source.folder.path, file);
   if (isFault(read) || !isObject(read.value))
     return reportSkipped(report, path, isFault(read) ? read.fault : 'is not an object');
-  const plan = planRecords(translateSettings(read.value), await target.settings());
+  const plan = planRecords(translateSettings(read.value), await target.settings(), agentNames);
   const refused = await target.storeRecords(plan);
   for (const { path: name, reason } of [...plan.skipped, ...refused])
     reportSkipped(report, `${path}: ${name}`, reason);
@@ -148,7 +151,7 @@ async function importConversations(job: UserImport): Promise<void> {
 
 /** Imports everything and returns what happened. An error of the database ends it; it can be repeated then. */
 export async function importFileStore(options: ImportOptions): Promise<ImportReport> {
-  const { found, folder, dryRun, openTarget, onProgress, signal, nowMs } = options;
+  const { found, folder, dryRun, openTarget, onProgress, signal, nowMs, agentNames } = options;
   const report = createReport(folder, dryRun);
   for (const { path, reason } of found.skipped) reportSkipped(report, path, reason);
   const total = countConversations(found.users);
@@ -170,7 +173,7 @@ export async function importFileStore(options: ImportOptions): Promise<ImportRep
       onEvents(0);
       const counts = report.users.find(({ user }) => user === source.name) ?? reportUser(report, source.name);
       const target = await openTarget(source.name);
-      const job = { target, source, report, counts, nowMs, onEvents, onConversation };
+      const job = { target, source, report, counts, nowMs, agentNames, onEvents, onConversation };
       await target.prepare();
       for (const file of settingsFiles) await importSettingsFile(job, file);
       await importConversations(job);

@@ -24,6 +24,7 @@ export interface RecordsPlan extends Records {
 }
 
 const unknown = 'is not a setting of Parley';
+const unknownAgent = 'is not an agent of this server';
 const onlyMask = 'is masked in the file';
 const tooManySecrets = `is not imported, because a user can have at most ${customSecretsMax} secrets`;
 
@@ -53,7 +54,11 @@ function validMcp(value: unknown, skip: (name: string, reason: string) => void):
   return Object.fromEntries(lists.filter(([, servers]) => servers.length > 0));
 }
 
-export function planRecords(imported: Imported, rows: SettingsRows): RecordsPlan {
+export function planRecords(
+  imported: Imported,
+  rows: SettingsRows,
+  agentNames: readonly string[],
+): RecordsPlan {
   const skipped: Skipped[] = [];
   const kept: string[] = [];
   const skip = (path: string, reason: string) => void skipped.push({ path, reason });
@@ -71,7 +76,9 @@ export function planRecords(imported: Imported, rows: SettingsRows): RecordsPlan
     const isMcp = name === 'mcp_config' && !stored.has(name);
     const sent = isMcp ? validMcp(value, skip) : value;
     if (isMcp && Object.keys(objectOf(sent)).length === 0) return [];
-    return isNew(name, name, faultOf(checkSettings, { [name]: sent })) ? [[name, sent]] : [];
+    const isUnknownAgent = name === 'agent' && !agentNames.includes(String(sent));
+    const fault = faultOf(checkSettings, { [name]: sent }) ?? (isUnknownAgent ? unknownAgent : undefined);
+    return isNew(name, name, fault) ? [[name, sent]] : [];
   });
   const providers = Object.entries(imported.providers).filter(([name, token]) => {
     const fault = faultOf(checkProviders, { provider_tokens: { [name]: token } });

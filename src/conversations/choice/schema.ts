@@ -1,0 +1,22 @@
+// The agent and the model of one conversation, which take precedence over those in the settings of its user.
+import Type from 'typebox';
+import { kib, nullableText } from '../../validation/schema.ts';
+
+const agentBytesMax = kib;
+const modelBytesMax = 4 * kib;
+
+/** Optional fields of requests. Null and an empty string mean the settings. */
+export const choiceFields = {
+  agent: Type.Optional(
+    nullableText({
+      bytesMax: agentBytesMax,
+      description: 'The agent of this conversation, such as claude; see /api/options/agents.',
+    }),
+  ),
+  llm_model: Type.Optional(
+    nullableText({
+      bytesMax: modelBytesMax,
+      description: 'The model of this conversation, such as openai/gpt-5; see /api/options/models.',
+    }),
+  ),
+};
