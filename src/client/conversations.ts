@@ -6,6 +6,7 @@ import { backOffMs, pause } from './pause.ts';
 import { type Connection, request, requestJson } from './request.ts';
 import { readBlob, trajectoryBytesMax } from './responses.ts';
 import type {
+  ChangeConversation,
   Confirmation,
   ConversationInfo,
   ConversationList,
@@ -146,6 +147,11 @@ export function conversationCalls(connection: Connection, times: CreateTimes) {
       const info = await send<ConversationInfo | null>(pathOf(id), { signal });
       if (info !== null) return info;
       throw new ParleyError('not_found', 'There is no conversation with this id.', { status: 404 });
+    },
+
+    /** Changes the title, the agent or the model. Another agent or model is used from the next turn on. */
+    update: async (id: string, change: ChangeConversation, { signal }: CallOptions = {}): Promise<void> => {
+      await send(pathOf(id), { method: 'PATCH', body: change, signal });
     },
 
     rename: async (id: string, title: string, { signal }: CallOptions = {}): Promise<void> => {

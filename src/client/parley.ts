@@ -7,6 +7,7 @@ import {
   keyCalls,
   mcpCalls,
   optionCalls,
+  providerKeyCalls,
   secretCalls,
   serverCalls,
   settingsCalls,
@@ -63,6 +64,7 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly workspace: ReturnType<typeof workspaceCalls>;
   readonly options: ReturnType<typeof optionCalls>;
   readonly secrets: ReturnType<typeof secretCalls>;
+  readonly providerKeys: ReturnType<typeof providerKeyCalls>;
   readonly gitProviders: ReturnType<typeof gitProviderCalls>;
   readonly repositories: ReturnType<typeof repositoryCalls>;
   readonly mcp: ReturnType<typeof mcpCalls>;
@@ -104,6 +106,7 @@ export function createParley(options: ParleyOptions): Parley {
     workspace: workspaceCalls(connection),
     options: optionCalls(connection),
     secrets: secretCalls(connection),
+    providerKeys: providerKeyCalls(connection),
     gitProviders: gitProviderCalls(connection),
     repositories: repositoryCalls(connection),
     mcp: mcpCalls(connection),

@@ -18,6 +18,8 @@ import type {
   NewKey,
   NewSecret,
   NewWebhook,
+  ProviderKey,
+  ProviderKeyList,
   SecretList,
   SecretUpdate,
   ServerInfo,
@@ -55,6 +57,24 @@ export function secretCalls(connection: Connection) {
     delete: async (name: string, { signal }: CallOptions = {}): Promise<void> => {
       await requestJson(connection, path(name), { method: 'DELETE', signal });
     },
+  };
+}
+
+/** API keys of model providers, for conversations whose model is not the one in the settings. */
+export function providerKeyCalls(connection: Connection) {
+  const path = (provider: string) => `/api/provider-keys/${encodeURIComponent(provider)}`;
+  return {
+    /** Returns every provider and whether a key is stored, never values. */
+    list: ({ signal }: CallOptions = {}): Promise<ProviderKeyList> =>
+      requestJson<ProviderKeyList>(connection, '/api/provider-keys', { signal }),
+    get: (provider: string, { signal }: CallOptions = {}): Promise<ProviderKey> =>
+      requestJson<ProviderKey>(connection, path(provider), { signal }),
+    /** Stores the key, and replaces the one that was stored. */
+    set: (provider: string, key: string, { signal }: CallOptions = {}): Promise<ProviderKey> =>
+      requestJson<ProviderKey>(connection, path(provider), { method: 'PUT', body: { api_key: key }, signal }),
+    /** Throws `not_found` if no key is stored. */
+    delete: (provider: string, { signal }: CallOptions = {}): Promise<ProviderKey> =>
+      requestJson<ProviderKey>(connection, path(provider), { method: 'DELETE', signal }),
   };
 }
 

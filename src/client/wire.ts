@@ -10,7 +10,10 @@ import type {
   FeedbackList as FeedbackListSchema,
   NewFeedback as NewFeedbackSchema,
 } from '../conversations/feedback/schema.ts';
-import type { NewMessage as NewMessageSchema } from '../conversations/lifecycle/schema.ts';
+import type {
+  ChangeConversation as ChangeConversationSchema,
+  NewMessage as NewMessageSchema,
+} from '../conversations/lifecycle/schema.ts';
 import type {
   ConversationInfo as ConversationInfoSchema,
   ConversationList as ConversationListSchema,
@@ -37,6 +40,10 @@ import type {
   CheckedServer as CheckedServerSchema,
 } from '../mcp/checkSchema.ts';
 import type { NullableMcpConfig as NullableMcpConfigSchema } from '../mcp/schema.ts';
+import type {
+  ProviderKeyList as ProviderKeyListSchema,
+  ProviderKey as ProviderKeySchema,
+} from '../providerKeys/schema.ts';
 import type {
   BranchesQuery as BranchesQuerySchema,
   BranchPage as BranchPageSchema,
@@ -83,6 +90,7 @@ export type AddGitProviders = Type.Static<typeof AddGitProvidersSchema>;
 export type BranchPage = Type.Static<typeof BranchPageSchema>;
 export type BranchesQuery = Type.Static<typeof BranchesQuerySchema>;
 export type Change = Type.Static<typeof ChangeSchema>;
+export type ChangeConversation = Type.Static<typeof ChangeConversationSchema>;
 export type CheckedMcp = Type.Static<typeof CheckedMcpSchema>;
 export type CheckedServer = Type.Static<typeof CheckedServerSchema>;
 export type Confirmation = Type.Static<typeof ConfirmationSchema>;
@@ -118,6 +126,8 @@ export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
 export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
 export type Observation = Type.Static<typeof ObservationSchema>;
 export type PartialText = Type.Static<typeof PartialTextSchema>;
+export type ProviderKey = Type.Static<typeof ProviderKeySchema>;
+export type ProviderKeyList = Type.Static<typeof ProviderKeyListSchema>;
 export type RepositoriesQuery = Type.Static<typeof RepositoriesQuerySchema>;
 export type RepositoryList = Type.Static<typeof RepositoryListSchema>;
 export type RepositoryPage = Type.Static<typeof RepositoryPageSchema>;

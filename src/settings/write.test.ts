@@ -315,8 +315,8 @@ for (const kind of databaseKinds) {
       const user = await newUser();
       const members = [
         'language',
-        'agent',
         'security_analyzer',
+        'sandbox_runtime_container_image',
         'llm_model',
         'email',
         'git_user_name',

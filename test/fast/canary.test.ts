@@ -40,6 +40,15 @@ async function plantInSettings(service: TestService) {
     await service.ask('/api/secrets', secret('bad name', canary('custom'))),
     await service.ask('/api/secrets/ONE', { method: 'PUT', json: { name: 'TWO' } }),
     await service.ask('/api/secrets'),
+    await service.ask('/api/provider-keys/openai', { method: 'PUT', json: { api_key: canary('provider') } }),
+    await service.ask('/api/provider-keys/openai', {
+      method: 'PUT',
+      json: { api_key: `${canary('provider')} x` },
+    }),
+    await service.ask(`/api/provider-keys/${canary('path')}`, { method: 'PUT', json: { api_key: 'x' } }),
+    await service.ask('/api/provider-keys/openai'),
+    await service.ask('/api/provider-keys'),
+    await service.ask('/api/conversations', { json: { agent: canary('agent'), llm_model: canary('model') } }),
     await service.ask('/api/add-git-providers', {
       json: { provider_tokens: { github: { token: canary('git') } } },
     }),

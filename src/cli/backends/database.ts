@@ -53,7 +53,7 @@ export function agentNamesIn({ agentsFile }: Config): string[] {
 /** The settings of a user who exists. */
 export function withSettings<Out>(
   userName: string,
-  work: (settings: Settings, writer: Writer) => Promise<Out>,
+  work: (settings: Settings, writer: Writer, config: Config) => Promise<Out>,
 ): Promise<Out> {
   return withDatabase(async (database, config) => {
     const { dataDir, secretKeys } = config;
@@ -62,6 +62,7 @@ export function withSettings<Out>(
       throw new RefusalError(`There is no such user; "${commandName} users list" shows them.`);
     const vault = await openVault({ database, dataDir, secretKeys });
     const agentNames = () => agentNamesIn(config);
-    return work(createSettings({ database, vault, agentNames }), { userId: user.id, keyId: commandLine });
+    const writer = { userId: user.id, keyId: commandLine };
+    return work(createSettings({ database, vault, agentNames }), writer, config);
   });
 }

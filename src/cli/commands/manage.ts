@@ -1,10 +1,11 @@
-// `parley stop`, `start`, `rm` and `rename`.
+// `parley stop`, `start`, `rm`, `rename` and `change`.
 import type { ConversationInfo, Parley } from '../../client/parley.ts';
 import { RefusalError } from '../../errors.ts';
 import type { Handler } from '../command.ts';
 import { connect } from '../connection/connection.ts';
 import { getConversation } from '../connection/conversationId.ts';
 import type {
+  changeCommand,
   removeCommand,
   renameCommand,
   startCommand,
@@ -107,5 +108,25 @@ export const rename: Handler<typeof renameCommand> = async ({ args, options }) =
   await parley.conversations.rename(id, title);
   if (output.isJson) output.json({ conversation_id: id, success: true });
   else output.text(`Renamed: ${plainLine(title)}  ${output.style('dim', id)}\n`);
+  return exits.done;
+};
+
+/** In the place of a name, for the agent or model in the settings. */
+const defaultWord = 'default';
+
+export const change: Handler<typeof changeCommand> = async ({ args, options }) => {
+  const { agent, model } = options;
+  const output = createOutput(options);
+  if (agent === undefined && model === undefined) throw new RefusalError('Name an --agent or a --model.');
+  const nameOrNull = (word: string) => (word === defaultWord ? null : word);
+  const parley = connect();
+  const info = await getConversation(parley, args.id);
+  const id = info.conversation_id;
+  await parley.conversations.update(id, {
+    ...(agent === undefined ? {} : { agent: nameOrNull(agent) }),
+    ...(model === undefined ? {} : { llm_model: nameOrNull(model) }),
+  });
+  if (output.isJson) output.json({ conversation_id: id, success: true });
+  else output.text(`Changed from its next turn on: ${nameOf(info, output)}\n`);
   return exits.done;
 };

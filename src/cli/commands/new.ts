@@ -1,6 +1,5 @@
 // `parley new` and `parley run`: start a conversation.
-import type { CreateConversation, Parley, ParleyError } from '../../client/parley.ts';
-import { RefusalError } from '../../errors.ts';
+import type { CreateConversation, ParleyError } from '../../client/parley.ts';
 import { commandName } from '../../process/program.ts';
 import type { Handler, Parsed } from '../command.ts';
 import { connect } from '../connection/connection.ts';
@@ -15,7 +14,7 @@ import { plainLine, shellWord } from '../terminal/plainText.ts';
 type ParsedNew = Parsed<typeof newCommand>;
 
 async function toRequest({ options, args }: ParsedNew): Promise<CreateConversation> {
-  const { repo, branch, provider, image, instructions, mcp, id } = options;
+  const { repo, branch, provider, image, instructions, mcp, id, agent, model } = options;
   return {
     initial_user_msg: await readMessage(args.message),
     ...(repo === undefined ? {} : { repository: repo }),
@@ -25,6 +24,8 @@ async function toRequest({ options, args }: ParsedNew): Promise<CreateConversati
     ...(instructions === undefined ? {} : { conversation_instructions: instructions }),
     ...(mcp === undefined ? {} : { mcp_config: readMcpFile(mcp) }),
     ...(id === undefined ? {} : { conversation_id: id }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === undefined ? {} : { llm_model: model }),
   };
 }
 
@@ -36,21 +37,11 @@ function noteFirstRetry({ note }: Output): (error: ParleyError) => void {
   };
 }
 
-/** The agent is a setting: a request for a new conversation cannot name it. */
-async function chooseAgent(parley: Parley, agent: string, { note }: Output): Promise<void> {
-  const known = await parley.options.agents();
-  if (!known.includes(agent)) throw new RefusalError(`--agent must be one of ${known.join(', ')}.`);
-  if ((await parley.settings.get()).agent === agent) return;
-  await parley.settings.update({ agent });
-  note(`The agent in your settings is now ${agent}, also for later conversations.\n`);
-}
-
 export const newConversation: Handler<typeof newCommand> = async (parsed) => {
-  const { follow, full, agent } = parsed.options;
+  const { follow, full } = parsed.options;
   const output = createOutput(parsed.options);
   const request = await toRequest(parsed);
   const parley = connect();
-  if (agent !== undefined) await chooseAgent(parley, agent, output);
   const created = await parley.conversations.create(request, { onRetry: noteFirstRetry(output) });
   const id = created.conversation_id;
   if (output.isJson) output.json(created);

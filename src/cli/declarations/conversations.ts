@@ -25,7 +25,14 @@ const newOptions = {
   agent: {
     type: 'string',
     value: 'NAME',
-    help: 'The agent that does the work. This changes the agent in your settings.',
+    help: 'The agent that does the work.',
+    shownDefault: 'the one in your settings',
+  },
+  model: {
+    type: 'string',
+    value: 'NAME',
+    help: 'The model that the agent uses, such as openai/gpt-5.',
+    shownDefault: 'the one in your settings',
   },
   instructions: { type: 'string', value: 'TEXT', help: 'Custom instructions for the agent.' },
   mcp: {
@@ -62,7 +69,10 @@ export const runCommand = declare({
   arguments: [messageArgument],
   options: { ...newOptions, ...runOutputOptions },
   takesMessage: true,
-  examples: ['run --repo acme/shop "Fix the failing test"'],
+  examples: [
+    'run --repo acme/shop "Fix the failing test"',
+    'run --agent codex --model openai/gpt-5 "Fix the failing test"',
+  ],
   topics,
 });
 
@@ -217,6 +227,25 @@ export const renameCommand = declare({
   arguments: [conversationArgument, { name: 'title', help: 'The new title.', multiple: true }],
   options: jsonOption,
   examples: ['rename 01a1dd04 "The parser, again"'],
+  topics,
+});
+
+export const changeCommand = declare({
+  name: 'change',
+  summary: 'Change the agent or the model of a conversation',
+  description:
+    'Changes the agent or the model of a conversation from its next turn on. Another agent gets the history of the conversation. Your settings stay as they are.',
+  arguments: [conversationArgument],
+  options: {
+    agent: { type: 'string', value: 'NAME', help: 'The agent; "default" is the one in your settings.' },
+    model: {
+      type: 'string',
+      value: 'NAME',
+      help: 'The model, such as openai/gpt-5; "default" is the one in your settings.',
+    },
+    ...jsonOption,
+  },
+  examples: ['change 01a1dd04 --agent claude', 'change 01a1dd04 --model default'],
   topics,
 });
 

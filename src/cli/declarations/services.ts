@@ -120,6 +120,50 @@ export const settingsGroup: CommandGroup = {
   commands: [settingsGetCommand, settingsSetCommand, settingsImportCommand, settingsExportCommand],
 };
 
+const providerArgument = {
+  name: 'provider',
+  help: 'The provider: the prefix of its models, such as openai.',
+} as const;
+
+export const providerKeysListCommand = declare({
+  name: 'provider-keys list',
+  summary: 'List model providers and whether they have an API key',
+  description: 'Lists the model providers and whether an API key of each is stored. Keys are never shown.',
+  arguments: [],
+  options: { ...userOption, ...jsonOption },
+  examples: ['provider-keys list'],
+  topics: listTopics,
+});
+
+export const providerKeysSetCommand = declare({
+  name: 'provider-keys set',
+  summary: 'Store the API key of a model provider',
+  description:
+    'Stores an API key, and replaces the one that was stored. The key is read only from standard input, so that it never appears in a process list or in the history of a shell. At a terminal you are asked for it and it is not shown.',
+  arguments: [providerArgument],
+  options: userOption,
+  examples: ['provider-keys set openai < key.txt'],
+  topics,
+});
+
+export const providerKeysRemoveCommand = declare({
+  name: 'provider-keys remove',
+  summary: 'Delete the API key of a model provider',
+  description: 'Deletes an API key. A turn that is in progress keeps it.',
+  arguments: [providerArgument],
+  options: userOption,
+  examples: ['provider-keys remove openai'],
+  topics,
+});
+
+export const providerKeysGroup: CommandGroup = {
+  name: 'provider-keys',
+  summary: 'Store API keys of several model providers',
+  description:
+    'Stores API keys of model providers, for conversations whose model is not the one in the settings.',
+  commands: [providerKeysListCommand, providerKeysSetCommand, providerKeysRemoveCommand],
+};
+
 /** `satisfies` keeps the list right without loading the schemas; a test keeps it complete. */
 const scopeChoices = [
   'all',

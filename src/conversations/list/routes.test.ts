@@ -137,6 +137,8 @@ for (const kind of databaseKinds) {
           cache_write_tokens: 0,
           cost_usd: 0,
         },
+        agent: null,
+        llm_model: null,
       });
       await service.ask(`${path}/${id}/stop`, { method: 'POST', key });
       const [stopped] = (await page('')).results;
