@@ -23,6 +23,7 @@ import type { GatewayTimes } from './gateway/times.ts';
 import { createUploadFetch } from './http/fetchUpload.ts';
 import { createPassOn, type ReadFrom } from './http/passOn.ts';
 import { createRateLimiter } from './http/rates.ts';
+import { createRemoteTexts, type RemoteTextsTimes, subscribeAnywhere } from './http/remoteTexts.ts';
 import { createKeys } from './keys/service.ts';
 import { checkResponseBytesMax, checkTimeoutMs, createMcpCheck } from './mcp/check.ts';
 import { loadModels } from './models/catalogue.ts';
@@ -33,6 +34,7 @@ import {
   findPrivateAddressNote,
   watchPrivateAddresses,
 } from './outgoing/privateAddresses.ts';
+import { systemClock } from './process/clock.ts';
 import { createIds } from './process/ids.ts';
 import { createProviderKeys } from './providerKeys/service.ts';
 import type { ProviderTimes } from './repositories/requests.ts';
@@ -61,6 +63,7 @@ export interface AppTimes {
   readonly sweep?: SweepTimes;
   readonly gateway?: Partial<GatewayTimes>;
   readonly gitProviders?: Partial<ProviderTimes>;
+  readonly remoteTexts?: Partial<RemoteTextsTimes>;
 }
 
 /** Called in reverse order. */
@@ -240,6 +243,15 @@ export function createServices({ config, logger, database, vault, owner, closers
   );
   closers.push(createChangePurge({ database, onBackgroundError }).close);
   const hub = createHub({ onBackgroundError });
+  const remoteTexts = createRemoteTexts({
+    nodes,
+    liveTexts,
+    nextId: createIds(),
+    clock: systemClock,
+    times: times.remoteTexts,
+  });
+  closers.push(remoteTexts.close);
+  const openPartials = subscribeAnywhere(liveTexts, nodes.isCluster ? remoteTexts.subscribe : undefined);
   const checkFetch = createOutgoingFetch({
     allowPrivate,
     timeoutMs: checkTimeoutMs,
@@ -280,7 +292,7 @@ export function createServices({ config, logger, database, vault, owner, closers
       waitingMax: config.waitingMax,
     }),
     listing: createListing({ database, keys, subscribers: hub.subscribers }),
-    events: createEvents({ database, hub, keys, openPartials: liveTexts.open, onBackgroundError }),
+    events: createEvents({ database, hub, keys, liveTexts, openPartials, onBackgroundError }),
     usages: createUsages({ database }),
     feedback: createFeedback({ database, nextId: createIds() }),
     workspaces,

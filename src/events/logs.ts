@@ -5,7 +5,7 @@ import type { Database } from '../db/transaction.ts';
 import { kib, mib } from '../validation/schema.ts';
 import { compareCursors, cursorOf, parseCursor } from './changes/cursor.ts';
 import { readChanges } from './changes/store.ts';
-import type { LiveConversation, PartialListener, PartialSubscription } from './partials/liveTexts.ts';
+import type { LiveConversation, SubscribeToTexts } from './partials/liveTexts.ts';
 import type { Log } from './receiver.ts';
 import { findEnds, readEvents, type StoredEvent } from './store.ts';
 
@@ -32,12 +32,10 @@ function wasCut(events: readonly StoredEvent[]): boolean {
   return events.length === pieceEventsMax || bytes >= subscriberBytesMax;
 }
 
-export type OpenPartials = (conversation: LiveConversation, listener: PartialListener) => PartialSubscription;
-
 export function conversationLog(
   database: Database,
   conversation: LiveConversation,
-  openPartials: OpenPartials,
+  openPartials: SubscribeToTexts,
 ): Log {
   const { key } = conversation;
   const isGone = async () => (await database.run(findEnds, [key])).length === 0;

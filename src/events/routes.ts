@@ -159,6 +159,21 @@ function eventStreamRoute(app: Server, events: Events): void {
   );
 }
 
+/** Another process has subscribers of the conversation, and this one has its run. */
+function relayRoute(app: Server, events: Events): void {
+  app.get(
+    '/api/conversations/:id/partials',
+    { config: { access }, schema: { hide: true, params: ConversationParams } },
+    async ({ principal, params, isPassedOn }, reply) => {
+      const key = isPassedOn ? await events.findRunHere(principal, params.id) : undefined;
+      if (key === undefined) throw new AppError('not_found', 'The conversation has no run here.');
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      events.relay(key, reply.raw);
+    },
+  );
+}
+
 function changeStreamRoute(app: Server, events: Events): void {
   app.get(
     '/api/events/stream',
@@ -195,4 +210,5 @@ export function eventRoutes(app: Server, events: Events): void {
   trajectoryRoute(app, events);
   eventStreamRoute(app, events);
   changeStreamRoute(app, events);
+  relayRoute(app, events);
 }

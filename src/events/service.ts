@@ -1,10 +1,12 @@
 // Reads the log of a conversation: in pages, as a whole, or as a stream.
+import type { ServerResponse } from 'node:http';
 import { conversationName, noConversation } from '../conversations/id.ts';
 import { conversationOf } from '../db/topics.ts';
 import type { Database } from '../db/transaction.ts';
 import { AppError, invalid } from '../errors.ts';
 import type { Principal } from '../keys/principal.ts';
 import type { Keys } from '../keys/service.ts';
+import { systemClock } from '../process/clock.ts';
 import { repeat, repeatable } from '../process/repeat.ts';
 import { isTrue, wholeNumber } from '../validation/schema.ts';
 import { comparePositions, cursorOf, parseCursor } from './changes/cursor.ts';
@@ -12,7 +14,9 @@ import { changesKeptMs } from './changes/service.ts';
 import { newestPosition } from './changes/store.ts';
 import { notifyForeignChanges } from './foreignChanges.ts';
 import type { Hub, Subscription } from './hub.ts';
-import { changesLog, conversationLog, type OpenPartials, pieceBytesMax, readPiece } from './logs.ts';
+import { changesLog, conversationLog, pieceBytesMax, readPiece } from './logs.ts';
+import type { LiveTexts, SubscribeToTexts } from './partials/liveTexts.ts';
+import { relayTexts } from './partials/relay.ts';
 import type { Log, Receiver } from './receiver.ts';
 import { type EventsQuery, eventsPageMax } from './schema.ts';
 import { findLog, readEvents, recordFollowed } from './store.ts';
@@ -31,7 +35,8 @@ interface EventsOptions {
   readonly database: Database;
   readonly hub: Hub;
   readonly keys: Pick<Keys, 'isGood'>;
-  readonly openPartials: OpenPartials;
+  readonly liveTexts: LiveTexts;
+  readonly openPartials: SubscribeToTexts;
   readonly onBackgroundError: (error: Error) => void;
 }
 
@@ -67,9 +72,12 @@ function eventCursor(after: string | undefined): string {
   return after;
 }
 
-export function createEvents({ database, hub, keys, openPartials, onBackgroundError }: EventsOptions) {
+export function createEvents(options: EventsOptions) {
+  const { database, hub, keys, liveTexts, openPartials, onBackgroundError } = options;
   const subscriptions = new Map<string, Set<Subscription>>();
   const newlyFollowed = new Set<number>();
+  /** Open responses to other processes. */
+  const relays = new Set<ServerResponse>();
   let round = 0;
 
   async function find(
@@ -138,6 +146,12 @@ export function createEvents({ database, hub, keys, openPartials, onBackgroundEr
     return { log: changesLog(database, userId), cursor: cursorOf(known ? position : newest), reset };
   }
 
+  /** The conversation, if it has a run in this process. */
+  async function findRunHere(principal: Principal, id: string): Promise<number | undefined> {
+    const log = await database.run(findLog, conversationName(principal, id));
+    return log !== undefined && liveTexts.runOf(log.key) !== undefined ? log.key : undefined;
+  }
+
   /** Throws if no more streams are allowed. */
   function checkStreamLimits({ keyId }: Principal): void {
     const mine = subscriptions.get(keyId)?.size ?? 0;
@@ -186,11 +200,19 @@ export function createEvents({ database, hub, keys, openPartials, onBackgroundEr
     openChanges,
     checkStreamLimits,
     subscribe,
+    findRunHere,
+    /** Sends the texts of a run to another process. The headers must have been sent. */
+    relay: (key: number, response: ServerResponse) => {
+      relays.add(response);
+      response.once('close', () => relays.delete(response));
+      relayTexts({ liveTexts, clock: systemClock }, key, response);
+    },
     unsent: createUnsentBytes(),
     close: () => {
       void revocations.stop();
       void subscribed.stop();
       hub.close();
+      for (const response of relays) response.end();
     },
   };
 }

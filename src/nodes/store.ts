@@ -72,4 +72,38 @@ export const findNodeUrls = read('nodes.findUrls', function* (q, nodeId: string)
   return yield* liveUrls(q, nodeId);
 });
 
-export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls];
+export interface RunPlace {
+  readonly runId: string;
+  /** The processes that may have the run: those of the node with the workspace, without the one that asks. */
+  readonly urls: readonly string[];
+}
+
+/** Undefined if the conversation has no run, or no agent has been started in it. */
+export const findRunPlace = read(
+  'nodes.findRunPlace',
+  function* (
+    q,
+    { userId, id, processId }: ConversationName & { readonly processId: string },
+  ): Steps<RunPlace | undefined> {
+    const found = yield* one(
+      q.build
+        .selectFrom('conversations')
+        .select(['run_id', 'workspace_node'])
+        .where('user_id', '=', userId)
+        .where('id', '=', id),
+    );
+    if (found === undefined || found.run_id === null || found.workspace_node === null) return undefined;
+    const live = yield* rows(
+      q.build
+        .selectFrom('nodes')
+        .select('url')
+        .where('node_id', '=', found.workspace_node)
+        .where('process_id', '!=', processId)
+        .where('seen_at', '>', sql<number>`${q.now} - ${aliveMs}`)
+        .orderBy('seen_at', 'desc'),
+    );
+    return { runId: found.run_id, urls: live.map(({ url }) => url) };
+  },
+);
+
+export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls, findRunPlace];

@@ -1,56 +1,28 @@
 // Text and output reach subscribers while they are written, masked, and are gone when their event comes.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
-import { filesOf, type RunsOptions, startRuns, type TestEvent } from '../../test/support/runs.ts';
-import { type Frame, openStream, type Stream } from '../../test/support/stream.ts';
+import {
+  finishedTextOf,
+  letAgentGo,
+  openLiveStream,
+  openTextOf,
+  partialsOf,
+  readLive,
+} from '../../test/support/liveTexts.ts';
+import { type RunsOptions, startRuns } from '../../test/support/runs.ts';
 import { until } from '../../test/support/until.ts';
-import { createOpenTexts, type Partial } from '../events/decoder/openTexts.ts';
 
 async function start(t: TestContext, options: RunsOptions = {}) {
   const storage = await createStorage(options.kind ?? 'sqlite');
   const runs = await startRuns({ ...options, storage }, t);
   t.after(() => storage.remove());
-  const { url, key } = runs.service;
   return {
     ...runs,
-    open: (id: string, query = '?partials=true') =>
-      openStream(url, `/api/conversations/${id}/events/stream${query}`, { key }),
-    /** Lets the agent go on that waits for `@name`. */
-    letGo: async (id: string, name: string) =>
-      writeFileSync(join((await filesOf(storage, id)).home, name), ''),
+    open: (id: string, query?: string) => openLiveStream(runs.service, id, query),
+    letGo: (id: string, name: string) => letAgentGo(storage, id, name),
   };
 }
-
-/** What a reader shows after these frames: the finished texts, and those that are being written. */
-function readFrames(frames: readonly Frame[]) {
-  const open = createOpenTexts();
-  const events: TestEvent[] = [];
-  for (const { event, data } of frames) {
-    if (event === 'partial') open.add(JSON.parse(data) as Partial);
-    else {
-      events.push(JSON.parse(data));
-      open.cover(JSON.parse(data));
-    }
-  }
-  return { events, open: open.list() };
-}
-
-const openTextOf = (stream: Stream) =>
-  readFrames(stream.frames())
-    .open.map(({ text }) => text)
-    .join('');
-
-function finishedTextOf(stream: Stream): string {
-  const said = readFrames(stream.frames()).events.filter(
-    ({ source, action }) => source === 'agent' && (action === 'message' || action === 'think'),
-  );
-  return said.map(({ args }) => args?.['content'] ?? args?.['thought']).join('');
-}
-
-const partialsOf = (stream: Stream) => stream.frames().filter(({ event }) => event === 'partial');
 
 for (const kind of databaseKinds) {
   describe(`unfinished texts of a run on ${kind}`, () => {
@@ -124,9 +96,9 @@ describe('unfinished texts of a run', () => {
       const id = await create(`${line} a\\n|b\\n|@more|c\\n|@end`);
       const stream = await open(id);
       await until('the beginning is there', () => openTextOf(stream) === 'a\nb\n');
-      const [output] = readFrames(stream.frames()).open;
+      const [output] = readLive(stream).open;
       const action = await until('its action is there', () =>
-        readFrames(stream.frames()).events.find(({ action: name }) => name === 'run'),
+        readLive(stream).events.find(({ action: name }) => name === 'run'),
       );
       assert.deepEqual([output?.of, output?.kind], [action.tool_call_id, 'output']);
       await letGo(id, 'more');
@@ -134,7 +106,7 @@ describe('unfinished texts of a run', () => {
       await letGo(id, 'end');
       await turns(id, 1);
       await until('the event is there', () =>
-        readFrames(stream.frames()).events.some(({ observation }) => observation === 'run'),
+        readLive(stream).events.some(({ observation }) => observation === 'run'),
       );
       assert.equal(openTextOf(stream), '');
     });

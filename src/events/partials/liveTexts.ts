@@ -20,16 +20,21 @@ export interface LiveConversation extends ConversationName {
   readonly key: number;
 }
 
-/** Subscribes to the texts of a run in another process. */
-export type SubscribeElsewhere = (
+/** Subscribes to the texts of a conversation, wherever its run is. */
+export type SubscribeToTexts = (
   conversation: LiveConversation,
   listener: PartialListener,
 ) => PartialSubscription;
 
 export type LiveTexts = ReturnType<typeof createLiveTexts>;
 
+interface LiveRunTexts {
+  readonly runId: string;
+  readonly texts: SubscribableTexts;
+}
+
 export function createLiveTexts(clock: Clock = systemClock) {
-  const runs = new Map<number, SubscribableTexts>();
+  const runs = new Map<number, LiveRunTexts>();
   const listeners = new Map<number, Set<PartialListener>>();
   const unsubscribes = new Map<PartialListener, () => void>();
 
@@ -45,8 +50,8 @@ export function createLiveTexts(clock: Clock = systemClock) {
   function subscribe(key: number, listener: PartialListener): () => void {
     const all = listeners.get(key) ?? new Set();
     listeners.set(key, all.add(listener));
-    const texts = runs.get(key);
-    if (texts !== undefined) attach(listener, texts);
+    const run = runs.get(key);
+    if (run !== undefined) attach(listener, run.texts);
     return () => {
       detach(listener);
       all.delete(listener);
@@ -56,16 +61,16 @@ export function createLiveTexts(clock: Clock = systemClock) {
 
   return {
     /** Called when a run begins. Its texts are gone when it ends. */
-    begin: (key: number): { readonly texts: RunTexts; end(): void } => {
+    begin: (key: number, runId: string): { readonly texts: RunTexts; end(): void } => {
       const texts = createRunTexts(clock);
-      runs.set(key, texts);
+      runs.set(key, { runId, texts });
       for (const listener of listeners.get(key) ?? []) {
         detach(listener);
         listener.reset();
         attach(listener, texts);
       }
       const end = () => {
-        if (runs.get(key) !== texts) return;
+        if (runs.get(key)?.texts !== texts) return;
         runs.delete(key);
         for (const listener of listeners.get(key) ?? []) {
           detach(listener);
@@ -74,13 +79,9 @@ export function createLiveTexts(clock: Clock = systemClock) {
       };
       return { texts, end };
     },
-    /** Whether the conversation has a run in this process. */
-    has: (key: number) => runs.has(key),
+    /** The run of a conversation in this process. */
+    runOf: (key: number): string | undefined => runs.get(key)?.runId,
     /** Sends what there is now, then what is added, and the same for later runs. */
     subscribe,
-    open: ({ key }: LiveConversation, listener: PartialListener): PartialSubscription => ({
-      onEvents: () => {},
-      close: subscribe(key, listener),
-    }),
   };
 }
