@@ -18,10 +18,20 @@ function declare(): void {
   ];
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
   if (status !== 0) throw new Error('the declarations cannot be made');
-  for (const name of readdirSync(join(declared, 'client'))) {
-    const text = readFileSync(join(declared, 'client', name), 'utf8');
-    writeFileSync(join(out, name), text.replace(/((?:from '|import\(")\.\/\w+)\.ts(?='|")/g, '$1.js'));
-  }
+  for (const name of readdirSync(join(declared, 'client'))) copyDeclarations('client', name);
+}
+
+/** Copies the file, and what it names of the decoder, which depends on nothing else. */
+function copyDeclarations(folder: string, name: string): void {
+  const text = readFileSync(join(declared, folder, name), 'utf8');
+  const copied = text.replace(
+    /(from '|import\(")(\.\/|\.\.\/events\/decoder\/)(\w+)\.ts(?='|")/g,
+    (_, before: string, from: string, file: string) => {
+      if (from !== './') copyDeclarations(join(folder, from), `${file}.d.ts`);
+      return `${before}./${file}.js`;
+    },
+  );
+  writeFileSync(join(out, name), copied);
 }
 
 try {

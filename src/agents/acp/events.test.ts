@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type AnyEvent, anyEvents } from '../../../test/support/anyEvent.ts';
 import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
+import { createMaskedStream, createSecretValues } from '../../text/secretValues.ts';
 import { createEventMapper } from './events.ts';
 import { messageLengthMax } from './speech.ts';
 import type { SessionUpdate } from './update.ts';
@@ -541,7 +542,8 @@ describe('the limits of a turn', () => {
 });
 
 describe('secrets in updates of an agent', () => {
-  const mask = (text: string) => text.replaceAll('hunter2', '*****');
+  const values = createSecretValues(['hunter2'], '*****');
+  const maskStream = () => createMaskedStream(() => values, '*****');
 
   it('are masked everywhere, before anything is cut or split', () => {
     const long = `${'x'.repeat(40_000)}hunter2 `.repeat(4);
@@ -567,7 +569,7 @@ describe('secrets in updates of an agent', () => {
         { sessionUpdate: 'odd', hunter2: ['hunter2'] },
         say(long),
       ],
-      { mask },
+      { mask: values.mask, maskStream },
     );
     const text = JSON.stringify(events);
     assert.ok(!text.includes('hunter2'));
