@@ -37,7 +37,7 @@ const groups: Readonly<Record<string, Group>> = {
     minutesMax: 15,
     shards: 3,
   },
-  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
+  faults: { files: ['test/faults/**/*.test.ts'], flags: ['--test-concurrency=2'], minutesMax: 15 },
   // Not part of `npm test`: processes are killed and databases fail over at many moments, which takes minutes.
   recovery: { files: ['test/recovery/**/*.test.ts'], flags: ['--test-concurrency=1'], minutesMax: 15 },
   // Each file has a browser of its own: two at a time.
