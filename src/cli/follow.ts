@@ -1,8 +1,9 @@
 // Shows the log of a conversation, and follows it until its agent waits for the user.
-import type { AgentState, ConversationInfo, Parley, ParleyEvent } from '../client/parley.ts';
+import type { AgentState, ConversationInfo, Parley, ParleyEvent, PartialEvent } from '../client/parley.ts';
 import { commandName } from '../process/program.ts';
 import { exitOfStop, exits } from './exits.ts';
 import { exitOfSignal, untilInterrupted } from './terminal/interruption.ts';
+import { createLiveText } from './terminal/liveText.ts';
 import type { Output } from './terminal/output.ts';
 import { plainLine, shellWord } from './terminal/plainText.ts';
 import { showProgress } from './terminal/progress.ts';
@@ -20,18 +21,44 @@ export interface FollowOptions {
   readonly stay: boolean;
   /** Whether long outputs are shown in full. */
   readonly full: boolean;
+  /** Whether text that is still being written is shown although the output is not a terminal. */
+  readonly partials: boolean;
 }
 
-function printer({ output, full }: FollowOptions): (event: ParleyEvent) => void {
+interface Printer {
+  event(event: ParleyEvent): void;
+  /** Absent if nothing is shown before it is in the log. */
+  readonly partial?: (partial: PartialEvent) => void;
+  /** Must be called before something else is printed. */
+  clear(): void;
+}
+
+function jsonPrinter({ output, partials }: FollowOptions): Printer {
   // Programs get the fields of the API; `type` belongs to the client.
-  if (output.isJson) return ({ type: _, ...event }) => output.json(event);
-  const format = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
-  return (event) => output.text(format(event));
+  const print = ({ type: _, ...fields }: ParleyEvent | PartialEvent) => output.json(fields);
+  return { event: print, clear: () => {}, ...(partials ? { partial: print } : {}) };
 }
 
-function reportConnection({ output }: FollowOptions): (state: 'live' | 'reconnecting') => void {
+function printer(options: FollowOptions): Printer {
+  const { output, full, partials } = options;
+  if (output.isJson) return jsonPrinter(options);
+  const format = createTimeline({ style: output.style, linesMax: linesMaxOf(full) });
+  const live = createLiveText(output);
+  const event = (one: ParleyEvent) => {
+    live.clear();
+    output.text(live.restOf(one, format(one)));
+    live.show();
+  };
+  return { event, clear: live.clear, ...(output.isLive || partials ? { partial: live.add } : {}) };
+}
+
+function reportConnection(
+  { output }: FollowOptions,
+  { clear }: Printer,
+): (state: 'live' | 'reconnecting') => void {
   let lost = false;
   return (state) => {
+    clear();
     if (state === 'reconnecting' && !lost) output.note('The connection is lost. Reconnecting …\n');
     if (state === 'live' && lost) output.note('Reconnected.\n');
     lost = state === 'reconnecting';
@@ -65,21 +92,32 @@ async function showUntilWaiting(
   let failed = false;
   const show = (event: ParleyEvent) => {
     progress.clear();
-    print(event);
+    print.event(event);
     failed = hasFailed(failed, event);
     if (event.type === 'observation.agent_state_changed') isLoading = event.extras.agent_state === 'loading';
     progress.set(isLoading);
   };
-  const streamOptions = { from, signal, onState: reportConnection(options) };
+  const streamOptions = { from, signal, onState: reportConnection(options, print) };
   try {
     if (!stay) {
-      const state = await parley.untilWaiting(id, { ...streamOptions, onEvent: show });
+      const state = await parley.untilWaiting(id, {
+        ...streamOptions,
+        onEvent: show,
+        onPartial: print.partial,
+      });
       return { ...state, failed };
     }
-    for await (const event of parley.events(id, streamOptions)) show(event);
+    const events: AsyncIterable<ParleyEvent | PartialEvent> =
+      print.partial === undefined
+        ? parley.events(id, streamOptions)
+        : parley.events(id, { ...streamOptions, partials: true });
+    for await (const event of events)
+      if (event.type === 'partial') print.partial?.(event);
+      else show(event);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    print.clear();
     progress.end();
   }
   return signal.reason;
@@ -131,7 +169,7 @@ export async function printLog(options: FollowOptions): Promise<number> {
       start_id: next,
       limit: pageEvents,
     });
-    for (const event of events) print(event);
+    for (const event of events) print.event(event);
     const last = events.at(-1);
     if (!hasMore || last === undefined) return exits.done;
     next = last.id + 1;

@@ -10,6 +10,7 @@ import { commands } from '../../src/cli/commands.ts';
 import { handlers } from '../../src/cli/handlers.ts';
 import { parseCommandLine } from '../../src/cli/syntax/parse.ts';
 import { createCommandLine, jsonLines } from '../support/commandLine.ts';
+import { letAgentGo } from '../support/liveTexts.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 
@@ -78,6 +79,26 @@ describe('parley new', () => {
     const [made, ...events] = jsonLines(stdout);
     assert.deepEqual(events, await runs.events(made.conversation_id));
     assert.equal(events.at(-1)?.extras?.['agent_state'], 'awaiting_user_input');
+  });
+
+  it('prints only events as JSON, and with --partials also what is being written', async (t) => {
+    const { runs, line } = await begin(t);
+    const id = await runs.create('chunks one\\n|two|@end');
+    const [events, all] = [
+      line.start(['follow', id, '--json']),
+      line.start(['follow', id, '--json', '--partials']),
+    ];
+    await until('it is there', () => all.shown().includes('two"}'));
+    await until('the other one follows', () => events.shown().includes('"running"'));
+    await letAgentGo(runs.service.storage, id, 'end');
+    const [printed, printedAll] = [await events.ended(), await all.ended()];
+    assert.ok(jsonLines(printed.stdout).every(({ id: number }) => Number.isInteger(number)));
+    const partials = jsonLines(printedAll.stdout).filter(({ of }) => of !== undefined);
+    assert.equal(partials[0]?.['from'], 0);
+    assert.deepEqual(
+      jsonLines(printedAll.stdout).filter(({ of }) => of === undefined),
+      jsonLines(printed.stdout),
+    );
   });
 
   it('ends with 1 if the agent fails, and with 6 if somebody stops the conversation', async (t) => {

@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { textWidth } from '../../src/cli/terminal/table.ts';
 import { createCommandLine } from '../support/commandLine.ts';
+import { letAgentGo } from '../support/liveTexts.ts';
 import { type RunsOptions, startRuns } from '../support/runs.ts';
 import { until } from '../support/until.ts';
 
@@ -18,8 +19,10 @@ async function begin(t: TestContext, options: RunsOptions = {}, env: Record<stri
   return { runs, line: createCommandLine(runs.service, t, env) };
 }
 
-/** Without colours, and with plain line breaks. */
-const readable = (text: string) => stripVTControlCharacters(text).replaceAll('\r\n', '\n');
+/** Without what was overwritten, without colours, and with plain line breaks. */
+const readable = (text: string) =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this sequence erases a line
+  stripVTControlCharacters(text.replaceAll('\r\n', '\n').replaceAll(/[^\n]*\r\u001b\[K/g, ''));
 
 describe('parley in a terminal', { skip: noTerminal }, () => {
   it('shows a whole turn: messages, commands, edits, and what to do next', async (t) => {
@@ -44,6 +47,23 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     // The command, the added line and the failure have colours.
     for (const coloured of ['\u001b[36m$', '\u001b[32m+new', '\u001b[31mexit code 3'])
       assert.ok(stdout.includes(coloured), JSON.stringify(stdout));
+  });
+
+  it('shows what the agent writes and what its command prints, and prints it once', async (t) => {
+    const { runs, line } = await begin(t, {}, { NO_COLOR: '1' });
+    const id = await runs.create('chunks one\\n\\ntw|o|@more|\\nthree|@said\nprint first\\n|sec|@end');
+    const shown = line.startInTerminal(['follow', id]);
+    const letGo = (name: string) => letAgentGo(runs.service.storage, id, name);
+    await until('a line and the start of the next are there', () => shown.shown().endsWith('\r\u001b[Ktwo'));
+    assert.match(readable(shown.shown()), /^Agent: one\n/m);
+    await letGo('more');
+    await until('the next is there', () => shown.shown().endsWith('\r\u001b[Kthree'));
+    await letGo('said');
+    await until('the output is there', () => shown.shown().endsWith('\r\u001b[Ksec'));
+    await letGo('end');
+    const { code, stdout } = await shown.ended();
+    assert.equal(code, 0);
+    assert.match(readable(stdout), /\nAgent: one\n\ntwo\nthree\n\$ make\n {2}first\n {2}sec\n/);
   });
 
   it('shows no colours with NO_COLOR', async (t) => {

@@ -8,17 +8,17 @@ import { createOutput } from '../terminal/output.ts';
 
 export const follow: Handler<typeof followCommand> = async ({ args, options }) => {
   const output = createOutput(options);
-  const { from, stay, full } = options;
+  const { from, stay, full, partials } = options;
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, args.id);
-  return followConversation({ parley, output, id, from, stay, full });
+  return followConversation({ parley, output, id, from, stay, full, partials });
 };
 
 export const logs: Handler<typeof logsCommand> = async ({ args, options }) => {
   const output = createOutput(options);
-  const { from, full } = options;
+  const { from, full, partials } = options;
   const parley = connect();
   const { conversation_id: id } = await getConversation(parley, args.id);
-  const following = { parley, output, id, from, stay: false, full };
+  const following = { parley, output, id, from, stay: false, full, partials };
   return options.follow ? followConversation(following) : printLog(following);
 };

@@ -38,7 +38,7 @@ function noteFirstRetry({ note }: Output): (error: ParleyError) => void {
 }
 
 export const newConversation: Handler<typeof newCommand> = async (parsed) => {
-  const { follow, full } = parsed.options;
+  const { follow, full, partials } = parsed.options;
   const output = createOutput(parsed.options);
   const request = await toRequest(parsed);
   const parley = connect();
@@ -51,7 +51,7 @@ export const newConversation: Handler<typeof newCommand> = async (parsed) => {
     if (!follow) output.note(output.style('dim', `Follow it with: ${commandName} follow ${shellWord(id)}\n`));
   }
   if (!follow) return exits.done;
-  return followConversation({ parley, output, id, from: 0, stay: false, full });
+  return followConversation({ parley, output, id, from: 0, stay: false, full, partials });
 };
 
 export const runConversation: Handler<typeof runCommand> = ({ options, args }) =>

@@ -17,17 +17,18 @@ interface Delivery {
   readonly id: string;
   readonly follow: boolean;
   readonly full: boolean;
+  readonly partials: boolean;
   /** Printed for people when it is done. */
   readonly done: string;
 }
 
 /** Sends something to the agent, then follows the conversation from there if that is wanted. */
 async function deliver(delivery: Delivery, act: () => Promise<void>): Promise<number> {
-  const { parley, output, id, follow, full, done } = delivery;
+  const { parley, output, id, follow, full, partials, done } = delivery;
   const { events } = await parley.conversations.events(id, { reverse: true, limit: 1 });
   await act();
   const from = (events[0]?.id ?? -1) + 1;
-  if (follow) return followConversation({ parley, output, id, from, stay: false, full });
+  if (follow) return followConversation({ parley, output, id, from, stay: false, full, partials });
   if (output.isJson) output.json({ conversation_id: id, success: true });
   else output.text(`${done} ${output.style('dim', `${commandName} follow ${shellWord(id)}`)}\n`);
   return exits.done;

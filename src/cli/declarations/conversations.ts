@@ -7,6 +7,7 @@ import {
   imageOption,
   jsonOption,
   messageArgument,
+  partialsOption,
 } from './sharedOptions.ts';
 
 const topics = ['connection', 'output', 'exit-codes'] as const;
@@ -122,6 +123,7 @@ export const showCommand = declare({
 const logOptions = {
   from: { type: 'integer', value: 'N', default: 0, help: 'Start with event N.' },
   full: { type: 'boolean', help: 'Show long outputs in full.' },
+  ...partialsOption,
   ...jsonOption,
 } as const;
 

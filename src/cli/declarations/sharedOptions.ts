@@ -5,9 +5,17 @@ export const jsonOption = {
   json: { type: 'boolean', help: 'Print JSON, one object per line.' },
 } as const satisfies Options;
 
+export const partialsOption = {
+  partials: {
+    type: 'boolean',
+    help: 'Also print text that is still being written in a pipe or with --json. A terminal always shows it.',
+  },
+} as const satisfies Options;
+
 export const followOptions = {
   follow: { type: 'boolean', short: 'f', help: 'Show what happens until the agent waits for you.' },
   full: { type: 'boolean', help: 'Show long outputs in full.' },
+  ...partialsOption,
   ...jsonOption,
 } as const satisfies Options;
 

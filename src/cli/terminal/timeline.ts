@@ -95,6 +95,11 @@ function describePlan(
   return `${style('bold', 'Plan')}\n${indent(lines.join('\n'))}\n`;
 }
 
+/** What a message of the agent begins with. */
+export function agentPrefix(style: Style): string {
+  return `${style(['bold', 'green'], 'Agent:')} `;
+}
+
 function describeMessage(
   { source, args }: Extract<ParleyEvent, { type: 'action.message' }>,
   style: Style,
@@ -103,7 +108,7 @@ function describeMessage(
   const images = args.image_urls.length;
   const seen = images === 0 ? '' : style('dim', ` (${images} ${images === 1 ? 'image' : 'images'})`);
   if (source === 'user') return `\n${style(['bold', 'blue'], 'You:')} ${text}${seen}\n\n`;
-  return text === '' ? '' : `${style(['bold', 'green'], 'Agent:')} ${text}\n`;
+  return text === '' ? '' : `${agentPrefix(style)}${text}\n`;
 }
 
 /** Returns text only if the call did not succeed, because its action was shown already. */
