@@ -48,8 +48,7 @@ describe('the built-in agent', () => {
     const fault = 'No model is set. Set llm_model in your settings.';
     const bench = await startAgentBench(t, { script: [{ say: 'Here I am.' }], current: { fault } });
     await bench.open();
-    assert.equal(await bench.prompt('go'), 'end_turn');
-    assert.match(bench.said(), /No model is set\. Set llm_model in your settings\./);
+    await assert.rejects(bench.prompt('go'), /No model is set\. Set llm_model in your settings\./);
     assert.equal(bench.model.exchanges.length, 0);
     bench.setCurrent({ fault: null });
     assert.equal(await bench.prompt('and now?'), 'end_turn');

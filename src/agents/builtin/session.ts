@@ -51,12 +51,6 @@ function loadParts() {
 const remedy =
   'Change your settings in the web UI, with PATCH /api/settings, or on the machine where Parley runs: `./parley settings set llm_model anthropic/claude-sonnet-4-5` and `./parley settings set llm_api_key < key.txt`. Then send your message again.';
 
-async function sayFault(fault: string, client: AcpClient): Promise<StopReason> {
-  const text = `I cannot start: ${fault}\n\n${remedy}`;
-  await client.send({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } });
-  return 'end_turn';
-}
-
 interface Opened extends SessionOptions {
   readonly id: string;
   readonly journal: Journal;
@@ -130,7 +124,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, retryMs }: Open
       const { signal } = turn;
       try {
         const model = await findModel(config, signal);
-        if ('fault' in model) return await sayFault(model.fault, to);
+        if ('fault' in model) throw new Error(`${model.fault}\n\n${remedy}`);
         return await work(model, blocks, to, signal, turnNumber);
       } catch (error) {
         if (signal.aborted) return 'cancelled';
