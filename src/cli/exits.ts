@@ -37,6 +37,7 @@ const codeExits: Readonly<Partial<Record<ParleyErrorCode, number>>> = {
   idempotency_key_reused: exits.usage,
   secret_exists: exits.usage,
   limit_reached: exits.usage,
+  provider_key_missing: exits.usage,
 };
 
 export function exitOfError({ code }: ParleyError): number {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { jsonLines } from '../support/commandLine.ts';
+import { createCommandLine, jsonLines } from '../support/commandLine.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { mainFile } from '../support/program.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -69,6 +69,40 @@ describe('parley settings, audit and secrets', () => {
       assert.equal(status, 0);
       assert.ok(stdout.length > 10 && !stdout.includes('model-key-from-file'));
     }
+  });
+
+  it('store API keys of providers from standard input, in the database or over HTTP', async (t) => {
+    const line = createCommandLine(service, t);
+    const isSet = async () => (await service.ask('/api/provider-keys/xai')).body.is_set;
+    // A named user means the local database.
+    for (const where of [[], ['--user', 'owner']]) {
+      const run = (words: readonly string[], input = '') =>
+        line.run(['provider-keys', ...words, ...where], input);
+      assert.equal((await run(['set', 'xai'], 'sk-canary-cli\n')).code, 0);
+      assert.equal(await isSet(), true);
+      const { stdout } = await run(['list']);
+      assert.match(stdout, /^xai +stored$/m);
+      assert.match(stdout, /^openai +–$/m);
+      const [first] = jsonLines((await run(['list', '--json'])).stdout);
+      assert.deepEqual(first, { provider: 'anthropic', is_set: false });
+      assert.equal((await run(['remove', 'xai'])).code, 0);
+      assert.equal(await isSet(), false);
+      assert.match((await run(['remove', 'xai'])).stderr, /No API key of this provider is stored/);
+      const bad = [
+        [['set', 'xai', 'sk-on-the-command-line'], '', /provider-keys set/],
+        [['set', 'nobody'], 'sk', /no such provider.*anthropic/],
+        [['set', 'xai'], '', /is empty/],
+        [['set', 'xai'], 'two words', /without spaces/],
+      ] as const;
+      for (const [words, input, message] of bad) {
+        const { code, stderr } = await run(words, input);
+        assert.notEqual(code, 0);
+        assert.match(stderr, message);
+        assert.ok(!stderr.includes('sk-on') && !stderr.includes('two words'));
+      }
+    }
+    assert.ok(!service.logs().includes('sk-canary-cli'));
+    assert.match(parley(['audit']).stdout, /provider_key xai/);
   });
 
   it('refuse what the API would refuse, exit code 2, and name the setting', () => {

@@ -136,14 +136,33 @@ describe('parley new', () => {
     assert.deepEqual((await service.ask('/api/conversations')).body.results, []);
   });
 
-  it('changes the agent in the settings with --agent, and says so', async (t) => {
+  it('takes an agent and a model for this conversation alone', async (t) => {
     const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
-    const begun = await line.run(['new', 'Hello', '--agent', 'codex']);
-    assert.deepEqual([begun.code, /agent in your settings is now codex/.test(begun.stderr)], [0, true]);
-    assert.equal((await service.ask('/api/settings')).body.agent, 'codex');
-    assert.doesNotMatch((await line.run(['new', 'Hello', '--agent', 'codex'])).stderr, /settings/);
+    const begun = await line.run(['new', 'Hello', '--agent', 'builtin', '--model', 'ollama/qwen3', '--json']);
+    assert.equal(begun.code, 0, begun.stderr);
+    const id = JSON.parse(begun.stdout).conversation_id as string;
+    const { body } = await service.ask(`/api/conversations/${id}`);
+    assert.deepEqual([body.agent, body.llm_model], ['builtin', 'ollama/qwen3']);
+    assert.equal((await service.ask('/api/settings')).body.agent, 'fake');
     const unknown = await line.run(['new', 'Hello', '--agent', 'nobody']);
-    assert.deepEqual([unknown.code, /--agent must be one of .*codex/.test(unknown.stderr)], [2, true]);
+    assert.deepEqual([unknown.code, /agent must be one of .*codex/.test(unknown.stderr)], [2, true]);
+    const keyless = await line.run(['new', 'Hello', '--agent', 'builtin', '--model', 'xai/grok-4']);
+    assert.deepEqual([keyless.code, /parley provider-keys set xai/.test(keyless.stderr)], [2, true]);
+  });
+
+  it('changes the agent and the model of a conversation, and show tells them', async (t) => {
+    const { service, line } = await begin(t, { env: { PARLEY_ROLE: 'api' } });
+    const { body } = await service.ask('/api/conversations', { json: {} });
+    const id = body.conversation_id as string;
+    const changed = await line.run(['change', id, '--agent', 'builtin', '--model', 'ollama/qwen3']);
+    assert.deepEqual([changed.code, /^Changed from its next turn on: /.test(changed.stdout)], [0, true]);
+    assert.match((await line.run(['show', id])).stdout, /Agent +builtin\nModel +ollama\/qwen3\n/);
+    assert.equal((await line.run(['change', id, '--agent', 'default', '--model', 'default'])).code, 0);
+    const { body: info } = await service.ask(`/api/conversations/${id}`);
+    assert.deepEqual([info.agent, info.llm_model], ['fake', null]);
+    const nothing = await line.run(['change', id]);
+    assert.deepEqual([nothing.code, /--agent or a --model/.test(nothing.stderr)], [2, true]);
+    assert.equal((await line.run(['change', 'none-such', '--agent', 'fake'])).code, 3);
   });
 
   it('says at the first network error that it retries', async (t) => {

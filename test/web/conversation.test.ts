@@ -7,6 +7,7 @@ import { startRuns } from '../support/runs.ts';
 import { approvalRequest } from '../support/runTalk.ts';
 import { startService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { faultsOf } from './axe.ts';
 import { enter, useBrowser } from './browser.ts';
 
 const path = (id: string) => `/conversations/${id}`;
@@ -216,6 +217,38 @@ describe('a conversation', { skip: noBrowser }, () => {
       .waitFor();
     // The timeline already shows the reason.
     assert.equal(await page.locator('.status-line').count(), 0);
+  });
+
+  it('shows its agent and model at the message box, where they can be changed', async (t) => {
+    const { service, create, turns, say } = await startRuns({ settings: { llm_model: 'openai/gpt-5' } }, t);
+    const id = await create('say one');
+    await turns(id, 1);
+    const page = await browser.open(t, service.url);
+    await enter(page, service, `/conversations/${id}`);
+    await page.getByRole('button', { name: 'Agent and model: fake · openai/gpt-5' }).click();
+    const dialog = page.getByRole('dialog');
+    const save = dialog.getByRole('button', { name: 'Save' });
+    assert.equal(await save.isDisabled(), true);
+    await dialog.getByLabel('Agent', { exact: true }).selectOption('other');
+    await dialog.getByLabel('Model', { exact: true }).fill('xai/grok-4');
+    await save.click();
+    await dialog.getByText('No API key of xai is stored.').waitFor();
+    assert.deepEqual(await faultsOf(page, 'the dialog'), []);
+    await dialog.getByLabel('Model', { exact: true }).fill('ollama/qwen3');
+    await save.click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Agent and model: other · ollama/qwen3' }).waitFor();
+    await page.getByText('From the next turn on, the agent is other.').waitFor();
+    const { body } = await service.ask(`/api/conversations/${id}`);
+    assert.deepEqual([body.agent, body.llm_model], ['other', 'ollama/qwen3']);
+    await say(id, 'say two');
+    await turns(id, 2);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('button', { name: 'Agent and model', exact: true }).click();
+    await dialog.getByLabel('Model', { exact: true }).fill('');
+    await save.click();
+    await page.getByRole('button', { name: 'Agent and model: other · openai/gpt-5' }).waitFor();
+    assert.equal((await service.ask('/api/settings')).body.agent, 'fake');
   });
 
   it('can be renamed, exported, and deleted after a confirmation', async (t) => {

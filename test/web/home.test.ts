@@ -39,7 +39,8 @@ describe('the home screen', { skip: noBrowser }, () => {
     const id = page.url().split('/').at(-1) ?? '';
     const [first] = await events(id);
     assert.match(JSON.stringify(first?.args?.['image_urls']), /^\["data:image\/png;base64,[^,]*"\]$/);
-    assert.equal((await service.ask('/api/settings')).body.agent, 'fake');
+    assert.equal((await service.ask(`/api/conversations/${id}`)).body.agent, 'fake');
+    assert.equal((await service.ask('/api/settings')).body.agent, null);
     await page.goBack();
     assert.equal(await message.inputValue(), '');
   });
@@ -67,6 +68,27 @@ describe('the home screen', { skip: noBrowser }, () => {
     assert.equal(await page.getByLabel('Message to the agent').inputValue(), 'Hello');
     await servers.fill('{}');
     await error.waitFor({ state: 'detached' });
+  });
+
+  it('takes a model for one conversation, and says which key is missing for another', async (t) => {
+    const service = await startService({}, t);
+    await service.ask('/api/settings', { json: { llm_model: 'openai/gpt-5' } });
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByLabel('Message to the agent').fill('Hello');
+    await page.getByRole('button', { name: 'More options' }).click();
+    const model = page.getByLabel('Model', { exact: true });
+    assert.equal(await model.getAttribute('placeholder'), 'openai/gpt-5');
+    await model.fill('xai/grok-4');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('No API key of xai is stored.').waitFor();
+    await model.and(page.locator(':focus')).waitFor();
+    await model.fill('ollama/qwen3');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.waitForURL(/\/conversations\//);
+    const id = page.url().split('/').at(-1) ?? '';
+    assert.equal((await service.ask(`/api/conversations/${id}`)).body.llm_model, 'ollama/qwen3');
+    assert.equal((await service.ask('/api/settings')).body.llm_model, 'openai/gpt-5');
   });
 
   it('accepts images by paste and drop, and no other files', async (t) => {

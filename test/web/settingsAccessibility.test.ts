@@ -30,6 +30,7 @@ async function startServiceWithEntries(t: TestContext, language: string | null) 
 
 /** The buttons to click in a section, so that its forms and lists are open. */
 const openButtons: Readonly<Record<string, readonly string[]>> = {
+  model: ['Add: openai'],
   git: ['Replace: GitLab'],
   tools: ['Edit: files'],
   secrets: ['Add secret'],

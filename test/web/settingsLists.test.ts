@@ -23,6 +23,33 @@ describe('a section of the settings', { skip: noBrowser }, () => {
     return { service, page, settings };
   }
 
+  it('stores, replaces and removes API keys of model providers, and never shows one', async (t) => {
+    const { service, page } = await open(t, 'model');
+    const isSet = async () => (await service.ask('/api/provider-keys/xai')).body.is_set;
+    await button(page, 'Add: xai').click();
+    await button(page, 'Save key').click();
+    await page.getByText('Paste an API key.').waitFor();
+    const key = page.locator('.entry-form').getByLabel('API key', { exact: true });
+    await key.fill('sk with spaces');
+    await button(page, 'Save key').click();
+    await page.getByText('must consist of printable ASCII characters without spaces').waitFor();
+    await key.fill('sk-canary-of-the-page');
+    await button(page, 'Save key').click();
+    await page.getByText('A key is stored.').waitFor();
+    assert.equal(await isSet(), true);
+    await button(page, 'Replace: xai').click();
+    assert.equal(await key.inputValue(), '');
+    await key.fill('sk-another');
+    await button(page, 'Save key').click();
+    await key.waitFor({ state: 'detached' });
+    await button(page, 'Remove: xai').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await button(page, 'Add: xai').waitFor();
+    assert.equal(await isSet(), false);
+    assert.doesNotMatch(service.logs(), /canary/);
+  });
+
   it('stores and replaces access tokens of git providers, and removes one or all', async (t) => {
     const { service, page, settings } = await open(t, 'git');
     await button(page, 'Add: GitLab').click();

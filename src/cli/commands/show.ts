@@ -34,8 +34,9 @@ function details(info: ConversationInfo, { style }: Output): string {
     ['Status', status.format === undefined ? statusText : style(status.format, statusText)],
     ...(reason === null ? [] : [['', plainLine(reason.message)] as [string, string]]),
     ...(repository.length === 0 ? [] : [['Repository', plainLine(repository.join(' '))] as [string, string]]),
-    ...(info.agent === null ? [] : [['Agent', plainLine(info.agent)] as [string, string]]),
-    ...(info.llm_model === null ? [] : [['Model', plainLine(info.llm_model)] as [string, string]]),
+    // A service of an earlier version does not have these fields.
+    ...(info.agent ? [['Agent', plainLine(info.agent)] as [string, string]] : []),
+    ...(info.llm_model ? [['Model', plainLine(info.llm_model)] as [string, string]] : []),
     ['Created', shortTime(info.created_at)],
     ['Updated', shortTime(info.last_updated_at)],
     ['Usage', usageText(info.usage)],

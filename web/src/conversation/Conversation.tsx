@@ -15,8 +15,10 @@ import { useTexts } from '../texts/texts.tsx';
 import { ItemFlags } from './content/itemFlags.ts';
 import { ConversationId, useActions, useInfo, useRefreshInfo } from './conversationQueries.ts';
 import { Details } from './details/Details.tsx';
+import { ChoiceButton } from './footer/ChoiceButton.tsx';
 import { MessageForm } from './footer/MessageForm.tsx';
 import { StatusLine } from './footer/StatusLine.tsx';
+import { ChoiceDialog } from './header/ChoiceDialog.tsx';
 import { DeleteDialog, RenameDialog } from './header/Dialogs.tsx';
 import { Header } from './header/Header.tsx';
 import { type LogView, useLog } from './log.ts';
@@ -105,7 +107,7 @@ export function Conversation({ id }: { readonly id: string }) {
   const { data: info, error: infoError, refetch } = useInfo(id);
   const refresh = useRefreshInfo(id);
   const actions = useActions(id);
-  const [dialog, setDialog] = useState<'rename' | 'delete'>();
+  const [dialog, setDialog] = useState<'rename' | 'choose' | 'delete'>();
   const [showDetails, setShowDetails] = useState(() => matchMedia(wideScreen).matches);
   const [itemFlags] = useState(() => new Map<string, boolean>());
   useShortcuts(useMemo(() => ({ details: () => setShowDetails((shown) => !shown) }), []));
@@ -134,6 +136,7 @@ export function Conversation({ id }: { readonly id: string }) {
           activity={activity}
           actions={actions}
           onRename={() => setDialog('rename')}
+          onChoose={() => setDialog('choose')}
           onDelete={() => setDialog('delete')}
           details={
             <IconButton
@@ -160,12 +163,22 @@ export function Conversation({ id }: { readonly id: string }) {
         )}
         <div className="footer">
           <StatusLine info={info} state={log.state} items={log.items} />
-          <MessageForm id={id} stopped={info?.status === 'STOPPED'} onSent={onSent} />
+          <MessageForm
+            id={id}
+            stopped={info?.status === 'STOPPED'}
+            onSent={onSent}
+            choice={
+              info === undefined ? null : <ChoiceButton info={info} onClick={() => setDialog('choose')} />
+            }
+          />
         </div>
         {showDetails ? <Details id={id} info={info} state={log.state} /> : null}
       </div>
       {info !== undefined && dialog === 'rename' ? (
         <RenameDialog info={info} onClose={() => setDialog(undefined)} />
+      ) : null}
+      {info !== undefined && dialog === 'choose' ? (
+        <ChoiceDialog info={info} onClose={() => setDialog(undefined)} />
       ) : null}
       {info !== undefined && dialog === 'delete' ? (
         <DeleteDialog info={info} onClose={() => setDialog(undefined)} />

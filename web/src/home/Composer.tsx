@@ -12,10 +12,12 @@ import { SendRow } from '../components/SendRow.tsx';
 import { useShortcuts } from '../layout/shortcuts.ts';
 import { refetchLists } from '../live/conversationLists.ts';
 import { useClearNetworkErrors } from '../live/networkErrors.ts';
-import { agentValue, useAgentChoices } from '../session/agents.ts';
+import { agentValue } from '../session/agentNames.ts';
+import { useAgentChoices } from '../session/agents.ts';
 import { type DraftChange, resolveChange, useDraft } from '../session/drafts.ts';
+import { useModelNames } from '../session/models.ts';
 import { useParley } from '../session/session.tsx';
-import { useSettings, useSettingsUpdate } from '../session/settings.ts';
+import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import {
   checkDraft,
@@ -45,15 +47,9 @@ interface CreationOptions {
 function useCreation({ onCreated, onRefused }: CreationOptions) {
   const parley = useParley();
   const queries = useQueryClient();
-  const settings = useSettings().data;
-  const update = useSettingsUpdate();
   return useMutation({
-    mutationFn: async ({ draft, mcp }: Creation) => {
-      const { agent, idempotencyKey } = draft;
-      if (agent !== undefined && agent !== agentValue(settings?.agent ?? null))
-        await update.mutateAsync({ agent: agent === '' ? null : agent });
-      return parley.conversations.create(toRequest(draft, mcp), { idempotencyKey });
-    },
+    mutationFn: ({ draft, mcp }: Creation) =>
+      parley.conversations.create(toRequest(draft, mcp), { idempotencyKey: draft.idempotencyKey }),
     onSuccess: (_, { draft }) => {
       onCreated(draft);
       refetchLists(queries);
@@ -81,6 +77,16 @@ function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
         options={agents}
         onChange={(agent) => edit({ agent })}
         error={fieldErrors.agent}
+      />
+      <TextField
+        label={home.model}
+        hint={home.modelHint}
+        mono
+        value={draft.model}
+        placeholder={settings?.llm_model ?? ''}
+        suggestions={useModelNames()}
+        onChange={(model) => edit({ model })}
+        error={fieldErrors.model}
       />
       <TextArea
         label={home.instructions}

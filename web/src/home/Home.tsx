@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import { Callout } from '../components/Callout.tsx';
 import { visibleLine } from '../components/visibleText.ts';
-import { isBuiltin } from '../session/agents.ts';
+import { isBuiltin } from '../session/agentNames.ts';
 import { useSettings } from '../session/settings.ts';
 import { useTexts } from '../texts/texts.tsx';
 import { Composer } from './Composer.tsx';

@@ -30,7 +30,18 @@ describe('a new conversation', () => {
       selected_branch: null,
       conversation_instructions: null,
       mcp_config: { sse_servers: [] },
+      agent: null,
+      llm_model: null,
     });
+  });
+
+  it('names its agent and model if they were chosen', () => {
+    const chosen = (part: Partial<Draft>) => {
+      const { agent, llm_model } = toRequest({ ...emptyDraft, ...part }, null);
+      return [agent, llm_model];
+    };
+    assert.deepEqual(chosen({ agent: '', model: ' openai/gpt-5 ' }), ['builtin', 'openai/gpt-5']);
+    assert.deepEqual(chosen({ agent: 'claude' }), ['claude', null]);
   });
 
   it('is checked before it is sent, and each error stays until its field is edited', () => {

@@ -2,6 +2,7 @@
 import type { CreateConversation, McpConfig } from '../../../src/client/parley.ts';
 import { mayBeRepository } from '../../../src/git/repositoryPaths.ts';
 import type { PickedImage } from '../components/images.ts';
+import { agentName } from '../session/agentNames.ts';
 import { fromMcpServersJson, UnsupportedField } from '../settings/mcpServers/mcpServersJson.ts';
 import { hasUnstoredSecrets } from '../settings/mcpServers/servers.ts';
 import type { Texts } from '../texts/en.ts';
@@ -14,8 +15,10 @@ export interface Draft {
   readonly branch: string;
   readonly instructions: string;
   readonly mcp: string;
-  /** Undefined means the agent of the settings. */
+  /** Undefined means the agent of the settings; empty is the built-in agent. */
   readonly agent: string | undefined;
+  /** Empty means the model of the settings. */
+  readonly model: string;
   readonly open: boolean;
   /** Sent with every attempt, so that retries create only one conversation. */
   readonly idempotencyKey: string;
@@ -29,6 +32,7 @@ export const emptyDraft: Draft = {
   instructions: '',
   mcp: '',
   agent: undefined,
+  model: '',
   open: false,
   idempotencyKey: '',
 };
@@ -47,6 +51,8 @@ export function toRequest(draft: Draft, mcp: McpConfig | null): CreateConversati
     selected_branch: optional(draft.branch),
     conversation_instructions: optional(draft.instructions),
     mcp_config: mcp,
+    agent: draft.agent === undefined ? null : agentName(draft.agent),
+    llm_model: optional(draft.model),
   };
 }
 
@@ -55,13 +61,14 @@ const paths = {
   repository: 'repository',
   branch: 'selected_branch',
   agent: 'agent',
+  model: 'llm_model',
   instructions: 'conversation_instructions',
   mcp: 'mcp_config',
 } as const;
 type Field = keyof typeof paths;
 const fields = Object.keys(paths) as Field[];
 /** These are collapsed at first. */
-const hiddenFields: readonly Field[] = ['agent', 'instructions', 'mcp'];
+const hiddenFields: readonly Field[] = ['agent', 'model', 'instructions', 'mcp'];
 
 export type FieldErrors = { readonly [Name in Field]?: string | undefined };
 

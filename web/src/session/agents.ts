@@ -1,19 +1,8 @@
 // The agents that the user can choose. The built-in one has several names and comes first.
 import { useQuery } from '@tanstack/react-query';
 import { useTexts } from '../texts/texts.tsx';
+import { isBuiltin } from './agentNames.ts';
 import { useParley } from './session.tsx';
-
-/** Older clients store the other names. */
-const builtinNames: ReadonlySet<string> = new Set(['', 'CodeActAgent', 'builtin']);
-
-export function isBuiltin(name: string | null): boolean {
-  return builtinNames.has(name ?? '');
-}
-
-/** Select fields use the empty value for the built-in agent. */
-export function agentValue(name: string | null): string {
-  return name === null || isBuiltin(name) ? '' : name;
-}
 
 /** Offers only the built-in agent until the service has listed the others. */
 export function useAgentChoices(): readonly { readonly value: string; readonly label: string }[] {

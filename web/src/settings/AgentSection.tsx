@@ -1,5 +1,6 @@
 // The settings of the agent, its approvals and its sandbox.
-import { agentValue, useAgentChoices } from '../session/agents.ts';
+import { agentValue } from '../session/agentNames.ts';
+import { useAgentChoices } from '../session/agents.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
 import { useOptionNames } from './form/choices.ts';
 import { Group, Section } from './form/Section.tsx';

@@ -1,6 +1,6 @@
 // The model that agents use, and its limits.
+import { useModelNames } from '../session/models.ts';
 import { useSettingsTexts } from '../texts/settings/texts.ts';
-import { useOptionNames } from './form/choices.ts';
 import { Group, Section } from './form/Section.tsx';
 import {
   NumberSettingField,
@@ -9,23 +9,25 @@ import {
   ToggleSettingField,
 } from './form/settingFields.tsx';
 import { useSettingsForm } from './form/useSettingsForm.ts';
+import { ProviderKeys } from './ProviderKeys.tsx';
 import type { SectionProps } from './sections.ts';
 
 export function ModelSection({ settings }: SectionProps) {
   const { model: texts } = useSettingsTexts();
   const form = useSettingsForm('model', settings);
-  // Names with this prefix are for existing clients, and mean models that are in the list as well.
-  const models = useOptionNames('models')?.filter((name) => !name.startsWith('openhands/'));
   return (
-    <Section title={texts.title} lead={texts.lead} form={form}>
-      <TextSettingField form={form} name="llm_model" mono suggestions={models} />
-      <SecretSettingField form={form} name="llm_api_key" isSet={settings.llm_api_key_set} />
-      <TextSettingField form={form} name="llm_base_url" type="url" mono />
-      <Group title={texts.limits}>
-        <NumberSettingField form={form} name="max_iterations" />
-        <NumberSettingField form={form} name="max_budget_per_task" />
-        <ToggleSettingField form={form} name="enable_default_condenser" />
-      </Group>
-    </Section>
+    <>
+      <Section title={texts.title} lead={texts.lead} form={form}>
+        <TextSettingField form={form} name="llm_model" mono suggestions={useModelNames()} />
+        <SecretSettingField form={form} name="llm_api_key" isSet={settings.llm_api_key_set} />
+        <TextSettingField form={form} name="llm_base_url" type="url" mono />
+        <Group title={texts.limits}>
+          <NumberSettingField form={form} name="max_iterations" />
+          <NumberSettingField form={form} name="max_budget_per_task" />
+          <ToggleSettingField form={form} name="enable_default_condenser" />
+        </Group>
+      </Section>
+      <ProviderKeys />
+    </>
   );
 }

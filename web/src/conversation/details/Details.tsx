@@ -68,6 +68,8 @@ export function Details({ id, info, state }: DetailsProps) {
           <section>
             <h2>{details.title}</h2>
             <dl className="facts">
+              {info.agent ? <Fact name={details.agent}>{visibleLine(info.agent)}</Fact> : null}
+              {info.llm_model ? <Fact name={details.model}>{visibleLine(info.llm_model)}</Fact> : null}
               {info.selected_repository === null ? null : (
                 <Fact name={details.repository}>{visibleLine(info.selected_repository)}</Fact>
               )}

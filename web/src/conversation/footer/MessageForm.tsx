@@ -1,6 +1,6 @@
 // The form for the next message to the agent. Unsent text is kept as a draft.
 import { useMutation } from '@tanstack/react-query';
-import { useMemo, useRef } from 'react';
+import { type ReactNode, useMemo, useRef } from 'react';
 import { ErrorCallout } from '../../components/Callout.tsx';
 import type { PickedImage } from '../../components/images.ts';
 import { MessageBox } from '../../components/MessageBox.tsx';
@@ -30,10 +30,13 @@ export function MessageForm({
   id,
   stopped,
   onSent,
+  choice,
 }: {
   readonly id: string;
   readonly stopped: boolean;
   readonly onSent: () => void;
+  /** Shows the agent and the model. */
+  readonly choice: ReactNode;
 }) {
   const { conversation } = useTexts();
   const parley = useParley();
@@ -97,6 +100,7 @@ export function MessageForm({
         }
         onSend={submit}
       >
+        {choice}
         <SendRow
           label={send.isPending ? conversation.sending : conversation.send}
           disabled={!ready || send.isPending}

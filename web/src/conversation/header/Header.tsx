@@ -99,6 +99,7 @@ interface HeaderProps {
   readonly activity: Activity | undefined;
   readonly actions: ReturnType<typeof useActions>;
   readonly onRename: () => void;
+  readonly onChoose: () => void;
   readonly onDelete: () => void;
   readonly details: ReactNode;
 }
@@ -119,7 +120,12 @@ function StartStop({ info, actions }: Pick<HeaderProps, 'info' | 'actions'>) {
   );
 }
 
-function MoreMenu({ actions, onRename, onDelete }: Omit<HeaderProps, 'info' | 'activity' | 'details'>) {
+function MoreMenu({
+  actions,
+  onRename,
+  onChoose,
+  onDelete,
+}: Omit<HeaderProps, 'info' | 'activity' | 'details'>) {
   const { conversation } = useTexts();
   const { download, downloading: disabled } = actions;
   return (
@@ -127,6 +133,7 @@ function MoreMenu({ actions, onRename, onDelete }: Omit<HeaderProps, 'info' | 'a
       label={conversation.menu}
       actions={[
         { label: conversation.rename, icon: 'edit', run: onRename },
+        { label: conversation.choose, icon: 'gear', run: onChoose },
         { label: conversation.downloadLog, icon: 'download', run: () => download('log'), disabled },
         { label: conversation.downloadFiles, icon: 'file', run: () => download('files'), disabled },
         { label: conversation.delete, icon: 'trash', run: onDelete, danger: true },

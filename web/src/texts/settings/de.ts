@@ -36,6 +36,20 @@ export const de: SettingsTexts = {
     lead: 'Das Modell, das Agenten verwenden, und sein API-Schlüssel. Änderungen gelten ab der nächsten Nachricht.',
     limits: 'Limits',
   },
+  providerKeys: {
+    title: 'API-Schlüssel anderer Anbieter',
+    lead: 'Für Unterhaltungen, deren Modell nicht das obige ist. Schlüssel werden verschlüsselt gespeichert und gelangen nie in die Sandbox eines Agenten.',
+    stored: 'Ein Schlüssel ist gespeichert.',
+    unset: 'Kein Schlüssel.',
+    replace: 'Ersetzen',
+    key: 'API-Schlüssel',
+    keyOf: (provider) => `API-Schlüssel von ${provider}`,
+    missing: 'Fügen Sie einen API-Schlüssel ein.',
+    save: 'Schlüssel speichern',
+    removeTitle: 'Diesen Schlüssel entfernen?',
+    removeText:
+      'Unterhaltungen mit einem Modell dieses Anbieters können es ab ihrer nächsten Nachricht nicht mehr verwenden.',
+  },
   agent: {
     title: 'Agent',
     lead: 'Welcher Agent die Arbeit erledigt, welche Aktionen Ihre Freigabe benötigen und wie viele Ressourcen er erhält.',

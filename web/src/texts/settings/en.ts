@@ -35,6 +35,20 @@ export const en = {
     lead: 'The model that agents use, and its API key. Changes apply from the next message.',
     limits: 'Limits',
   },
+  providerKeys: {
+    title: 'API keys of other providers',
+    lead: 'For conversations whose model is not the one above. Keys are stored encrypted and never enter an agent’s sandbox.',
+    stored: 'A key is stored.',
+    unset: 'No key.',
+    replace: 'Replace',
+    key: 'API key',
+    keyOf: (provider: string) => `API key of ${provider}`,
+    missing: 'Paste an API key.',
+    save: 'Save key',
+    removeTitle: 'Remove this key?',
+    removeText:
+      'Conversations with a model of this provider can no longer use it from their next message on.',
+  },
   agent: {
     title: 'Agent',
     lead: 'Which agent does the work, which actions need your approval, and how many resources it gets.',
