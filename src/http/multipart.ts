@@ -23,6 +23,8 @@ const fieldsMax = 20;
 const fieldBytesMax = 65_536;
 const headerBytesMax = 16_384;
 const headersMax = 32;
+/** The parser neither finishes nor fails if the last part ends within its headers. */
+const finishMs = 1_000;
 
 const notMultipart = new AppError(
   'unsupported_media_type',
@@ -58,6 +60,8 @@ export async function* readFileParts(
   bounds: MultipartBounds,
 ): AsyncGenerator<FilePart> {
   if (Number(request.headers['content-length'] ?? 0) > bounds.bytesMax) throw bounds.tooLarge();
+  // Nobody would be told that the connection has ended already.
+  if (request.destroyed) throw malformed();
   const parser = createParser(request, bounds.filesMax);
   const waiting: { readonly name: string; readonly content: BusboyFileStream }[] = [];
   const opened = new Set<BusboyFileStream>();
@@ -65,6 +69,7 @@ export async function* readFileParts(
   let fault: AppError | undefined;
   let isDone = false;
   let bytes = 0;
+  let unfinished: NodeJS.Timeout | undefined;
 
   function fail(error: AppError): void {
     fault ??= error;
@@ -78,11 +83,22 @@ export async function* readFileParts(
     if (bytes > bounds.bytesMax) fail(bounds.tooLarge());
   }
 
-  const cutShort = () => request.complete || fail(malformed());
+  /** Whatever of the body has not been read by then is lost. */
+  const cutShort = () => request.readableEnded || fail(malformed());
+
+  /** Called when the whole body is there, and when a file has been read. */
+  function expectFinish(): void {
+    clearTimeout(unfinished);
+    if (!request.readableEnded || isDone || opened.size > 0) return;
+    unfinished = setTimeout(() => isDone || fail(malformed()), finishMs);
+  }
 
   parser.on('file', (field, content, name) => {
     opened.add(content);
-    content.once('close', () => opened.delete(content));
+    content.once('close', () => {
+      opened.delete(content);
+      expectFinish();
+    });
     // The reader gets the error as well. Without a listener it would be uncaught if nobody reads.
     content.on('error', () => {});
     if (field !== bounds.field)
@@ -97,7 +113,7 @@ export async function* readFileParts(
     isDone = true;
     arrived.resolve();
   });
-  request.on('data', count).once('close', cutShort).once('error', cutShort);
+  request.on('data', count).once('end', expectFinish).once('close', cutShort).once('error', cutShort);
   request.pipe(parser);
 
   try {
@@ -112,7 +128,9 @@ export async function* readFileParts(
       }
     }
   } finally {
-    request.unpipe(parser).off('data', count).off('close', cutShort).off('error', cutShort);
+    request.unpipe(parser).off('data', count).off('end', expectFinish);
+    request.off('close', cutShort).off('error', cutShort);
+    clearTimeout(unfinished);
     if (!isDone) request.pause();
     for (const content of opened) content.destroy();
   }

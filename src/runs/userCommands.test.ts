@@ -47,7 +47,7 @@ for (const kind of databaseKinds) {
       assert.match(result?.content ?? '', new RegExp(`^${join(root, 'workspace')}$`, 'm'));
       assert.match(result?.content ?? '', /it's/);
       assert.match(result?.content ?? '', /\*{10}/);
-      assert.deepEqual(result?.extras, { command, metadata: { exit_code: 3 }, outcome: 'completed' });
+      assert.deepEqual(result?.extras, { command, metadata: { exit_code: 3 }, outcome: 'failed' });
       const action = (await runs.events(id))[result?.cause ?? -1];
       assert.deepEqual([action?.source, action?.action, action?.args?.['command']], ['user', 'run', command]);
       const [row] = await inspect(runs.service.storage, 'select commands, command_from from conversations');

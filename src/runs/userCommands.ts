@@ -60,7 +60,7 @@ export function createUserCommands(options: UserCommandsOptions) {
           extras: {
             command,
             metadata: { exit_code: code ?? unknownExitCode },
-            outcome: code === null ? 'failed' : 'completed',
+            outcome: code === 0 ? 'completed' : 'failed',
           },
           tool_call_id: event.tool_call_id,
           cause: event.id,

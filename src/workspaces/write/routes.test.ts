@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { databaseKinds } from '../../../test/support/databases.ts';
@@ -16,7 +18,9 @@ import {
 } from '../../../test/support/uploads.ts';
 import { newConversationFolder, putFiles } from '../../../test/support/workspace.ts';
 import { mib } from '../../validation/schema.ts';
-import { filesMax } from './bounds.ts';
+import { filesMax, uploadGate } from './bounds.ts';
+
+const { userAtOnceMax } = uploadGate;
 
 const pathOf = (id: string) => `/api/conversations/${id}/files`;
 
@@ -161,6 +165,45 @@ describe('an upload that is refused', () => {
       assert.deepEqual([status, body.code], [400, 'malformed_request']);
     }
     await assertNothingLeft(folder);
+  });
+
+  it('ends within the headers of a part, again and again, 400', async (t) => {
+    const service = await startService({}, t);
+    const id = await newWaiting(service);
+    const [head = ''] = multipartBody([['q', '']])
+      .toString()
+      .split('\r\n\r\n');
+    const raw = `${head}\r\n--parley-test-boundary--\r\n`;
+    const all = await Promise.all(
+      Array.from({ length: userAtOnceMax }, () => service.ask(pathOf(id), { raw, headers: multipartType })),
+    );
+    assert.deepEqual(
+      all.map(({ status, body }) => [status, body.code]),
+      Array.from({ length: userAtOnceMax }, () => [400, 'malformed_request']),
+    );
+    assert.deepEqual(stagedUploads(service), []);
+    assert.equal((await uploadFiles(service, id, [['a.txt', 'one']])).status, 200);
+  });
+
+  it('is left by its client at once, again and again, and takes no place of later ones', async (t) => {
+    const service = await startService({}, t);
+    const id = await newWaiting(service);
+    for (let i = 0; i < userAtOnceMax; i++) {
+      const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+      const headers = [
+        `POST ${pathOf(id)} HTTP/1.1`,
+        'Host: 127.0.0.1',
+        `X-Session-API-Key: ${service.key}`,
+        `Content-Type: ${multipartType['content-type']}`,
+        'Content-Length: 9999',
+      ];
+      socket.end(`${headers.join('\r\n')}\r\n\r\n--parley`, () => socket.destroy());
+      await once(socket, 'close');
+    }
+    await until('the next one is accepted', async () => {
+      const { status } = await uploadFiles(service, id, [['a.txt', 'one']]);
+      return status === 200;
+    });
   });
 
   for (const isRunning of [true, false]) {
