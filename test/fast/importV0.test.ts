@@ -1,6 +1,6 @@
 // `parley import v0` with the real program, on both databases.
 import assert from 'node:assert/strict';
-import { existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -253,6 +253,17 @@ for (const kind of databaseKinds) {
 }
 
 describe('parley import v0', () => {
+  it('ends with 1 if a user or a settings file is left out', async (t) => {
+    const site = await createSite('sqlite', t);
+    const damaged = site.createDir();
+    writeFileSync(join(damaged, 'settings.json'), '{');
+    const { code, report } = await importJson(site, damaged);
+    assert.deepEqual([code, report.incomplete], [1, true]);
+    const odd = site.createDir();
+    writeRecords(join(odd, 'users/Bob Ü'));
+    assert.equal((await importJson(site, odd)).code, 1);
+  });
+
   it('refuses what is no file store and an ambiguous user, exit code 2', async (t) => {
     const site = await createSite('sqlite', t);
     const empty = site.createDir();

@@ -6,7 +6,6 @@ import { createImports } from '../../conversations/import/service.ts';
 import type { Database } from '../../db/transaction.ts';
 import { openVault } from '../../encryption/vault.ts';
 import { RefusalError } from '../../errors.ts';
-import { commandName } from '../../process/program.ts';
 import { createSecrets } from '../../secrets/service.ts';
 import { createSettings } from '../../settings/service.ts';
 import { findSettings } from '../../settings/store.ts';
@@ -119,9 +118,9 @@ export const importV0: Handler<typeof importV0Command> = async ({ args, options 
     printImportReport(output, report);
     if (isSecondUser) output.note(secondUserNote);
     if (report.interrupted) {
-      output.note(`Interrupted. Run the same command again to continue: "${commandName} import v0".\n`);
+      output.note('Interrupted. Run the same command again to continue.\n');
       return exitOfSignal(signal.reason as NodeJS.Signals);
     }
-    return report.users.some(({ conversations }) => conversations.skipped > 0) ? exits.failed : exits.done;
+    return report.incomplete ? exits.failed : exits.done;
   });
 };

@@ -8,7 +8,14 @@ import { mib } from '../../validation/schema.ts';
 import { readConversation } from './conversation.ts';
 import { readForeign } from './foreignFile.ts';
 import { planRecords } from './records.ts';
-import { createReport, type ImportReport, reportSkipped, reportUser, type UserReport } from './report.ts';
+import {
+  createReport,
+  type ImportReport,
+  reportMissing,
+  reportSkipped,
+  reportUser,
+  type UserReport,
+} from './report.ts';
 import { translateSettings } from './settingsFile.ts';
 import { isFault, type SourceEntry, type SourceFolder } from './sourceFolder.ts';
 import {
@@ -81,7 +88,7 @@ async function importSettingsFile(
   if (read === undefined) return;
   const path = join(source.folder.path, file);
   if (isFault(read) || !isObject(read.value))
-    return reportSkipped(report, path, isFault(read) ? read.fault : 'is not an object');
+    return reportMissing(report, path, isFault(read) ? read.fault : 'is not an object');
   const plan = planRecords(translateSettings(read.value), await target.settings(), agentNames);
   const refused = await target.storeRecords(plan);
   for (const { path: name, reason } of [...plan.skipped, ...refused])
@@ -143,7 +150,7 @@ async function importConversations(job: UserImport): Promise<void> {
     else if (outcome === 'exists') counts.conversations.already_imported += 1;
     else {
       counts.conversations.skipped += 1;
-      reportSkipped(report, join(parent.path, entry.name), reasons[outcome] ?? outcome);
+      reportMissing(report, join(parent.path, entry.name), reasons[outcome] ?? outcome);
     }
     job.onConversation();
   }
@@ -153,7 +160,7 @@ async function importConversations(job: UserImport): Promise<void> {
 export async function importFileStore(options: ImportOptions): Promise<ImportReport> {
   const { found, folder, dryRun, openTarget, onProgress, signal, nowMs, agentNames } = options;
   const report = createReport(folder, dryRun);
-  for (const { path, reason } of found.skipped) reportSkipped(report, path, reason);
+  for (const { path, reason } of found.skipped) reportMissing(report, path, reason);
   const total = countConversations(found.users);
   let [done, events] = [0, 0];
 

@@ -25,6 +25,8 @@ export interface ImportReport {
   readonly dry_run: boolean;
   /** Whether it was stopped before its end. */
   interrupted: boolean;
+  /** Whether a whole user, file or conversation was left out. */
+  incomplete: boolean;
   readonly users: UserReport[];
   readonly skipped: Skipped[];
   /** How many more there were than are listed. */
@@ -32,7 +34,15 @@ export interface ImportReport {
 }
 
 export function createReport(folder: string, dryRun: boolean): ImportReport {
-  return { folder, dry_run: dryRun, interrupted: false, users: [], skipped: [], skipped_unlisted: 0 };
+  return {
+    folder,
+    dry_run: dryRun,
+    interrupted: false,
+    incomplete: false,
+    users: [],
+    skipped: [],
+    skipped_unlisted: 0,
+  };
 }
 
 export function reportUser(report: ImportReport, user: string): UserReport {
@@ -48,6 +58,7 @@ export function reportUser(report: ImportReport, user: string): UserReport {
   return one;
 }
 
+/** A part of something that was imported. */
 export function reportSkipped(report: ImportReport, path: string, reason: string): void {
   if (report.skipped.length === skippedListedMax) report.skipped_unlisted += 1;
   else
@@ -55,4 +66,10 @@ export function reportSkipped(report: ImportReport, path: string, reason: string
       path: path.slice(0, pathCharsMax).toWellFormed(),
       reason: reason.slice(0, reasonCharsMax).toWellFormed(),
     });
+}
+
+/** A whole user, file or conversation. */
+export function reportMissing(report: ImportReport, path: string, reason: string): void {
+  report.incomplete = true;
+  reportSkipped(report, path, reason);
 }
