@@ -17,7 +17,7 @@ import type { Settings, Writer } from '../settings/service.ts';
 import type { ProviderKey, ProviderKeyList } from './schema.ts';
 
 /** The kind of secret under which a key is stored, by the name of its provider. */
-const providerKeyKind = 'provider_key';
+export const providerKeyKind = 'provider_key';
 
 /** The settings with the model and base URL that apply, and the key that belongs to them. */
 export interface ChosenModel {

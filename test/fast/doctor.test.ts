@@ -85,6 +85,8 @@ describe('parley doctor', () => {
     const wrong = await run();
     assert.match(String(wrong.get('model')?.remedy), /parley settings set llm_api_key/);
     assert.match(String(wrong.get('agents')?.message), /no agent named "nonsense"/);
+    await service.ask('/api/provider-keys/openai', { method: 'PUT', json: { api_key: 'sk' } });
+    assert.doesNotMatch(String((await run()).get('model')?.message), /has no API key/);
     const dead = { llm_base_url: 'http://127.0.0.1:9/v1' };
     await service.ask('/api/settings', { json: dead });
     const { message, remedy } = (await run()).get('model') ?? {};

@@ -3,6 +3,7 @@ import type { Settings } from '../../client/parley.ts';
 import { type Config, readConfig } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
+import { providerKeyKind } from '../../providerKeys/service.ts';
 import { ownerName } from '../../users/owner.ts';
 import { hasOneUser } from '../../users/store.ts';
 import { withDatabase, withSettings } from '../backends/database.ts';
@@ -16,17 +17,20 @@ import { checkDatabase } from './database.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkAgents, checkDataDir, checkLimits, checkOwnLimits, checkSandbox } from './machine.ts';
 import { checkModel, checkPrivateAddresses } from './model.ts';
-import { checkPort, checkService, type ServiceCheck } from './service.ts';
+import { type CheckedSettings, checkPort, checkService, type ServiceCheck } from './service.ts';
 
 /** The owner's settings, from the service or from a database that can be opened as it is. */
 async function ownSettings(
   asked: ServiceCheck | undefined,
   found: readonly Finding[],
-): Promise<Settings | undefined> {
+): Promise<CheckedSettings | undefined> {
   if (asked !== undefined) return asked.settings;
   if (!found.some(({ check, state }) => check === 'database' && state === 'ok')) return undefined;
   try {
-    return (await withSettings(ownerName, (settings, { userId }) => settings.read(userId))) as Settings;
+    return await withSettings(ownerName, async (settings, { userId }) => ({
+      ...((await settings.read(userId)) as Settings),
+      providerKeys: await settings.secretNames(userId, providerKeyKind),
+    }));
   } catch (error) {
     if (error instanceof RefusalError) return undefined;
     throw error;

@@ -2,13 +2,14 @@
 import { connect } from 'node:net';
 import type { Settings } from '../../client/parley.ts';
 import type { Config } from '../../config.ts';
-import { type ModelHosts, providers } from '../../models/providers.ts';
+import { providerOf as knownProviderOf, type ModelHosts, providers } from '../../models/providers.ts';
 import { OutgoingError } from '../../outgoing/errors.ts';
 import { createPrivateAddressRule, findPrivateAddressNote } from '../../outgoing/privateAddresses.ts';
 import { describeHosts, type PrivateAccess } from '../../outgoing/privateHosts.ts';
 import { checkUrl, portOf } from '../../outgoing/resolve.ts';
 import { commandName } from '../../process/program.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
+import type { CheckedSettings } from './service.ts';
 
 const connectMsMax = 5_000;
 
@@ -60,7 +61,7 @@ async function refusal(url: URL, access: PrivateAccess): Promise<string | undefi
   }
 }
 
-const providerOf = (model: string) => model.split('/')[0] ?? '';
+const providerOf = (model: string) => knownProviderOf(model) ?? '';
 
 async function checkServer(
   settings: Settings,
@@ -90,7 +91,7 @@ async function checkServer(
 
 /** `modelHosts` is undefined if the service is on another machine, whose network may differ from that of this one. */
 export async function checkModel(
-  settings: Settings | undefined,
+  settings: CheckedSettings | undefined,
   modelHosts: ModelHosts | undefined,
   access: PrivateAccess,
 ): Promise<Finding> {
@@ -100,13 +101,14 @@ export async function checkModel(
       'It is not known yet whether a model is set.',
       'Run this command again when the service runs.',
     );
-  const { llm_model: model, llm_base_url: baseUrl, llm_api_key_set: hasKey } = settings;
+  const { llm_model: model, llm_base_url: baseUrl, providerKeys } = settings;
   if (model === null)
     return wrong(
       'model',
       'No model is set.',
       `Choose one: ${commandName} settings set llm_model anthropic/claude-sonnet-4-5`,
     );
+  const hasKey = settings.llm_api_key_set || (!baseUrl && providerKeys.includes(providerOf(model)));
   const keyless = providers[providerOf(model)]?.keyless === true || (baseUrl ?? '') !== '';
   if (!hasKey && !keyless)
     return wrong(

@@ -40,23 +40,38 @@ export async function checkPort(config: Pick<Config, 'host' | 'port'>): Promise<
   );
 }
 
+/** The settings, with the names of the model providers that have an API key of their own. */
+export type CheckedSettings = Settings & { readonly providerKeys: readonly string[] };
+
+/** Empty for a service of an earlier version, which has no such keys. */
+async function listProviderKeys({ providerKeys }: Parley): Promise<string[]> {
+  try {
+    const { provider_keys: keys } = await providerKeys.list();
+    return keys.filter(({ is_set: isSet }) => isSet).map(({ provider }) => provider);
+  } catch (error) {
+    if (error instanceof ParleyError) return [];
+    throw error;
+  }
+}
+
 export interface ServiceCheck {
   readonly findings: readonly Finding[];
   /** Undefined if there is no service, or it refuses the key. */
-  readonly settings: Settings | undefined;
+  readonly settings: CheckedSettings | undefined;
   readonly info: ServerInfo | undefined;
 }
 
 /** A RefusalError if there is a key that cannot be read. */
 type FoundKey = string | RefusalError | undefined;
 
-async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, Settings | undefined]> {
+async function checkKey(parley: Parley, key: FoundKey): Promise<[Finding, CheckedSettings | undefined]> {
   const remedy = `Set PARLEY_KEY, or set PARLEY_DATA_DIR to the data folder of the service. "${commandName} keys create" creates a new key.`;
   if (key instanceof RefusalError) return [wrong('key', key.message, remedy), undefined];
   if (key === undefined) return [wrong('key', 'There is no API key for the service.', remedy), undefined];
   try {
     const settings = await parley.settings.get();
-    return [ok('key', 'The service accepts the API key.'), settings];
+    const checked = { ...settings, providerKeys: await listProviderKeys(parley) };
+    return [ok('key', 'The service accepts the API key.'), checked];
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     return [wrong('key', `The service refuses the API key: ${error.message}`, remedy), undefined];

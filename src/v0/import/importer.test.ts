@@ -343,6 +343,7 @@ describe('the settings and secrets of a V0 server', () => {
     const mask = '**********';
     writeJson(join(folder, 'settings.json'), {
       ...v0Settings(secret),
+      agent: secret('agent'),
       max_iterations: secret('number'),
       llm_base_url: `https://u:${secret('url')}@x.example`,
       search_api_key: mask,
@@ -381,6 +382,7 @@ describe('the settings and secrets of a V0 server', () => {
       'secrets.json: custom_secrets.bad name',
       'secrets.json: provider_tokens.bitbucket',
       'secrets.json: provider_tokens.forgejo',
+      'settings.json: agent',
       'settings.json: condenser_max_size',
       'settings.json: llm_base_url',
       'settings.json: max_iterations',
