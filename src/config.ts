@@ -477,6 +477,8 @@ type DerivedOption = 'rateLimit' | 'createLimit' | 'waitingMax' | 'agentsFile' |
 
 export interface Config extends Omit<Parsed, DerivedOption> {
   readonly agentsFile: string;
+  /** Agents that were installed into the data folder. */
+  readonly agentsDir: string;
   readonly pricesFile: string;
   readonly rateLimit: number;
   readonly createLimit: number;
@@ -529,6 +531,7 @@ export function readConfig(environment: Environment, flags: Environment = {}): C
     ...values,
     onLoopback,
     agentsFile: values.agentsFile ?? join(values.dataDir, 'agents.json'),
+    agentsDir: join(values.dataDir, 'agents'),
     pricesFile: values.pricesFile ?? join(values.dataDir, 'prices.json'),
     rateLimit: values.rateLimit ?? (onLoopback ? 0 : 100),
     createLimit: values.createLimit ?? (onLoopback ? 0 : 60),

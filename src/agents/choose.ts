@@ -1,8 +1,9 @@
 // Finds the agent of a conversation, or explains why it is not available.
 
 import { commandName } from '../process/program.ts';
-import { type FoundAgent, findAgent } from './find.ts';
-import { findProfile, type Profile } from './profiles.ts';
+import { type AgentFault, type AgentPlaces, type FoundAgent, findAgent } from './find.ts';
+import type { Profile } from './profileSchema.ts';
+import { findProfile } from './profiles.ts';
 
 export type Choice =
   | { readonly profile: Profile; readonly found: FoundAgent; readonly missing?: undefined }
@@ -14,28 +15,39 @@ function idsOf(profiles: readonly Profile[]): string {
   return profiles.map(({ id }) => id).join(', ');
 }
 
-/** Explains that the agent is missing, and what to do. */
-function missingSentence({ id, name, install, programs }: Profile): string {
+/** How to install the agent: a command or an advice. Undefined if the profile does not say. */
+export function installHint({ id, packages, install }: Profile): string | undefined {
+  return packages === undefined ? install : `${commandName} agents install ${id}`;
+}
+
+/** Explains what is missing, and what to do. */
+export function missingSentence(profile: Profile, fault: AgentFault): string {
+  const { id, name, programs } = profile;
   if (programs.every(({ own }) => own !== undefined))
     return `This version of Parley does not contain ${name}. Install another agent and set "agent" in your settings to its name; "${commandName} agents list" shows how.`;
+  if (fault.lacks === 'node')
+    return `The agent ${id} (${name}) needs Node ${fault.version} or newer, but Parley runs on Node ${process.versions.node}.`;
+  const hint = installHint(profile);
   const remedy =
-    install === undefined
+    hint === undefined
       ? `"${commandName} agents list" shows the commands of the known agents`
-      : `Install it with: ${install}`;
-  return `The agent ${id} (${name}) is not installed in the PATH of this program. ${remedy}`;
+      : `Install it with: ${hint}`;
+  return fault.lacks === 'helper'
+    ? `The agent ${id} (${name}) needs the program ${fault.command}, which is not installed. ${remedy}`
+    : `The agent ${id} (${name}) is not installed on this machine. ${remedy}`;
 }
 
 /** Null and `CodeActAgent` are the built-in agent. `missing` is the message of the stop reason `agent_missing`. */
 export async function chooseAgent(
   profiles: readonly Profile[],
   name: string | null,
-  path?: string,
+  places?: AgentPlaces,
 ): Promise<Choice> {
   const profile = findProfile(profiles, name);
   if (profile === undefined) {
     const shown = (name ?? '').slice(0, nameShownMax);
     return { missing: `There is no agent named ${JSON.stringify(shown)}. Known are: ${idsOf(profiles)}.` };
   }
-  const found = await findAgent(profile, path);
-  return found === undefined ? { missing: missingSentence(profile) } : { profile, found };
+  const found = await findAgent(profile, places);
+  return 'lacks' in found ? { missing: missingSentence(profile, found) } : { profile, found };
 }

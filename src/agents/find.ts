@@ -1,30 +1,49 @@
-// Finds the program of an agent on this machine without running it, and the files that a sandbox must let it read.
+// Finds the program of an agent on this machine without running it, and the files that a sandbox must let it read. What
+// was installed into the data folder comes before what is in PATH.
 import { constants } from 'node:fs';
-import { access, open, readFile, realpath, stat } from 'node:fs/promises';
+import { access, open, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programFile } from '../process/program.ts';
 import { contains } from '../sandbox/sandboxPaths.ts';
-import type { Profile, Program } from './profiles.ts';
+import { findInstallation, packageFolder, programsOf } from './installed.ts';
+import { defaultBin, type Package, packageOf, readPackage } from './npmPackage.ts';
+import type { Profile, Program } from './profileSchema.ts';
 
-export interface FoundAgent {
-  /** The program of the profile that was found. */
-  readonly program: Program;
-  /** The path in PATH, which is often a link. */
+/** A program without the arguments of a profile: the file itself, or Node and the file. */
+type Start = readonly [command: string, ...args: string[]];
+
+interface FoundProgram {
+  /** The path where it was looked for, which is often a link. */
   readonly foundAt: string;
-  /** The command without the arguments of the profile: the file itself, or Node and the file. */
-  readonly start: readonly [command: string, ...args: string[]];
-  /** Files and folders that the agent must be able to read. */
+  readonly start: Start;
+  /** Files and folders that it must be able to read. */
   readonly readable: readonly string[];
   readonly version: string | undefined;
+}
+
+export interface FoundAgent extends FoundProgram {
+  /** The program of the profile that was found. */
+  readonly program: Program;
+  /** Other programs that the agent starts by name. */
+  readonly helpers: readonly { readonly command: string; readonly start: Start }[];
+}
+
+/** Where to look for agents. */
+export interface AgentPlaces {
+  /** The folder of installed agents in the data folder. */
+  readonly agentsDir?: string | undefined;
+  /** One installation, instead of the current one in `agentsDir`. */
+  readonly installation?: string | undefined;
+  /** A list of folders; PATH by default. */
+  readonly path?: string | undefined;
 }
 
 /** Settings for agents that ship with Parley, and that the sandbox cannot change. */
 export const settingsFolder = fileURLToPath(programFile('agents/settings'));
 
 const firstLineBytesMax = 256;
-const packageDepthMax = 8;
 
 async function isProgram(file: string): Promise<boolean> {
   try {
@@ -46,48 +65,6 @@ async function isForNode(file: string): Promise<boolean> {
   }
 }
 
-interface Package {
-  readonly folder: string;
-  readonly name: string;
-  readonly version: string | undefined;
-  /** The paths of its programs within the package. */
-  readonly bins: readonly string[];
-}
-
-async function readPackage(folder: string): Promise<Package | undefined> {
-  try {
-    const { name, version, bin } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-    // A package.json without a name only sets how the files around it are loaded.
-    if (typeof name !== 'string') return undefined;
-    const listed: unknown[] = typeof bin === 'object' && bin !== null ? Object.values(bin) : [bin];
-    const bins = listed.filter((one) => typeof one === 'string');
-    return { folder, name, version: typeof version === 'string' ? version : undefined, bins };
-  } catch {
-    return undefined;
-  }
-}
-
-async function lists({ folder, bins }: Package, file: string): Promise<boolean> {
-  const files = await Promise.all(bins.map((bin) => realpath(join(folder, bin)).catch(() => undefined)));
-  return files.includes(file);
-}
-
-/**
- * Returns the npm package of a file: the installed one that contains it, or one that lists it as its program. Another
- * package.json above the file does not count, because people may have one in their home.
- */
-async function packageOf(file: string): Promise<Package | undefined> {
-  const installed = /\/node_modules\//.test(file);
-  let folder = dirname(file);
-  for (let depth = 0; depth < packageDepthMax && folder !== dirname(folder); depth++) {
-    if (basename(folder) === 'node_modules') return undefined;
-    const found = await readPackage(folder);
-    if (found !== undefined && (installed || (await lists(found, file)))) return found;
-    folder = dirname(folder);
-  }
-  return undefined;
-}
-
 /**
  * Returns the whole node_modules tree, because it contains the dependencies, or else the package, or else the file. It
  * never returns a folder that contains the home of the user who runs the service.
@@ -98,50 +75,126 @@ function codeOf(file: string, owner: Package | undefined): string {
   return folder === undefined || contains(folder, homedir()) ? file : folder;
 }
 
-async function describe(program: Program, path: string): Promise<FoundAgent | undefined> {
+/** Undefined if the program does not belong to the package. */
+async function describe(path: string, packageName: string | undefined): Promise<FoundProgram | undefined> {
   const file = await realpath(path);
   const owner = await packageOf(file);
-  if (program.package !== undefined && owner?.name !== program.package) return undefined;
+  if (packageName !== undefined && owner?.name !== packageName) return undefined;
   const code = codeOf(file, owner);
   const { version } = owner ?? {};
   return (await isForNode(file))
-    ? { program, foundAt: path, start: [process.execPath, file], readable: [code, process.execPath], version }
-    : { program, foundAt: path, start: [file], readable: [code], version };
+    ? { foundAt: path, start: [process.execPath, file], readable: [code, process.execPath], version }
+    : { foundAt: path, start: [file], readable: [code], version };
 }
 
-async function findCommand(program: Program, command: string, path: string): Promise<FoundAgent | undefined> {
-  for (const folder of path.split(delimiter).filter(isAbsolute)) {
+interface Wanted {
+  readonly command?: string | undefined;
+  readonly package?: string | undefined;
+}
+
+async function findCommand(
+  command: string,
+  packageName: string | undefined,
+  folders: readonly string[],
+): Promise<FoundProgram | undefined> {
+  for (const folder of folders) {
     const file = join(folder, command);
     if (!(await isProgram(file))) continue;
-    const found = await describe(program, file).catch(() => undefined);
+    const found = await describe(file, packageName).catch(() => undefined);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
+async function findInPackage(installation: string, packageName: string): Promise<FoundProgram | undefined> {
+  const installed = await readPackage(packageFolder(installation, packageName));
+  const bin = installed && defaultBin(installed);
+  if (installed === undefined || bin === undefined) return undefined;
+  const file = join(installed.folder, bin);
+  return (await isProgram(file)) ? describe(file, packageName).catch(() => undefined) : undefined;
+}
+
+interface Folders {
+  readonly installation: string | undefined;
+  /** Folders of programs, in the order of the search. */
+  readonly folders: readonly string[];
+}
+
+async function findWanted(
+  wanted: Wanted,
+  { installation, folders }: Folders,
+): Promise<FoundProgram | undefined> {
+  const { command, package: packageName } = wanted;
+  if (command !== undefined) return findCommand(command, packageName, folders);
+  if (installation === undefined || packageName === undefined) return undefined;
+  return findInPackage(installation, packageName);
+}
+
 /** A program of Parley itself needs all its sources and its npm packages. */
-async function findOwn(program: Program, own: string): Promise<FoundAgent | undefined> {
+async function findOwn(own: string): Promise<FoundProgram | undefined> {
   try {
     const path = await realpath(programFile(own));
     const sources = await realpath(programFile('.'));
     const packages = await realpath(fileURLToPath(programFile('../node_modules')));
     const readable = [sources, packages, process.execPath];
-    return { program, foundAt: path, start: [process.execPath, path], readable, version: undefined };
+    return { foundAt: path, start: [process.execPath, path], readable, version: undefined };
   } catch {
     return undefined;
   }
 }
 
-/** Returns the first program of the profile that is installed. `path` is a list of folders, as in PATH. */
-export async function findAgent(
-  { programs, readable = [] }: Profile,
-  path = process.env['PATH'] ?? '',
-): Promise<FoundAgent | undefined> {
-  for (const program of programs) {
-    const { own, command } = program;
-    const found =
-      own !== undefined ? await findOwn(program, own) : await findCommand(program, command ?? '', path);
-    if (found !== undefined) return { ...found, readable: [...found.readable, settingsFolder, ...readable] };
+/** Compares versions such as `22.19` and `26.10.0` by their numbers. */
+function isOlder(version: string, than: string): boolean {
+  const [numbers, others] = [version, than].map((text) => text.split('.').map(Number)) as [
+    number[],
+    number[],
+  ];
+  for (const [i, other] of others.entries()) {
+    const difference = (numbers[i] ?? 0) - other;
+    if (difference !== 0) return difference < 0;
   }
-  return undefined;
+  return false;
+}
+
+/** What is missing: the agent itself, or something that it needs. */
+export type AgentFault =
+  | { readonly lacks: 'agent' }
+  | { readonly lacks: 'helper'; readonly command: string }
+  | { readonly lacks: 'node'; readonly version: string };
+
+async function findProgram(program: Program, folders: Folders): Promise<FoundAgent | AgentFault> {
+  const { own, needs = [] } = program;
+  const found = own !== undefined ? await findOwn(own) : await findWanted(program, folders);
+  if (found === undefined) return { lacks: 'agent' };
+  const helpers: (FoundProgram & { command: string })[] = [];
+  for (const need of needs) {
+    const helper = await findWanted(need, folders);
+    if (helper === undefined) return { lacks: 'helper', command: need.command };
+    helpers.push({ ...helper, command: need.command });
+  }
+  const readable = [found, ...helpers].flatMap((one) => one.readable);
+  return { ...found, program, helpers: helpers.map(({ command, start }) => ({ command, start })), readable };
+}
+
+/** Returns the first program of the profile that is installed with what it needs, or what is missing. */
+export async function findAgent(
+  profile: Profile,
+  places: AgentPlaces = {},
+): Promise<FoundAgent | AgentFault> {
+  const { id, programs, node, readable = [] } = profile;
+  const { agentsDir, path = process.env['PATH'] ?? '' } = places;
+  if (node !== undefined && isOlder(process.versions.node, node)) return { lacks: 'node', version: node };
+  const current = agentsDir === undefined ? undefined : await findInstallation(agentsDir, id);
+  const installation = places.installation ?? current;
+  const installed = installation === undefined ? [] : [programsOf(installation)];
+  const folders = [...installed, ...path.split(delimiter).filter(isAbsolute)];
+  let fault: AgentFault = { lacks: 'agent' };
+  for (const program of programs) {
+    const found = await findProgram(program, { installation, folders });
+    if (!('lacks' in found))
+      // An engine may refuse to mount the same path twice.
+      return { ...found, readable: [...new Set([...found.readable, settingsFolder, ...readable])] };
+    if (found.lacks !== 'agent') fault = found;
+  }
+  return fault;
 }

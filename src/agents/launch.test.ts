@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { launchOf, sessionOf } from './launch.ts';
-import { loadProfiles, type Profile } from './profiles.ts';
+import type { FoundAgent } from './find.ts';
+import { homeFilesOf, launchOf, sessionOf } from './launch.ts';
+import type { Profile } from './profileSchema.ts';
+import { loadProfiles } from './profiles.ts';
 
 const profiles = loadProfiles();
 const values = {
@@ -19,11 +21,21 @@ function getProfile(id: string): Profile {
   return profile;
 }
 
-function launch(profile: Profile, model: string) {
-  const [program] = profile.programs;
+function foundFor({ programs: [program] }: Profile): FoundAgent {
   assert.ok(program !== undefined);
-  const found = { program, foundAt: '/bin/x', start: ['/bin/x'] as const, readable: [], version: undefined };
-  return launchOf(profile, found, { ...values, model });
+  const found = {
+    program,
+    foundAt: '/bin/x',
+    start: ['/bin/x'] as const,
+    readable: [],
+    helpers: [],
+    version: undefined,
+  };
+  return found;
+}
+
+function launch(profile: Profile, model: string) {
+  return launchOf(profile, foundFor(profile), { ...values, model });
 }
 
 const oddNames = [
@@ -83,9 +95,10 @@ describe('the command line and environment of an agent', () => {
     for (const profile of profiles) {
       const { argv, env } = launch(profile, 'the-model');
       assert.ok(!argv.join(' ').includes(values.token), profile.id);
-      assert.ok(JSON.stringify(env).includes(values.token), profile.id);
+      const files = homeFilesOf(profile, foundFor(profile), { ...values, model: 'the-model' });
+      assert.ok(JSON.stringify([env, files]).includes(values.token), profile.id);
       assert.doesNotMatch(
-        JSON.stringify([argv, env]),
+        JSON.stringify([argv, env, files]),
         /\{(model|token|base|origin|home|settings)/,
         profile.id,
       );
@@ -107,7 +120,14 @@ describe('the command line and environment of an agent', () => {
       env: { KEY: 'a', HERE: '{settings}' },
       modes: { ask: mode },
     };
-    const found = { program, foundAt: '', start: ['/bin/x'] as const, readable: [], version: undefined };
+    const found = {
+      program,
+      foundAt: '',
+      start: ['/bin/x'] as const,
+      readable: [],
+      helpers: [],
+      version: undefined,
+    };
     const given = { ...values, model: 'm' };
     const asking = launchOf(getProfile('qwen'), found, { ...given, mode: 'ask' });
     assert.deepEqual(asking.argv, ['/bin/x', 'acp', '--ask']);
@@ -116,5 +136,55 @@ describe('the command line and environment of an agent', () => {
     assert.deepEqual(sessionOf(found, 'ask'), { modeId: 'careful', meta: { x: { strict: true } } });
     assert.deepEqual(launchOf(getProfile('qwen'), found, given).argv, ['/bin/x', 'acp']);
     assert.deepEqual(sessionOf(found, 'auto'), {});
+  });
+});
+
+describe('the files in the home of an agent', () => {
+  const profile = getProfile('pi');
+  const [program] = profile.programs;
+  assert.ok(program !== undefined);
+  const start = ["/it's/node", '/opt/pi.js'] as const;
+  const helpers = [{ command: 'pi', start }];
+  const found = { program, foundAt: '/x', start: ['/x'] as const, readable: [], helpers, version: undefined };
+
+  it('contain model, address and token as valid JSON, whatever the model is called', () => {
+    fc.assert(
+      fc.property(oddName, (model) => {
+        const files = homeFilesOf(profile, found, { ...values, model });
+        const models = JSON.parse(files.find(({ path }) => path === '.pi/agent/models.json')?.text ?? '');
+        assert.deepEqual(models.providers.parley, {
+          baseUrl: 'http://127.0.0.1:9/model/openai/v1',
+          api: 'openai-completions',
+          apiKey: values.token,
+          models: [{ id: model.replaceAll('\0', '\ufffd') }],
+        });
+      }),
+    );
+  });
+
+  it('include a script for each helper, whose folder comes first in PATH', () => {
+    const files = homeFilesOf(profile, found, { ...values, model: 'm' });
+    const script = files.find(({ isProgram }) => isProgram === true);
+    assert.equal(script?.path, '.parley/bin/pi');
+    assert.equal(script.text, `#!/bin/sh\nexec '/it'\\''s/node' '/opt/pi.js' "$@"`);
+    assert.equal(launchOf(profile, found, { ...values, model: 'm' }).programs, '/home/agent/.parley/bin');
+  });
+
+  it('are removed in the other mode, unless both have them', () => {
+    const both = { a: 'always {model}' };
+    const modes = { ask: { files: { b: 'ask' } }, auto: { files: { a: 'auto', c: 'auto' } } };
+    const changed = { ...found, helpers: [], program: { ...program, files: both, modes } };
+    const textsIn = (mode: 'ask' | 'auto') =>
+      homeFilesOf(profile, changed, { ...values, model: 'm', mode }).map(({ path, text }) => [path, text]);
+    assert.deepEqual(textsIn('ask'), [
+      ['a', 'always m'],
+      ['b', 'ask'],
+      ['c', ''],
+    ]);
+    assert.deepEqual(textsIn('auto'), [
+      ['a', 'auto'],
+      ['b', ''],
+      ['c', 'auto'],
+    ]);
   });
 });

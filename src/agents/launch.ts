@@ -2,7 +2,7 @@
 import { protocolBases } from '../models/protocols.ts';
 import type { SandboxProgram } from '../sandbox/sandbox.ts';
 import { type FoundAgent, settingsFolder } from './find.ts';
-import type { Profile } from './profiles.ts';
+import type { Profile } from './profileSchema.ts';
 import { fill, fillText, type Values } from './templates.ts';
 
 /** Whether actions of the agent need approval. */
@@ -33,24 +33,55 @@ export function sessionOf(
   return { ...(id === undefined ? {} : { modeId: id }), ...(meta === undefined ? {} : { meta }) };
 }
 
-/** Returns the files for the home by path. Files of the other mode have an empty text and must be removed. */
-export function homeFilesOf({ program }: FoundAgent, mode: ApprovalMode): ReadonlyMap<string, string> {
-  const { ask = {}, auto = {} } = program.modes ?? {};
-  const names = [ask, auto].flatMap(({ files = {} }) => Object.keys(files));
-  const wanted = (mode === 'ask' ? ask : auto).files ?? {};
-  return new Map(names.map((name) => [name, wanted[name] ?? '']));
-}
-
-export function launchOf(profile: Profile, found: FoundAgent, given: LaunchValues): SandboxProgram {
-  const { mode, condenses = false, ...texts } = given;
-  const { protocol } = profile;
-  const values: Values = {
+function valuesOf({ protocol }: Profile, given: LaunchValues): Values {
+  const { mode: _, condenses = false, ...texts } = given;
+  return {
     ...texts,
     base: given.origin + gatewayPath + (protocol === 'any' ? '' : protocolBases[protocol]),
     settings: settingsFolder,
     condense: String(condenses),
   };
-  const { program, start } = found;
+}
+
+/** The folder in the home for programs that the agent starts by name. */
+const helpersFolder = '.parley/bin';
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** A file for the home of an agent. */
+export interface HomeFile {
+  /** Relative to the home. */
+  readonly path: string;
+  /** If it is empty, the file must be removed. */
+  readonly text: string;
+  readonly isProgram?: boolean;
+}
+
+/** Scripts, because a link would not start a program for Node with the Node of Parley. */
+function helperFiles({ helpers }: FoundAgent): HomeFile[] {
+  return helpers.map(({ command, start }) => ({
+    path: `${helpersFolder}/${command}`,
+    text: `#!/bin/sh\nexec ${start.map(shellQuoted).join(' ')} "$@"`,
+    isProgram: true,
+  }));
+}
+
+/** Returns the files for the home. They may contain the run token. Those of the other mode have an empty text. */
+export function homeFilesOf(profile: Profile, found: FoundAgent, given: LaunchValues): HomeFile[] {
+  const values = valuesOf(profile, given);
+  const { files = {}, modes: { ask = {}, auto = {} } = {} } = found.program;
+  const wanted = { ...files, ...(given.mode === 'ask' ? ask : auto).files };
+  const names = new Set([files, ask.files, auto.files].flatMap((some = {}) => Object.keys(some)));
+  const textOf = (name: string) => (wanted[name] === undefined ? '' : fill(wanted[name], values));
+  return [...[...names].map((path) => ({ path, text: textOf(path) })), ...helperFiles(found)];
+}
+
+export function launchOf(profile: Profile, found: FoundAgent, given: LaunchValues): SandboxProgram {
+  const { mode, home } = given;
+  const values = valuesOf(profile, given);
+  const { program, start, helpers } = found;
   const { args = [], env = {} } = program.modes?.[mode] ?? {};
   const filled = Object.entries({ ...program.env, ...env }).map(([name, value]) => [
     name,
@@ -59,5 +90,6 @@ export function launchOf(profile: Profile, found: FoundAgent, given: LaunchValue
   return {
     argv: [...start, ...[...program.args, ...args].map((arg) => fillText(arg, values))],
     env: Object.fromEntries(filled),
+    ...(helpers.length === 0 ? {} : { programs: `${home}/${helpersFolder}` }),
   };
 }

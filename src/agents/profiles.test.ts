@@ -18,13 +18,13 @@ function operatorFile(t: TestContext, text: string): string {
 }
 
 describe('the shipped profiles', () => {
-  it('are valid, and each external agent has an installation command', () => {
+  it('are valid, and Parley can install each external agent', () => {
     const profiles = loadProfiles();
     assert.deepEqual(
       profiles.map(({ id }) => id),
-      ['builtin', 'opencode', 'claude', 'codex', 'gemini', 'qwen'],
+      ['builtin', 'opencode', 'claude', 'codex', 'gemini', 'qwen', 'copilot', 'kimi', 'pi', 'kilo'],
     );
-    for (const { id, install } of profiles) assert.equal(install === undefined, id === 'builtin', id);
+    for (const { id, packages } of profiles) assert.equal(packages === undefined, id === 'builtin', id);
   });
 
   it('are found by name, the built-in one also by null and CodeActAgent', () => {
@@ -66,7 +66,13 @@ describe("an operator's file of agents", () => {
       [withProgram({ modes: { auto: { args: ['{token}'] } } }), /\.modes\.auto\.args\[0\] must not contain/],
       [withProgram({ args: ['--key', '{token}'] }), /programs\[0\]\.args\[1\] must not contain \{token\}/],
       [withProgram({ args: ['{token:quoted}'] }), /programs\[0\]\.args\[0\] must not contain \{token\}/],
-      [withProgram({ command: undefined }), /programs\[0\] must have either command or own/],
+      [withProgram({ command: undefined }), /programs\[0\] must have either command, package or own/],
+      [withProgram({ package: '../secret', command: undefined }), /programs\[0\]\.package must match/],
+      [withProgram({ files: { '../x': 'secret' } }), /programs\[0\]\.files/],
+      [withProgram({ files: { a: { b: '{modle}' } } }), /programs\[0\]\.files\.a has an unknown \{modle\}/],
+      [withProgram({ needs: [{ command: 'secret/x' }] }), /programs\[0\]\.needs\[0\]\.command must match/],
+      [{ agents: [{ ...mine, packages: [{ name: '--secret', version: '1.0.0' }] }] }, /packages\[0\]\.name/],
+      [{ agents: [{ ...mine, packages: [{ name: 'x', version: 'secret' }] }] }, /packages\[0\]\.version/],
       [withProgram({ command: '../secret' }), /programs\[0\]\.command must match/],
     ];
     for (const [content, expected] of faults) {

@@ -1,103 +1,11 @@
-// The profiles of agents: how each is found, started and configured. Those of Parley are in profiles.json; a file of the
-// operator in the same format adds profiles and replaces them.
+// The profiles of agents: those of Parley are in profiles.json; a file of the operator in the same format adds profiles
+// and replaces them.
 import { readFileSync } from 'node:fs';
-import Type, { type Static } from 'typebox';
 import { RefusalError } from '../errors.ts';
-import { protocols } from '../models/protocols.ts';
 import { programFile } from '../process/program.ts';
 import { parseOperatorFile, readOperatorFile } from '../validation/operatorFile.ts';
+import { AnyProfiles, type Mode, type Profile, ProfileFile, type Program } from './profileSchema.ts';
 import { placeholders, placeholdersIn, type Template } from './templates.ts';
-
-const agentsMax = 100;
-const programsMax = 10;
-const argsMax = 100;
-const envMax = 100;
-const textMax = 10_000;
-const filesMax = 20;
-const only = { additionalProperties: false };
-/** Matches relative paths without `..`. */
-const homePath = '^(?!/)(?!.*(^|/)\\.\\.(/|$)).+$';
-
-const Text = Type.String({ minLength: 1, maxLength: textMax });
-const ModeId = Type.String({ minLength: 1, maxLength: 200 });
-
-const Args = Type.Array(Type.String({ maxLength: textMax }), { maxItems: argsMax });
-const Env = Type.Record(
-  Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }),
-  Type.Union([Type.String({ maxLength: textMax }), Type.Record(Type.String(), Type.Unknown())]),
-  { maxProperties: envMax, ...only },
-);
-
-/** What depends on whether actions of the agent need approval. */
-const Mode = Type.Object(
-  {
-    /** The mode to set over ACP. Default: the mode in which the agent starts. */
-    id: Type.Optional(ModeId),
-    /** Added to the arguments of the program. */
-    args: Type.Optional(Args),
-    env: Type.Optional(Env),
-    /** Files to create in the home, with their text. They are removed in the other mode. */
-    files: Type.Optional(
-      Type.Record(Type.String({ pattern: homePath, maxLength: 200 }), Type.String({ maxLength: textMax }), {
-        maxProperties: filesMax,
-        ...only,
-      }),
-    ),
-    /** Sent unchanged as `_meta` when a session is opened. */
-    meta: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  },
-  only,
-);
-
-/** One way to start the agent. The first whose program is installed is used. */
-const Program = Type.Object(
-  {
-    /** The name of a program in PATH. */
-    command: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', maxLength: 200 })),
-    /** The npm package that must contain the program, because two packages may have one of the same name. */
-    package: Type.Optional(Text),
-    /** A file of Parley itself, instead of a command. */
-    own: Type.Optional(Text),
-    args: Args,
-    env: Env,
-    /** The authentication method over ACP, if the agent requires one. */
-    auth: Type.Optional(ModeId),
-    /**
-     * `ask` must make the agent request approval, and keep files of a repository from switching that off. In the mode
-     * `auto`, Parley allows all requests.
-     */
-    modes: Type.Optional(Type.Object({ ask: Type.Optional(Mode), auto: Type.Optional(Mode) }, only)),
-  },
-  only,
-);
-export type Program = Static<typeof Program>;
-
-const Profile = Type.Object(
-  {
-    id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' }),
-    /** The name for people. */
-    name: Type.String({ minLength: 1, maxLength: 100 }),
-    /** The command that installs the agent. */
-    install: Type.Optional(Text),
-    /** The model API of the agent; `any` if it asks the gateway which one suits the current model. */
-    protocol: Type.Enum([...protocols, 'any']),
-    programs: Type.Array(Program, { minItems: 1, maxItems: programsMax }),
-    /** A file in the home that the agent reads as instructions. Default: they precede the first prompt. */
-    instructions: Type.Optional(Type.String({ pattern: homePath, maxLength: textMax })),
-    /** What the agent requests approval for in the mode `ask`, whatever a repository configures. Absent if unknown. */
-    asks: Type.Optional(Type.Enum(['all', 'commands', 'nothing'])),
-    /** What the agent must be able to read besides its own program. */
-    readable: Type.Optional(
-      Type.Array(Type.String({ pattern: '^/', maxLength: textMax }), { maxItems: 100 }),
-    ),
-    notes: Type.Optional(Text),
-  },
-  only,
-);
-export type Profile = Static<typeof Profile>;
-
-const AnyProfiles = Type.Object({ agents: Type.Array(Type.Unknown(), { maxItems: agentsMax }) }, only);
-const ProfileFile = Type.Object({ agents: Type.Array(Profile, { maxItems: agentsMax }) }, only);
 
 /** Names of the built-in agent in clients of other products. */
 export const aliases: Readonly<Record<string, string>> = { CodeActAgent: 'builtin' };
@@ -110,19 +18,22 @@ function* templateFaults(path: string, template: Template): Generator<string> {
     yield `${path} has an unknown {${unknown.slice(0, 64)}}; known are {${placeholders.join('}, {')}}`;
 }
 
-function* launchFaults(path: string, { args = [], env = {} }: Static<typeof Mode>): Generator<string> {
+function* launchFaults(path: string, { args = [], env = {}, files = {} }: Mode): Generator<string> {
   for (const [i, arg] of args.entries()) {
     yield* templateFaults(`${path}.args[${i}]`, arg);
     if (placeholdersIn(arg).some((name) => name.startsWith('token')))
       yield `${path}.args[${i}] must not contain {token}, because all users of the machine can read arguments; use env`;
   }
   for (const [name, value] of Object.entries(env)) yield* templateFaults(`${path}.env.${name}`, value);
+  for (const [name, value] of Object.entries(files)) yield* templateFaults(`${path}.files.${name}`, value);
 }
 
 /** Checks what the schema cannot express. */
-function* programFaults(path: string, { command, own, args, env, modes = {} }: Program): Generator<string> {
-  if ((command === undefined) === (own === undefined)) yield `${path} must have either command or own`;
-  yield* launchFaults(path, { args, env });
+function* programFaults(path: string, program: Program): Generator<string> {
+  const { command, package: packageName, own, modes = {} } = program;
+  if ((command ?? packageName) === undefined ? own === undefined : own !== undefined)
+    yield `${path} must have either command, package or own`;
+  yield* launchFaults(path, program);
   for (const [name, mode] of Object.entries(modes)) yield* launchFaults(`${path}.modes.${name}`, mode);
 }
 

@@ -1,5 +1,5 @@
 // What a run can use: what all runs of a process share, and what belongs to this run.
-import type { Profile } from '../agents/profiles.ts';
+import type { Profile } from '../agents/profileSchema.ts';
 import type { Bodies } from '../bridge/bodies.ts';
 import type { Egress } from '../bridge/bridge.ts';
 import type { ClaimedConversation } from '../conversations/run/claimStore.ts';
@@ -31,6 +31,8 @@ export interface RunDependencies {
   readonly folders: Folders;
   readonly deliverUploads: DeliverUploads;
   readonly profiles: readonly Profile[];
+  /** Agents that were installed into the data folder. */
+  readonly agentsDir: string;
   readonly sandboxes: Pick<SandboxPlan, 'choose'>;
   readonly cgroups: Cgroups | undefined;
   readonly records: ProcessRecords;

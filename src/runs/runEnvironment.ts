@@ -2,7 +2,7 @@
 
 import { decide, type Policy } from '../agents/acp/permissions.ts';
 import { type Choice as AgentChoice, chooseAgent } from '../agents/choose.ts';
-import type { Profile } from '../agents/profiles.ts';
+import type { Profile } from '../agents/profileSchema.ts';
 import { bridgeEnvironment } from '../bridge/environment.ts';
 import type { GitHandler } from '../bridge/git.ts';
 import { errorEvent } from '../events/shapes.ts';
@@ -45,9 +45,12 @@ export interface RunEnvironment {
 }
 
 /** A conversation keeps the agent of its first session, whatever the settings say later. */
-async function chooseRunAgent({ profiles }: RunDependencies, { conversation, inputs }: RunContext) {
+async function chooseRunAgent(
+  { profiles, agentsDir }: RunDependencies,
+  { conversation, inputs }: RunContext,
+) {
   const kept = conversation.agent;
-  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent);
+  const choice = await chooseAgent(profiles, kept ?? inputs.settings.agent, { agentsDir });
   if (choice.missing === undefined) return choice;
   const why = kept === null ? '' : ' This conversation keeps its agent until you choose another one for it.';
   throw new RunEnd('agent_missing', `${choice.missing}${why}`);

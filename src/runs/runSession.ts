@@ -27,19 +27,20 @@ export async function startAgent(start: AgentStart): Promise<Agent> {
   const { environment, inputs, mode, isNewHome, ...rest } = start;
   const { sandbox, agent, variables } = environment;
   const { profile, found } = agent;
-  const launch = launchOf(profile, found, {
+  const values = {
     model: plainModelName(inputs.settings.llm_model),
     condenses: inputs.settings.enable_default_condenser,
     token: sandbox.bridge?.token ?? '',
     origin: sandbox.bridge?.origin ?? '',
     home: sandbox.paths.home,
     mode,
-  });
+  };
+  const launch = launchOf(profile, found, values);
   const text = instructionsOf(inputs);
   if (profile.instructions !== undefined && (text !== '' || !isNewHome))
-    await writeHomeFile(sandbox, profile.instructions, text);
-  for (const [file, content] of homeFilesOf(found, mode))
-    if (content !== '' || !isNewHome) await writeHomeFile(sandbox, file, content);
+    await writeHomeFile(sandbox, { path: profile.instructions, text });
+  for (const file of homeFilesOf(profile, found, values))
+    if (file.text !== '' || !isNewHome) await writeHomeFile(sandbox, file);
   const program = await sandbox
     .start({ ...launch, env: { ...variables, ...launch.env } })
     .catch(toStartError);

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { imageBytesMax } from '../agents/acp/prompt.ts';
-import type { Profile } from '../agents/profiles.ts';
+import type { Profile } from '../agents/profileSchema.ts';
 import { createEgress } from '../bridge/egress.ts';
 import type { Config } from '../config.ts';
 import type { ConversationName } from '../conversations/id.ts';
@@ -114,6 +114,7 @@ export function createRuntime(options: RuntimeOptions) {
       deliverUploads,
       liveTexts: options.liveTexts,
       profiles,
+      agentsDir: config.agentsDir,
       sandboxes,
       cgroups,
       records,

@@ -62,7 +62,8 @@ for parley_n in $1; do
 done
 unset parley_n parley_v NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
 [ "$4" = unlimited ] || ulimit -v "$4" 2>/dev/null || :
-shift 4
+[ -z "$5" ] || export PATH="$5:$PATH"
+shift 5
 command -v "$1" >/dev/null || { echo "There is no program $1 in the sandbox." >&2; exit 127; }
 exec "$@" 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 `;
@@ -75,11 +76,11 @@ export function addressKibMax(spec: SandboxSpec): string {
 /** The argv inside that ends in the process. The variables of `env` must be there as `withVariablePrefix` has them. */
 export function entryArgv(
   spec: SandboxSpec,
-  { argv, limitAddressSpace }: Pick<SandboxProgram, 'argv' | 'limitAddressSpace'>,
+  { argv, limitAddressSpace, programs = '' }: Pick<SandboxProgram, 'argv' | 'limitAddressSpace' | 'programs'>,
   { env, way }: { env: Readonly<Record<string, string>>; way: BridgeConnection | 'none' },
 ): string[] {
   const { processesMax } = limitsOf(spec);
   const address = limitAddressSpace ? addressKibMax(spec) : 'unlimited';
   const names = Object.keys(env).join(' ');
-  return ['/bin/sh', '-c', script, 'parley', names, String(processesMax), way, address, ...argv];
+  return ['/bin/sh', '-c', script, 'parley', names, String(processesMax), way, address, programs, ...argv];
 }

@@ -11,15 +11,17 @@ export const processEngine: SandboxEngine = {
   bridgeConnection: 'loopback',
   bridgePort: undefined,
   paths: ({ workspace, home }: SandboxSpec) => ({ workspace, home }),
-  wrap: (spec: SandboxSpec, { argv, env, cwd, limitAddressSpace }: SandboxProgram): WrappedCommand => {
+  wrap: (spec: SandboxSpec, program: SandboxProgram): WrappedCommand => {
+    const { argv, env, cwd, programs, limitAddressSpace } = program;
     const { workspace, home } = spec;
+    const usedPath = env['PATH'] ?? path;
     const [command, ...args] = limitAddressSpace
       ? ['/bin/sh', '-c', limitScript, 'parley', addressKibMax(spec), ...argv]
       : argv;
     return {
       command,
       args,
-      env: { PATH: path, HOME: home, ...env },
+      env: { HOME: home, ...env, PATH: programs === undefined ? usedPath : `${programs}:${usedPath}` },
       cwd: cwd ?? workspace,
       childrenMayEscape: true,
     };

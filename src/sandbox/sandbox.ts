@@ -25,6 +25,8 @@ export interface SandboxProgram {
   readonly env: Readonly<Record<string, string>>;
   /** A path inside the sandbox; the workspace by default. */
   readonly cwd?: string;
+  /** A folder inside the sandbox that comes first in its PATH. */
+  readonly programs?: string;
   /** The program needs no network, and starts faster without. */
   readonly offline?: boolean;
   /**

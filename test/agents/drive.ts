@@ -1,5 +1,5 @@
 // One conversation of two messages with a real agent: what it is told to do, and all that was seen of it from outside.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -10,6 +10,7 @@ import {
   listenScriptedModel,
 } from '../../src/agents/trial/scriptedModel/server.ts';
 import type { Protocol } from '../../src/models/protocols.ts';
+import { createStorage } from '../support/databases.ts';
 import { type McpMessage, startMcpServer } from '../support/mcpServer.ts';
 import { createRunsClient, filesOf, type TestEvent } from '../support/runs.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -42,6 +43,12 @@ const command = 'cat hello.txt && expr 4000 + 242';
 export const printed = '4242';
 export const answers = { first: 'All of it is done.', second: 'That is copied as well.' };
 
+/** The MCP servers that agents do not take from their client: pi none, Copilot only those over HTTP. */
+export const refusedServers: Readonly<Record<string, readonly string[]>> = {
+  pi: ['MCP over HTTP', 'MCP over stdio'],
+  copilot: ['MCP over stdio'],
+};
+
 /** Qwen Code tells its model of no tool of a server: it has to look for them, and calls them through another tool. */
 function searchingCalls(): Step[] {
   const names = [`mcp__127_0_0_1__${httpTool}`, `mcp__words__${stdioTool}`];
@@ -52,7 +59,10 @@ function searchingCalls(): Step[] {
 }
 
 function scriptFor(agent: string): Step[] {
-  const calls = [httpTool, stdioTool].map((tool) => ({ call: { tool, input: toolInput } }));
+  const tools = { 'MCP over HTTP': httpTool, 'MCP over stdio': stdioTool };
+  const calls = Object.entries(tools)
+    .filter(([column]) => !refusedServers[agent]?.includes(column))
+    .map(([, tool]) => ({ call: { tool, input: toolInput } }));
   return [
     { write: { path: '/workspace/hello.txt', text: written } },
     { run: command },
@@ -99,7 +109,14 @@ async function listenModel(t: TestContext, script: readonly Step[]) {
   return { origin, exchanges, modelKeys };
 }
 
-async function startScene(t: TestContext, agent: string, protocol: Protocol) {
+interface Driven {
+  readonly agent: string;
+  readonly protocol: Protocol;
+  /** Where agents are installed. */
+  readonly agentsDir: string;
+}
+
+async function startScene(t: TestContext, { agent, protocol, agentsDir }: Driven) {
   const model = await listenModel(t, scriptFor(agent));
   const hosts = ['openai', 'anthropic', 'gemini'].map((provider) => `${provider}=${model.origin}`);
   const http = await startMcpServer(t, { form: 'json', key: keys.http, tools: [httpTool] });
@@ -109,7 +126,11 @@ async function startScene(t: TestContext, agent: string, protocol: Protocol) {
     PARLEY_MODEL_HOSTS: hosts.join(),
     PARLEY_ALLOW_PRIVATE_ADDRESSES: '1',
   };
-  const service = await startService({ env }, t);
+  const storage = await createStorage('sqlite');
+  t.after(storage.remove);
+  symlinkSync(agentsDir, join(storage.dataDir, 'agents'));
+  const service = await startService({ env, storage });
+  t.after(service.stop);
   const mcp_config = {
     shttp_servers: [{ url: http.url, api_key: keys.http }],
     stdio_servers: [stdioServer(keys.stdio)],
@@ -154,8 +175,8 @@ function readTree(folder: string): string {
 }
 
 /** Whatever becomes of the conversation, all that was seen of it. */
-export async function drive(t: TestContext, agent: string, protocol: Protocol): Promise<Seen> {
-  const { model, http, service } = await startScene(t, agent, protocol);
+export async function drive(t: TestContext, driven: Driven): Promise<Seen> {
+  const { model, http, service } = await startScene(t, driven);
   const runs = createRunsClient(service.ask);
   const id = await runs.create('Follow the script.');
   let fault: string | undefined;

@@ -72,7 +72,10 @@ describe('parley agents', () => {
     assert.equal(status, 0);
     assert.match(stdout, /^AGENT +NAME +VERSION +FOUND\n/);
     assert.match(stdout, /^mine +Mine .*bin\/model-agent$/m);
-    assert.match(stdout, /^claude +Claude Code +- +not installed; install it with: npm install -g @agentcl/m);
+    assert.match(
+      stdout,
+      /^claude +Claude Code +- +not installed; install it with: parley agents install claude$/m,
+    );
   });
 
   it('report an invalid profile and continue with the others', () => {
@@ -169,11 +172,11 @@ describe('parley agents', () => {
   it('refuse usage errors, exit code 2, and say what to do', () => {
     const refused: [string[], RegExp][] = [
       [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
-      [['test', 'gemini'], /not installed.*npm install -g @google\/gemini-cli/],
+      [['test', 'gemini'], /not installed.*parley agents install gemini/],
       [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be auto, bubblewrap or process/],
       [['test', 'mine', '--json'], /has no option --json/],
       [['test'], /AGENT is missing\. Usage: parley agents test AGENT/],
-      [[], /needs a command: list, test/],
+      [[], /needs a command: list, install, remove/],
     ];
     for (const [words, expected] of refused) {
       const { status, stderr } = parley(words);

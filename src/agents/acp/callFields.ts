@@ -148,8 +148,8 @@ export function isWriting(update: Params): boolean {
 }
 
 /**
- * Agents name MCP tools in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `tool (server MCP
- * Server)`.
+ * Agents name MCP tools in different ways: `mcp__server__tool`, `server/tool`, `server_tool`, `server-tool`, `tool
+ * (server MCP Server)`.
  */
 export function mcpToolOf(name: string, { mcpServers, mask }: CallContext): string | undefined {
   if (name.length > toolNameLengthMax) return undefined;
@@ -157,6 +157,7 @@ export function mcpToolOf(name: string, { mcpServers, mask }: CallContext): stri
   if (first !== undefined) return mask(`${first}/${rest}`);
   const [, tool, of] = /^([\w.-]+) \((.+) MCP Server\)/.exec(name) ?? [];
   if (of !== undefined && mcpServers.includes(of)) return mask(`${of}/${tool}`);
-  const server = mcpServers.find((one) => name.startsWith(`${one}_`) && /^[\w-]+$/.test(name));
+  const begins = (one: string) => name.startsWith(`${one}_`) || name.startsWith(`${one}-`);
+  const server = mcpServers.find((one) => begins(one) && /^[\w-]+$/.test(name));
   return server === undefined ? undefined : mask(`${server}/${name.slice(server.length + 1)}`);
 }

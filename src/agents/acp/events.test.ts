@@ -295,7 +295,12 @@ describe('the events of a turn', () => {
     const [plain] = turn([update]);
     const args = { name: 'docs_find', kind: 'other', arguments: {}, thought: '' };
     assert.deepEqual([plain?.action, plain?.args], ['call_tool_mcp', args]);
-    const titles = ['docs_find', 'find (docs MCP Server)', 'find (docs MCP Server): {"word":"x"}'];
+    const titles = [
+      'docs_find',
+      'docs-find',
+      'find (docs MCP Server)',
+      'find (docs MCP Server): {"word":"x"}',
+    ];
     for (const title of titles) {
       const [known] = turn([{ ...update, title }], { mcpServers: ['docs'] });
       assert.deepEqual(known?.['args'], { name: 'docs/find', arguments: {}, thought: '' });

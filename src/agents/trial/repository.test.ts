@@ -3,7 +3,7 @@ import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { temporaryFolder } from '../../../test/support/sandboxes.ts';
-import type { Profile } from '../profiles.ts';
+import type { Profile } from '../profileSchema.ts';
 import { plantRepository, repositoryActed } from './repository.ts';
 
 const profile: Profile = {

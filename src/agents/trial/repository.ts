@@ -2,7 +2,7 @@
 // servers. It is a git repository, because some agents trust those more.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Profile } from '../profiles.ts';
+import type { Profile } from '../profileSchema.ts';
 
 const trace = 'acted-by-itself.txt';
 

@@ -10,8 +10,8 @@ import { AgentError } from '../acp/errors.ts';
 import { createEventMapper } from '../acp/events.ts';
 import type { SessionUpdate } from '../acp/update.ts';
 import type { FoundAgent } from '../find.ts';
-import { type ApprovalMode, homeFilesOf, launchOf, sessionOf } from '../launch.ts';
-import type { Profile } from '../profiles.ts';
+import { type ApprovalMode, type HomeFile, homeFilesOf, launchOf, sessionOf } from '../launch.ts';
+import type { Profile } from '../profileSchema.ts';
 import { approvalOutcomes, type SeenRequest } from './approvalOutcomes.ts';
 import { readTrialFile, rejectedFile, seenEffects, writtenText } from './files.ts';
 import { type Outcome, rejectedScript, trialInstruction, trialOutcomes, trialScript } from './outcomes.ts';
@@ -63,18 +63,20 @@ async function withTimeout<Result>(ms: number, signal: AbortSignal, work: Promis
   }
 }
 
-function prepareSpec({ profile: { instructions }, found, folder, mode }: TrialOptions): SandboxSpec {
+/** No agent has used the home yet, so it contains no links. */
+function writeHomeFiles(home: string, files: readonly HomeFile[]): void {
+  for (const { path, text, isProgram = false } of files.filter(({ text }) => text !== '')) {
+    const file = join(home, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${text}\n`, { mode: isProgram ? 0o700 : 0o600 });
+  }
+}
+
+function prepareSpec({ found, folder }: TrialOptions): SandboxSpec {
   const workspace = join(folder, 'workspace');
   const home = join(folder, 'home');
   mkdirSync(workspace);
   mkdirSync(home);
-  const files = [...homeFilesOf(found, mode)].filter(([, text]) => text !== '');
-  if (instructions !== undefined) files.push([instructions, `${trialInstruction}\n`]);
-  for (const [name, text] of files) {
-    const file = join(home, name);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
   const { readable } = found;
   return { name: `parley-trial-${process.pid}`, workspace, home, readable, resourceFactor: 1, image: null };
 }
@@ -226,6 +228,11 @@ export async function tryAgent(options: TrialOptions): Promise<TrialVerdict> {
   };
   const values = { model, token: bridge.token, origin: open.bridge?.origin ?? '', home, mode };
   const enter = () => open.start(launchOf(profile, found, values));
+  const { instructions } = profile;
+  writeHomeFiles(spec.home, [
+    ...homeFilesOf(profile, found, values),
+    ...(instructions === undefined ? [] : [{ path: instructions, text: trialInstruction }]),
+  ]);
 
   try {
     const outcomes = await tryTurns({ options, spec, inside, enter, play, timed });

@@ -1,16 +1,18 @@
-// `parley agents list|test`.
+// `parley agents list` and `agents test`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseAgent } from '../../agents/choose.ts';
-import { findAgent } from '../../agents/find.ts';
-import { loadGoodProfiles, type Profile } from '../../agents/profiles.ts';
+import { chooseAgent, installHint, missingSentence } from '../../agents/choose.ts';
+import { type AgentFault, findAgent } from '../../agents/find.ts';
+import type { Profile } from '../../agents/profileSchema.ts';
+import { loadGoodProfiles } from '../../agents/profiles.ts';
 import { type TrialStep, tryAgent } from '../../agents/trial/trial.ts';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { probeBubblewrap } from '../../sandbox/probe.ts';
 import { processEngine } from '../../sandbox/processEngine.ts';
 import type { SandboxEngine } from '../../sandbox/sandbox.ts';
+import { contains } from '../../sandbox/sandboxPaths.ts';
 import type { Handler } from '../command.ts';
 import type { agentsListCommand, agentsTestCommand } from '../declarations/machine.ts';
 import { exits } from '../exits.ts';
@@ -20,8 +22,8 @@ import { plainLine, plainText, withoutColours } from '../terminal/plainText.ts';
 import { printRecords } from '../terminal/table.ts';
 
 /** Reports invalid profiles and returns the others, so that one mistake does not disable all agents. */
-function profiles(): readonly Profile[] {
-  const { profiles: good, faults } = loadGoodProfiles(readConfig(process.env).agentsFile);
+export function readableProfiles({ agentsFile }: Pick<Config, 'agentsFile'>): readonly Profile[] {
+  const { profiles: good, faults } = loadGoodProfiles(agentsFile);
   for (const fault of faults) process.stderr.write(`${plainLine(fault)} This agent is left out.\n`);
   return good;
 }
@@ -39,22 +41,38 @@ async function getEngine(choice: string, folder: string): Promise<SandboxEngine>
   throw new RefusalError(`The sandbox does not work: ${probed.fault}.`);
 }
 
+async function describeAgent(profile: Profile, { agentsDir }: Config) {
+  const found = await findAgent(profile, { agentsDir });
+  const { id, name, protocol, asks = null } = profile;
+  const install = installHint(profile) ?? null;
+  const record = { id, name, protocol, asks, install };
+  if ('lacks' in found)
+    return {
+      ...record,
+      found: null,
+      version: null,
+      in_data_folder: false,
+      missing: notInstalled(profile, found),
+    };
+  const { foundAt, version = null } = found;
+  return { ...record, found: foundAt, version, in_data_folder: contains(agentsDir, foundAt), missing: null };
+}
+
+/** In a few words, because the row already names the agent. */
+function notInstalled(profile: Profile, fault: AgentFault): string {
+  const hint = installHint(profile);
+  if (fault.lacks !== 'agent') return missingSentence(profile, fault);
+  return hint === undefined ? 'not installed' : `not installed; install it with: ${hint}`;
+}
+
 export const listAgents: Handler<typeof agentsListCommand> = async ({ options }) => {
+  const config = readConfig(process.env);
   const records = await Promise.all(
-    profiles().map(async (profile) => {
-      const found = await findAgent(profile);
-      const { id, name, protocol, install = null } = profile;
-      return { id, name, protocol, found: found?.foundAt ?? null, version: found?.version ?? null, install };
-    }),
+    readableProfiles(config).map((profile) => describeAgent(profile, config)),
   );
   printRecords(createOutput(options), records, {
     headings: ['AGENT', 'NAME', 'VERSION', 'FOUND'],
-    row: ({ id, name, found, version, install }) => [
-      id,
-      name,
-      version ?? '-',
-      found ?? (install === null ? 'not installed' : `not installed; install it with: ${install}`),
-    ],
+    row: ({ id, name, found, version, missing }) => [id, name, version ?? '-', found ?? missing ?? '-'],
   });
   return exits.done;
 };
@@ -82,7 +100,8 @@ const confirmVerdicts = {
 
 export const testAgent: Handler<typeof agentsTestCommand> = async ({ args, options }) => {
   const { confirm, model } = options;
-  const choice = await chooseAgent(profiles(), args.agent);
+  const config = readConfig(process.env);
+  const choice = await chooseAgent(readableProfiles(config), args.agent, config);
   if (choice.missing !== undefined) throw new RefusalError(choice.missing);
   const { profile, found } = choice;
   const folder = mkdtempSync(join(tmpdir(), 'parley-agent-'));

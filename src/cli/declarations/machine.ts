@@ -34,11 +34,38 @@ export const agentsListCommand = declare({
   name: 'agents list',
   summary: 'List agents and where they are installed',
   description:
-    'Lists the agents that Parley knows and where each is installed on this machine. Agents are found in the PATH. agents.json in the data folder, or the file in PARLEY_AGENTS_FILE, adds agents or replaces known ones: see docs/agents.md.',
+    'Lists the agents that Parley knows, where each is installed on this machine and in which version. Agents are found in the data folder, into which "agents install" installs them, and then in the PATH. agents.json in the data folder, or the file in PARLEY_AGENTS_FILE, adds agents or replaces known ones: see docs/agents.md.',
   arguments: [],
   options: jsonOption,
   examples: ['agents list'],
   topics: ['output'],
+});
+
+export const agentsInstallCommand = declare({
+  name: 'agents install',
+  summary: 'Install an agent into the data folder',
+  description:
+    'Installs an agent from npm into the data folder, in the version that was tested with Parley. It needs npm and no root. The service finds the agent at once, without a restart.\n\nThe new version is used only when it is complete; the previous one stays until the next installation, because conversations may still be running with it. Install scripts of packages do not run, except for agents that do not work without.',
+  arguments: [{ name: 'agent', help: 'The id of the agent, as "agents list" shows it.' }],
+  options: {
+    version: {
+      type: 'string',
+      value: 'VERSION',
+      help: 'Another version of the agent. What is known about it, such as what it asks for, may be wrong for that one: test it.',
+      shownDefault: 'the tested version',
+    },
+  },
+  examples: ['agents install opencode', 'agents install codex --version 0.16.0'],
+});
+
+export const agentsRemoveCommand = declare({
+  name: 'agents remove',
+  summary: 'Remove an agent from the data folder',
+  description:
+    'Removes what "agents install" has installed. Conversations that are running with it will fail. Agents in the PATH and profiles in agents.json stay.',
+  arguments: [{ name: 'agent', help: 'The id of the agent, as "agents list" shows it.' }],
+  options: {},
+  examples: ['agents remove opencode'],
 });
 
 export const agentsTestCommand = declare({
@@ -71,9 +98,9 @@ export const agentsTestCommand = declare({
 
 export const agentsGroup: CommandGroup = {
   name: 'agents',
-  summary: 'List and test agents',
-  description: 'Lists the agents on this machine and tests them.',
-  commands: [agentsListCommand, agentsTestCommand],
+  summary: 'List, install and test agents',
+  description: 'Lists the agents on this machine, installs and tests them.',
+  commands: [agentsListCommand, agentsInstallCommand, agentsRemoveCommand, agentsTestCommand],
 };
 
 export const usersListCommand = declare({

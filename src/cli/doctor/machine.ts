@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chooseAgent } from '../../agents/choose.ts';
 import { findAgent } from '../../agents/find.ts';
-import { loadProfiles, type Profile } from '../../agents/profiles.ts';
+import type { Profile } from '../../agents/profileSchema.ts';
+import { loadProfiles } from '../../agents/profiles.ts';
 import type { Config } from '../../config.ts';
 import { RefusalError } from '../../errors.ts';
 import { commandName } from '../../process/program.ts';
@@ -107,7 +108,7 @@ export function checkOwnLimits({ sandbox }: Pick<Config, 'sandbox'>): Finding[] 
 
 /** Checks which agents are installed, and the one in the settings. `agent` is undefined if the settings are unknown. */
 export async function checkAgents(
-  { agentsFile }: Config,
+  { agentsFile, agentsDir }: Config,
   agent: string | null | undefined,
 ): Promise<Finding> {
   let profiles: readonly Profile[];
@@ -118,10 +119,10 @@ export async function checkAgents(
     return wrong('agents', error.message, `Fix ${agentsFile}, or move it away; see docs/agents.md.`);
   }
   const searched = await Promise.all(
-    profiles.map(async (profile) => ({ profile, found: await findAgent(profile) })),
+    profiles.map(async (profile) => ({ profile, found: await findAgent(profile, { agentsDir }) })),
   );
-  const installed = searched.flatMap(({ profile, found }) => (found === undefined ? [] : [profile.id]));
-  const chosen = agent === undefined ? undefined : await chooseAgent(profiles, agent);
+  const installed = searched.flatMap(({ profile, found }) => ('lacks' in found ? [] : [profile.id]));
+  const chosen = agent === undefined ? undefined : await chooseAgent(profiles, agent, { agentsDir });
   if (chosen?.missing !== undefined)
     return wrong(
       'agents',

@@ -1,6 +1,7 @@
 // Writes files that agents read in their home, such as standing instructions. They are written inside the sandbox,
 // because the agent may have replaced a folder by a link.
 import { preamble } from '../../agents/acp/prompt.ts';
+import type { HomeFile } from '../../agents/launch.ts';
 import type { OpenSandbox } from '../../sandbox/openSandbox.ts';
 import { runToEnd } from '../../sandbox/runToEnd.ts';
 import type { RunInputs } from '../inputs.ts';
@@ -14,7 +15,8 @@ while [ "$rest" != "\${rest#*/}" ]; do
   place=$place/\${rest%%/*} rest=\${rest#*/}
   [ -d "$place" ] && [ ! -h "$place" ] || { rm -rf -- "$place" && mkdir -- "$place"; } || exit 1
 done
-rm -rf -- "$place/$rest" && { [ -z "$3" ] || cat >"$place/$rest"; }`;
+umask 077
+rm -rf -- "$place/$rest" && { [ -z "$3" ] || { cat >"$place/$rest" && chmod "$3" "$place/$rest"; }; }`;
 
 /** The text that a session begins with; empty if there is none. */
 export function instructionsOf({ instructions, settings }: RunInputs): string {
@@ -23,13 +25,17 @@ export function instructionsOf({ instructions, settings }: RunInputs): string {
     .join('\n\n');
 }
 
-/** `file` is relative to the home. An empty text removes the file, because only we write it. */
-export async function writeHomeFile(sandbox: OpenSandbox, file: string, text: string): Promise<void> {
+/** Only the agent can read the file. An empty text removes it, because only we write it. */
+export async function writeHomeFile(
+  sandbox: OpenSandbox,
+  { path, text, isProgram = false }: HomeFile,
+): Promise<void> {
   const { home } = sandbox.paths;
+  const mode = isProgram ? '700' : '600';
   const { code, bound } = await runToEnd(
     sandbox,
     {
-      argv: ['sh', '-c', script, 'sh', home, file, text === '' ? '' : 'text'],
+      argv: ['sh', '-c', script, 'sh', home, path, text === '' ? '' : mode],
       env: {},
       cwd: home,
       offline: true,
@@ -37,5 +43,5 @@ export async function writeHomeFile(sandbox: OpenSandbox, file: string, text: st
     { ...bounds, input: `${text}\n` },
   );
   if (code !== 0 || bound !== undefined)
-    throw new RunEnd('workspace_error', `The file ${file} could not be written to the home of the agent.`);
+    throw new RunEnd('workspace_error', `The file ${path} could not be written to the home of the agent.`);
 }
