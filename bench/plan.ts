@@ -34,6 +34,13 @@ export interface Plan {
     /** To a conversation with few readers, and to one with many. */
     readonly messages: { readonly few: Messages; readonly many: Messages };
   };
+  readonly partials: {
+    /** Messages, for the delay of their first text. */
+    readonly messages: number;
+    /** Pieces of one long message. */
+    readonly pieces: number;
+    readonly audiences: readonly number[];
+  };
   readonly v0Sockets: { readonly messages: number };
   readonly runs: {
     /** One after the other. */
@@ -88,6 +95,7 @@ export const fullPlan: Plan = {
     settleMs: 3_000,
     messages: { few: { warmups: 2_000, counted: 1_000 }, many: { warmups: 10, counted: 40 } },
   },
+  partials: { messages: 200, pieces: 400, audiences: [1, 1_000] },
   v0Sockets: { messages: 200 },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
   agent: { starts: 10 },
@@ -125,6 +133,7 @@ export const quickPlan: Plan = {
     settleMs: 1_500,
     messages: { few: { warmups: 300, counted: 200 }, many: { warmups: 5, counted: 10 } },
   },
+  partials: { messages: 20, pieces: 80, audiences: [1, 1_000] },
   v0Sockets: { messages: 50 },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
   agent: { starts: 2 },

@@ -12,6 +12,7 @@ import { createLifetime, type Lifetime } from './lifetime.ts';
 import { measureList } from './list.ts';
 import { describeMachine } from './machine.ts';
 import { measurePage } from './page.ts';
+import { measurePartials } from './partials.ts';
 import { fullPlan, type Plan, quickPlan } from './plan.ts';
 import { type Figure, notMeasured, type PartReport, printFigures, printTable } from './report.ts';
 import { measureRuns } from './runs.ts';
@@ -35,6 +36,7 @@ const parts: readonly Part[] = [
   { name: 'settings-writes', needsPostgres: true, measure: measureSettingsWrites },
   { name: 'append', needsPostgres: true, measure: measureAppend },
   { name: 'streams', needsPostgres: false, measure: measureStreams },
+  { name: 'partials', needsPostgres: false, measure: measurePartials },
   { name: 'v0-sockets', needsPostgres: false, measure: measureV0Sockets },
   { name: 'flatness', needsPostgres: false, measure: measureFlatness },
   { name: 'list', needsPostgres: false, measure: measureList },

@@ -111,10 +111,9 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
       (one) => one.live && !one.hasTexts && one.cursor === cursor && wantsTexts(one),
     );
     if (lacking.length === 0) return;
-    channel.texts ??= openChannelTexts(channel.log, (change) => {
-      const sent = inOrder(channel, () => deliverTexts(channel, change()));
-      sent.catch(onBackgroundError);
-    });
+    channel.texts ??= openChannelTexts(channel.log, (take) =>
+      inOrder(channel, () => deliverTexts(channel, take())).catch(onBackgroundError),
+    );
     const known = new Batch(channel.texts?.list() ?? []);
     for (const subscriber of lacking) {
       subscriber.hasTexts = true;

@@ -181,6 +181,7 @@ async function converse(
     variables: environment.variables,
     recorder,
     masking: context.masking,
+    texts: context.texts,
     watch,
     signal,
     from: conversation.next_event,

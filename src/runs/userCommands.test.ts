@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createStorage, databaseKinds } from '../../test/support/databases.ts';
 import { inspect } from '../../test/support/inspect.ts';
+import { openLiveStream, openTextOf } from '../../test/support/liveTexts.ts';
 import { filesOf, type Runs, startRuns, type TestEvent } from '../../test/support/runs.ts';
 import { noBubblewrap } from '../../test/support/sandboxes.ts';
 import { until } from '../../test/support/until.ts';
 import { uploadFiles } from '../../test/support/uploads.ts';
 import { makeFolder, openWriteSandbox } from '../../test/support/workspace.ts';
 import { decodeEvent } from '../events/decoded.ts';
+import { createRunTexts } from '../events/partials/runTexts.ts';
 import { createMasking } from './masking.ts';
 import type { UserCommand } from './prompts/inbox.ts';
 import type { NewStep } from './recorder.ts';
@@ -119,6 +121,23 @@ for (const kind of databaseKinds) {
 }
 
 describe('a command of the user', () => {
+  it('shows its output while it runs, masked', async (t) => {
+    const runs = await startRuns({}, t);
+    await runs.service.ask('/api/secrets', { json: { name: 'DEPLOY_KEY', value: 'very-secret-value' } });
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const stream = await openLiveStream(runs.service, id);
+    const command =
+      'echo one; printf very-; sleep 0.1; printf secret-value; until [ -e go ]; do sleep 0.01; done';
+    await sendCommand(runs, id, command);
+    await until('its output is there', () => openTextOf(stream) === 'one\n**********');
+    const { root } = await filesOf(runs.service.storage, id);
+    writeFileSync(join(root, 'workspace', 'go'), '');
+    await results(runs, id, 1);
+    await until('it is replaced', () => openTextOf(stream) === '');
+    assert.ok(!stream.text().includes('"very-'));
+  });
+
   it('runs where the agent does, and sees uploaded files', { skip: noBubblewrap }, async (t) => {
     const runs = await startRuns({ sandbox: 'bubblewrap' }, t);
     const id = await runs.create('say hello');
@@ -176,6 +195,7 @@ describe('a command of the user', () => {
         recordFinal: async () => {},
       },
       masking: createMasking([]),
+      texts: createRunTexts(),
       watch: (work) => void Promise.resolve(work()).catch(reject),
       signal: new AbortController().signal,
       from: 5,

@@ -1,5 +1,6 @@
 // Runs commands that the user typed in the sandbox of the run, one at a time.
 import { outputBytesMax } from '../agents/acp/toolCall.ts';
+import type { RunTexts } from '../events/partials/runTexts.ts';
 import { unknownExitCode } from '../events/unfinished.ts';
 import type { NewObservation } from '../events/vocabulary/vocabulary.ts';
 import type { OpenSandbox } from '../sandbox/openSandbox.ts';
@@ -19,6 +20,8 @@ interface UserCommandsOptions {
   readonly variables: Readonly<Record<string, string>>;
   readonly recorder: Recorder;
   readonly masking: Masking;
+  /** Shows the output while a command runs. */
+  readonly texts: RunTexts;
   readonly watch: RunFaults['watch'];
   readonly signal: AbortSignal;
   /** Commands before this event were sent to an earlier run, which has answered them. */
@@ -27,14 +30,25 @@ interface UserCommandsOptions {
 }
 
 export function createUserCommands(options: UserCommandsOptions) {
-  const { sandbox, variables, recorder, masking, watch, signal, from, timeoutMs = commandMs } = options;
+  const {
+    sandbox,
+    variables,
+    recorder,
+    masking,
+    texts,
+    watch,
+    signal,
+    from,
+    timeoutMs = commandMs,
+  } = options;
   let last: Promise<void> = Promise.resolve();
 
   async function execute(
     command: string,
+    onOutput: (text: string) => void,
   ): Promise<Pick<NewObservation, 'content'> & { code: number | null }> {
     const program = { argv: ['bash', '-c', script], env: { ...variables, [variable]: command } } as const;
-    const bounds = { timeoutMs, signal, tailBytesMax: outputBytesMax, hide: masking.text };
+    const bounds = { timeoutMs, signal, tailBytesMax: outputBytesMax, hide: masking.text, onOutput };
     const { code, bound, tail } = await runForTail(sandbox, program, bounds);
     if (bound !== 'time') return { code, content: tail };
     return { code: null, content: `${tail}\n[The command was ended after ${timeoutMs / 1_000} s.]` };
@@ -47,7 +61,11 @@ export function createUserCommands(options: UserCommandsOptions) {
       code: null,
       content: `The command could not be run: ${error.message}`,
     });
-    const { code, content } = await execute(command).catch(failed);
+    const of = masking.text(event.tool_call_id);
+    const masked = masking.stream();
+    const show = (text: string) => texts.append('output', of, masked.add(text));
+    const { code, content } = await execute(command, show).catch(failed);
+    texts.end('output', of);
     // The log gets its end when the conversation is released.
     if (signal.aborted) return;
     await recorder.step({

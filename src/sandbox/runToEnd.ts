@@ -1,5 +1,6 @@
 // Runs a program in a sandbox to its end, with limits on time and output.
 import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { keepTail } from '../text/tail.ts';
 import type { OpenSandbox, ProcessEnd, SandboxProcess } from './openSandbox.ts';
 import type { SandboxProgram } from './sandbox.ts';
@@ -97,13 +98,28 @@ export function runToEnd(
   });
 }
 
+interface TailBounds extends TimeBounds {
+  readonly tailBytesMax: number;
+  readonly hide?: (text: string) => string;
+  /** Called with each piece of either output, as it comes. Nothing in it is hidden. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** Calls back with text, in which no character is cut into pieces. */
+function watchOutput(stream: Readable, onOutput: (text: string) => void): void {
+  const decoder = new StringDecoder();
+  stream.on('data', (piece: Buffer) => onOutput(decoder.write(piece)));
+}
+
 /** Keeps only the end of both outputs together, so that the size does not matter. */
 export function runForTail(
   sandbox: OpenSandbox,
   program: SandboxProgram,
-  bounds: TimeBounds & { readonly tailBytesMax: number; readonly hide?: (text: string) => string },
+  bounds: TailBounds,
 ): Promise<Bounded & { readonly tail: string }> {
   return runBounded(sandbox, program, bounds, ({ stdout, stderr }) => {
+    const { onOutput } = bounds;
+    if (onOutput !== undefined) for (const stream of [stdout, stderr]) watchOutput(stream, onOutput);
     const tail = keepTail([stdout, stderr], bounds.tailBytesMax, bounds.hide);
     return () => ({ tail: tail() });
   });

@@ -47,6 +47,15 @@ async function run(
 }
 
 export const live = {
+  /** `stamps 40 25`: pieces of one message, each with the time of the machine's clock, so many milliseconds apart. */
+  stamps: async ({ update, signal }, rest) => {
+    const [count = 1, everyMs = 0] = rest.split(' ').map(Number);
+    for (let i = 0; i < count && !signal.aborted; i++) {
+      if (i > 0) await wait(everyMs);
+      const text = `<${Number(process.hrtime.bigint()) / 1e6}> `;
+      await update({ sessionUpdate: 'agent_message_chunk', content: textOf(text) });
+    }
+  },
   /** `chunks Hel|lo|@go| there`: one message. */
   chunks: (script, rest) => speak('agent_message_chunk', script, rest),
   /** The same as a thought. */

@@ -162,13 +162,21 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
   let count = 0;
   let limitReported = false;
 
-  function withinLimit(events: readonly NewEvent[]): NewEvent[] {
+  /** Takes back what was shown of events that are left out. */
+  function dropTexts(events: readonly NewEvent[]): void {
+    for (const event of events) {
+      if ('partial' in event && event.partial !== undefined) live?.texts.drop('message', event.partial.of);
+      else if ('observation' in event && 'tool_call_id' in event) output?.drop(event.tool_call_id);
+    }
+  }
+
+  /** `last` is kept anyway, by the caller. */
+  function withinLimit(events: readonly NewEvent[], last: readonly NewEvent[] = []): NewEvent[] {
     const kept = events.slice(0, eventsPerTurnMax - count);
     count += kept.length;
+    dropTexts(events.slice(kept.length).filter((event) => !last.includes(event)));
     if (kept.length === events.length || limitReported) return kept;
     limitReported = true;
-    // Without their events, unfinished texts would stay.
-    live?.texts.dropAll();
     return [...kept, tooMany(eventsPerTurnMax)];
   }
 
@@ -281,7 +289,7 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
       const lastWords = speech.end();
       const unfinished = [...calls.values()].flatMap((open) => endCall(open, 'unfinished'));
       const used = usage === undefined ? [] : onChange('usage', usage);
-      const events = withinLimit([...lastWords, ...unfinished, ...used]);
+      const events = withinLimit([...lastWords, ...unfinished, ...used], lastWords);
       const lost = lastWords.filter((event) => !events.includes(event));
       [usage, count, limitReported] = [undefined, 0, false];
       return [...events, ...lost];

@@ -38,6 +38,7 @@ export function createLiveOutput({ mask, maskStream }: Masks, texts: RunTexts) {
       if (output !== undefined && output !== '') replace(id, output);
       else if (piece !== undefined) append(id, piece);
     },
+    drop: (id: string): void => texts.drop('output', nameOf(id)),
     /** `isLeftOut`: no event with the output will follow. */
     end: (id: string, isLeftOut: boolean): void => {
       streams.delete(id);

@@ -1,7 +1,12 @@
-// The unfinished texts of a log that has subscribers.
+// The unfinished texts of a log that has subscribers. How often they are sent depends on how long that takes, so that
+// many subscribers do not keep the process busy.
 import type { OpenText, Partial } from '../decoder/openTexts.ts';
 import type { Entry, Log } from '../receiver.ts';
 import { createReaderTexts } from './readerTexts.ts';
+
+/** After sending, it pauses for this many times as long. */
+const pauseFactor = 4;
+const pauseMaxMs = 1_000;
 
 export interface ChannelTexts {
   /** The events are being sent to subscribers. */
@@ -10,18 +15,63 @@ export interface ChannelTexts {
   close(): void;
 }
 
+/** Joins partials that continue each other. */
+export function mergePartials(partials: readonly Partial[]): Partial[] {
+  const merged: Partial[] = [];
+  for (const partial of partials) {
+    const last = merged.at(-1);
+    const continues =
+      last?.of === partial.of &&
+      last.kind === partial.kind &&
+      last.text !== '' &&
+      last.from + last.text.length === partial.from;
+    if (continues) merged[merged.length - 1] = { ...last, text: last.text + partial.text };
+    else merged.push(partial);
+  }
+  return merged;
+}
+
 /**
- * Subscribes to the texts of a log. Each change is passed as a function that applies it and returns what to send, to be
- * called in the order of everything that is sent.
+ * Subscribes to the texts of a log. `send` must call its argument in the order of everything that is sent, send what it
+ * returns, and settle when that is done. Undefined if the log has no such texts.
  */
 export function openChannelTexts(
   log: Log,
-  onChange: (change: () => Partial[]) => void,
+  send: (take: () => Partial[]) => Promise<void>,
 ): ChannelTexts | undefined {
   const texts = createReaderTexts();
+  let changes: (() => Partial[])[] = [];
+  let isSending = false;
+  let pause: NodeJS.Timeout | undefined;
+
+  function take(): Partial[] {
+    const taken = changes;
+    changes = [];
+    return mergePartials(taken.flatMap((change) => change()));
+  }
+
+  async function sendChanges(): Promise<void> {
+    isSending = true;
+    let since = performance.now();
+    await send(() => {
+      since = performance.now();
+      return take();
+    });
+    const pauseMs = Math.min(pauseMaxMs, pauseFactor * (performance.now() - since));
+    pause = setTimeout(() => {
+      isSending = false;
+      if (changes.length > 0) void sendChanges();
+    }, pauseMs).unref();
+  }
+
+  function add(change: () => Partial[]): void {
+    changes.push(change);
+    if (!isSending) void sendChanges();
+  }
+
   const subscription = log.openPartials?.({
-    add: (partials) => onChange(() => texts.add(partials)),
-    reset: () => onChange(texts.reset),
+    add: (partials) => add(() => texts.add(partials)),
+    reset: () => add(texts.reset),
   });
   return (
     subscription && {
@@ -30,7 +80,10 @@ export function openChannelTexts(
         subscription.onEvents();
       },
       list: texts.list,
-      close: subscription.close,
+      close: () => {
+        clearTimeout(pause);
+        subscription.close();
+      },
     }
   );
 }

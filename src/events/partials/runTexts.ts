@@ -39,9 +39,8 @@ export interface RunTexts {
   cover(of: string, to: number): void;
   /** An event with the rest of the text will follow. */
   end(kind: PartialKind, of: string): void;
-  /** No event will follow. */
+  /** No event will follow, or it is left out. */
   drop(kind: PartialKind, of: string): void;
-  dropAll(): void;
 }
 
 export interface SubscribableTexts extends RunTexts {
@@ -131,11 +130,6 @@ export function createRunTexts(clock: Clock = systemClock): SubscribableTexts {
     changed.delete(open);
   }
 
-  function drop(open: RunText): void {
-    forget(open);
-    send([dropped(open)]);
-  }
-
   return {
     append: (kind, of, text) => {
       const open = text === '' ? undefined : find(kind, of);
@@ -164,10 +158,8 @@ export function createRunTexts(clock: Clock = systemClock): SubscribableTexts {
     },
     drop: (kind, of) => {
       const open = texts.get(partialKey({ of, kind }));
-      if (open !== undefined) drop(open);
-    },
-    dropAll: () => {
-      for (const open of texts.values()) drop(open);
+      if (open !== undefined) forget(open);
+      send([dropped({ of, kind })]);
     },
     subscribe: (listener) => {
       // Subscribers get the same from here on.

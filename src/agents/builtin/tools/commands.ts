@@ -20,7 +20,7 @@ const titleCharsMax = 500;
 const idCharsMax = 20;
 /** The time in which a background command that cannot work usually fails. */
 const startMs = 500;
-const showEveryMs = 250;
+const showEveryMs = 100;
 
 const BashInput = Type.Object({
   command: Type.String({ minLength: 1, maxLength: commandCharsMax }),
