@@ -71,6 +71,7 @@ export function ChoiceDialog(props: ChoiceDialogProps) {
     >
       <form
         id="choice"
+        className="choice-form"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
