@@ -3,9 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { connectThrough, hasCode, quick } from '../../test/support/client.ts';
 import type { CutProxy } from '../../test/support/cutProxy.ts';
+import { listenOnLoopback } from '../../test/support/mcpServer.ts';
 import type { TestService } from '../../test/support/service.ts';
 import { until } from '../../test/support/until.ts';
-import { createParley, type Parley, type ParleyEvent, type ParleyOptions } from './parley.ts';
+import {
+  createOpenTexts,
+  createParley,
+  type Parley,
+  type ParleyEvent,
+  type ParleyOptions,
+} from './parley.ts';
 
 /** Reads in the background and collects what arrives. */
 function collect(parley: Parley, id: string, from = 0) {
@@ -61,6 +68,50 @@ describe('the events of the client', () => {
     reading.end();
     await reading.done;
     assert.deepEqual(reading.states, ['live']);
+  });
+
+  it('come with partials on request, which are taken back when the connection is lost', async (t) => {
+    const partial = (from: number, text: string) =>
+      `event: partial\ndata: ${JSON.stringify({ of: 'm', kind: 'message', from, text })}\n\n`;
+    const event = (id: number) =>
+      `id: ${id}\ndata: ${JSON.stringify({ id, action: 'message', args: {}, partial: { of: 'm', to: 3 } })}\n\n`;
+    const bodies = [
+      `${partial(0, 'a')}${partial(1, 'b')}`,
+      `${partial(0, 'abc')}${event(0)}${partial(3, 'd')}`,
+    ];
+    const asked: string[] = [];
+    const { url } = await listenOnLoopback(t, (request, response) => {
+      asked.push(request.url ?? '');
+      response.setHeader('content-type', 'text/event-stream').write(`id: -1\n\n${bodies.shift() ?? ''}`);
+      // The first connection ends; the second stays open.
+      if (bodies.length > 0) response.end();
+    });
+    const parley = createParley({ url, key: 'k', times: quick });
+    const texts = createOpenTexts();
+    const seen: string[] = [];
+    for await (const one of parley.events('c', { partials: true })) {
+      if (one.type === 'partial') texts.add(one);
+      else texts.cover(one);
+      seen.push(
+        `${one.type} ${texts
+          .list()
+          .map(({ text }) => text)
+          .join('')}`,
+      );
+      if (seen.length === 6) break;
+    }
+    assert.deepEqual(seen, [
+      'partial a',
+      'partial ab',
+      'partial ',
+      'partial abc',
+      'action.message ',
+      'partial d',
+    ]);
+    assert.ok(
+      asked.every((path) => path.includes('partials=true')),
+      asked.join(' '),
+    );
   });
 
   it('begin at a given id, even one that does not exist yet', async (t) => {
