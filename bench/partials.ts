@@ -14,7 +14,7 @@ import { startStampedModel } from './stampedModel.ts';
 import { median, percentile } from './statistics.ts';
 
 const firstTextTargetMs = 100;
-/** Apart, in a long message. */
+/** The time between pieces of a long message. */
 const everyMs = 25;
 const waitMs = 60_000;
 const json = { 'X-Session-API-Key': sessionKey, 'Content-Type': 'application/json' };

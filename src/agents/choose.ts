@@ -1,7 +1,7 @@
 // Finds the agent of a conversation, or explains why it is not available.
 
 import { commandName } from '../process/program.ts';
-import { type AgentFault, type AgentPlaces, type FoundAgent, findAgent } from './find.ts';
+import { type AgentFault, type AgentSearch, type FoundAgent, findAgent } from './find.ts';
 import type { Profile } from './profileSchema.ts';
 import { findProfile } from './profiles.ts';
 
@@ -15,7 +15,7 @@ function idsOf(profiles: readonly Profile[]): string {
   return profiles.map(({ id }) => id).join(', ');
 }
 
-/** How to install the agent: a command or an advice. Undefined if the profile does not say. */
+/** How to install the agent: a command or a sentence. Undefined if the profile does not say. */
 export function installHint({ id, packages, install }: Profile): string | undefined {
   return packages === undefined ? install : `${commandName} agents install ${id}`;
 }
@@ -41,12 +41,12 @@ export function missingSentence(profile: Profile, fault: AgentFault): string {
 export async function chooseAgent(
   profiles: readonly Profile[],
   name: string | null,
-  places?: AgentPlaces,
+  places?: AgentSearch,
 ): Promise<Choice> {
   const profile = findProfile(profiles, name);
   if (profile === undefined) {
     const shown = (name ?? '').slice(0, nameShownMax);
-    return { missing: `There is no agent named ${JSON.stringify(shown)}. Known are: ${idsOf(profiles)}.` };
+    return { missing: `There is no agent named ${JSON.stringify(shown)}. Known agents: ${idsOf(profiles)}.` };
   }
   const found = await findAgent(profile, places);
   return 'lacks' in found ? { missing: missingSentence(profile, found) } : { profile, found };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { chooseAgent } from './choose.ts';
-import { type AgentPlaces, type FoundAgent, findAgent, settingsFolder } from './find.ts';
+import { type AgentSearch, type FoundAgent, findAgent, settingsFolder } from './find.ts';
 import type { Profile } from './profileSchema.ts';
 import { loadProfiles } from './profiles.ts';
 
@@ -38,7 +38,7 @@ function createTree(t: TestContext) {
 }
 
 /** Undefined if it is not installed. */
-async function find(wanted: Profile, places: AgentPlaces): Promise<FoundAgent | undefined> {
+async function find(wanted: Profile, places: AgentSearch): Promise<FoundAgent | undefined> {
   const found = await findAgent(wanted, places);
   return 'lacks' in found ? undefined : found;
 }
@@ -253,7 +253,7 @@ describe('choosing an agent', () => {
     const { missing } = await chooseAgent(loadProfiles(), `x"\n${'y'.repeat(1_000)}`, {
       path: '/nonexistent',
     });
-    assert.match(missing ?? '', /^There is no agent named "x\\"\\ny+"\. Known are: builtin, opencode, /);
+    assert.match(missing ?? '', /^There is no agent named "x\\"\\ny+"\. Known agents: builtin, opencode, /);
     assert.ok((missing ?? '').length < 300);
   });
 });

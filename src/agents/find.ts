@@ -31,7 +31,7 @@ export interface FoundAgent extends FoundProgram {
 }
 
 /** Where to look for agents. */
-export interface AgentPlaces {
+export interface AgentSearch {
   /** The folder of installed agents in the data folder. */
   readonly agentsDir?: string | undefined;
   /** One installation, instead of the current one in `agentsDir`. */
@@ -179,7 +179,7 @@ async function findProgram(program: Program, folders: Folders): Promise<FoundAge
 /** Returns the first program of the profile that is installed with what it needs, or what is missing. */
 export async function findAgent(
   profile: Profile,
-  places: AgentPlaces = {},
+  places: AgentSearch = {},
 ): Promise<FoundAgent | AgentFault> {
   const { id, programs, node, readable = [] } = profile;
   const { agentsDir, path = process.env['PATH'] ?? '' } = places;

@@ -66,7 +66,7 @@ describe("an operator's file of agents", () => {
       [withProgram({ modes: { auto: { args: ['{token}'] } } }), /\.modes\.auto\.args\[0\] must not contain/],
       [withProgram({ args: ['--key', '{token}'] }), /programs\[0\]\.args\[1\] must not contain \{token\}/],
       [withProgram({ args: ['{token:quoted}'] }), /programs\[0\]\.args\[0\] must not contain \{token\}/],
-      [withProgram({ command: undefined }), /programs\[0\] must have either command, package or own/],
+      [withProgram({ command: undefined }), /programs\[0\] must have either own, or command or package/],
       [withProgram({ package: '../secret', command: undefined }), /programs\[0\]\.package must match/],
       [withProgram({ files: { '../x': 'secret' } }), /programs\[0\]\.files/],
       [withProgram({ files: { a: { b: '{modle}' } } }), /programs\[0\]\.files\.a has an unknown \{modle\}/],

@@ -32,7 +32,7 @@ function* launchFaults(path: string, { args = [], env = {}, files = {} }: Mode):
 function* programFaults(path: string, program: Program): Generator<string> {
   const { command, package: packageName, own, modes = {} } = program;
   if ((command ?? packageName) === undefined ? own === undefined : own !== undefined)
-    yield `${path} must have either command, package or own`;
+    yield `${path} must have either own, or command or package`;
   yield* launchFaults(path, program);
   for (const [name, mode] of Object.entries(modes)) yield* launchFaults(`${path}.modes.${name}`, mode);
 }

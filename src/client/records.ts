@@ -60,7 +60,7 @@ export function secretCalls(connection: Connection) {
   };
 }
 
-/** API keys of model providers, for conversations whose model is not the one in the settings. */
+/** API keys of model providers. For the model in the settings, `llm_api_key` takes precedence. */
 export function providerKeyCalls(connection: Connection) {
   const path = (provider: string) => `/api/provider-keys/${encodeURIComponent(provider)}`;
   return {

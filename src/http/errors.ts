@@ -35,7 +35,7 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   conversation_exists: { status: 409, when: 'the conversation_id was used with a different request body' },
   idempotency_key_reused: { status: 409, when: 'the Idempotency-Key was used with a different request body' },
   nothing_to_confirm: { status: 409, when: 'no approval request is waiting for this answer' },
-  not_running: { status: 409, when: 'the conversation is not running, so that it cannot run a command' },
+  not_running: { status: 409, when: 'the conversation is not running, so it cannot run a command' },
   git_token_missing: { status: 409, when: 'no access token of the Git provider is stored' },
   git_token_refused: {
     status: 409,
@@ -54,7 +54,10 @@ export const statuses: Readonly<Record<ErrorCode, Status>> = {
   },
   binary_file: { status: 415, when: 'the file is not UTF-8 text' },
   invalid: { status: 422, when: 'a field is invalid; `details` lists each one' },
-  limit_reached: { status: 422, when: 'the maximum number of stored items is reached' },
+  limit_reached: {
+    status: 422,
+    when: 'the maximum number of stored items or of waiting commands is reached',
+  },
   provider_key_missing: {
     status: 422,
     when: 'no API key is stored for the provider of the model; the message says how to store one',

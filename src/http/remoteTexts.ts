@@ -20,7 +20,7 @@ const connectTimeoutMs = 3_000;
 const headersTimeoutMs = 10_000;
 /** The other process sends a line every 15 s. */
 const bodyTimeoutMs = 45_000;
-/** Of this process. Readers of further conversations get no partials. */
+/** The limit for this process. Readers of further conversations get no partials. */
 const connectionsMax = 1_000;
 
 export interface RemoteTextsTimes {
@@ -35,7 +35,7 @@ export interface RemoteTextsTimes {
 const defaultTimes: RemoteTextsTimes = { searchMs: 1_000, retryMaxMs: 30_000, checkMs: 5_000 };
 
 interface RemoteTextsOptions {
-  readonly nodes: Pick<Nodes, 'findRunPlace' | 'sign'>;
+  readonly nodes: Pick<Nodes, 'findRunLocation' | 'sign'>;
   readonly liveTexts: LiveTexts;
   readonly nextId: () => string;
   readonly clock: Clock;
@@ -140,7 +140,7 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
 
     async function attempt(): Promise<Outcome> {
       if (liveTexts.runOf(conversation.key) !== undefined || connections >= connectionsMax) return 'none';
-      const place = await nodes.findRunPlace(conversation).catch(() => undefined);
+      const place = await nodes.findRunLocation(conversation).catch(() => undefined);
       if (place === undefined || place.urls.length === 0) return 'none';
       await read(place.urls);
       return 'lost';
@@ -152,7 +152,7 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
       if (connection?.run === undefined || now - connection.checkedAt < checkMs) return;
       const { end, run } = connection;
       connection.checkedAt = now;
-      const place = await nodes.findRunPlace(conversation).catch(() => undefined);
+      const place = await nodes.findRunLocation(conversation).catch(() => undefined);
       if (place?.runId !== run) end.abort();
     }
 

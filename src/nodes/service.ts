@@ -3,7 +3,7 @@ import type { ConversationName } from '../conversations/id.ts';
 import type { Database } from '../db/transaction.ts';
 import type { Vault } from '../encryption/vault.ts';
 import { AppError } from '../errors.ts';
-import { findNodeUrls, findRunPlace, findWorkspaceNode, registerNode, removeNode } from './store.ts';
+import { findNodeUrls, findRunLocation, findWorkspaceNode, registerNode, removeNode } from './store.ts';
 import { type PassedRequest, signNodeToken, verifyNodeToken } from './token.ts';
 
 const registerEveryMs = 5_000;
@@ -63,7 +63,8 @@ export function createNodes({ database, vault, nodeId, processId, onBackgroundEr
     findUrls: (id: string) => database.run(findNodeUrls, id),
     isCluster,
     /** Where the run of a conversation may be besides this process; undefined if it has none. */
-    findRunPlace: ({ userId, id }: ConversationName) => database.run(findRunPlace, { userId, id, processId }),
+    findRunLocation: ({ userId, id }: ConversationName) =>
+      database.run(findRunLocation, { userId, id, processId }),
     register,
     close,
     findOthers,

@@ -72,19 +72,19 @@ export const findNodeUrls = read('nodes.findUrls', function* (q, nodeId: string)
   return yield* liveUrls(q, nodeId);
 });
 
-export interface RunPlace {
+export interface RunLocation {
   readonly runId: string;
   /** The processes that may have the run: those of the node with the workspace, without the one that asks. */
   readonly urls: readonly string[];
 }
 
 /** Undefined if the conversation has no run, or no agent has been started in it. */
-export const findRunPlace = read(
-  'nodes.findRunPlace',
+export const findRunLocation = read(
+  'nodes.findRunLocation',
   function* (
     q,
     { userId, id, processId }: ConversationName & { readonly processId: string },
-  ): Steps<RunPlace | undefined> {
+  ): Steps<RunLocation | undefined> {
     const found = yield* one(
       q.build
         .selectFrom('conversations')
@@ -106,4 +106,4 @@ export const findRunPlace = read(
   },
 );
 
-export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls, findRunPlace];
+export const nodeTransactions = [registerNode, removeNode, findWorkspaceNode, findNodeUrls, findRunLocation];

@@ -49,7 +49,7 @@ for (const kind of databaseKinds) {
       for (const unknown of ['nobody', 'litellm_proxy', '__proto__', 'constructor']) {
         const { status, body: error } = await put(unknown, { api_key: 'sk' });
         assert.deepEqual([status, error.code], [404, 'not_found']);
-        assert.match(error.error, /Known are: anthropic, openai/);
+        assert.match(error.error, /Known providers: anthropic, openai/);
         assert.equal((await service.ask(`${path}/${unknown}`)).status, 404);
       }
     });

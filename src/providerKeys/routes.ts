@@ -61,7 +61,7 @@ export function providerKeyRoutes(app: Server, providerKeys: ProviderKeys): void
         operationId: 'setProviderKey',
         summary: 'Store the API key of a model provider',
         description:
-          'Replaces a stored key. Conversations use it from their next turn on, if their model is of this provider and is not the one in your settings.',
+          'Replaces a stored key. Conversations with a model of this provider use it from their next turn on. For the model in your settings, `llm_api_key` and `llm_base_url` take precedence. Returns 404 for an unknown provider.',
         params: ProviderInPath,
         body: NewProviderKey,
         response: { 200: ProviderKey },

@@ -40,7 +40,7 @@ export function createProviderKeys({ settings, modelHosts }: ProviderKeysOptions
 
   function checkProvider(provider: string): void {
     if (!known.includes(provider))
-      throw new AppError('not_found', `There is no such provider. Known are: ${known.join(', ')}.`);
+      throw new AppError('not_found', `There is no such provider. Known providers: ${known.join(', ')}.`);
   }
 
   async function list(userId: number): Promise<ProviderKeyList> {

@@ -74,7 +74,7 @@ describe('unfinished text', { skip: noBrowser }, () => {
     await enter(page, service, `/conversations/${id}`);
     const log = page.getByRole('log');
     await letGo(id, 'more');
-    await log.getByText('last').waitFor();
+    await log.locator('li', { hasText: 'last' }).waitFor();
     const belowPx = () =>
       log.evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight);
     const topPx = () => log.evaluate(({ scrollTop }) => scrollTop);

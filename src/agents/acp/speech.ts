@@ -80,7 +80,7 @@ export function createSpeech(maskStream: () => MaskedStream, live?: LiveSpeech) 
   function flush(isFull = false): NewAction[] {
     if (open === undefined) return [];
     const events = emit(open, splitPoint(open.shown, isFull));
-    if (events.length > 0) live?.texts.cover(open.id, open.from);
+    live?.texts.cover(open.id, open.from);
     return events;
   }
 

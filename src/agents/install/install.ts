@@ -99,7 +99,7 @@ async function checkInstallation(part: string, profile: Profile, packages: reado
   if ('lacks' in found) throw new RefusalError(missingSentence(profile, found));
 }
 
-/** Returns the agent as it is found afterwards. Throws RefusalError, and the previous installation stays then. */
+/** Returns the agent as it is found afterwards. If it fails, it throws RefusalError and the previous installation stays. */
 export async function installAgent(options: InstallOptions): Promise<FoundAgent> {
   const { profile, agentsDir, version, npm, signal, onDownload } = options;
   const packages = packagesOf(profile, version);

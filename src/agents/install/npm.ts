@@ -11,7 +11,7 @@ const errorCharsMax = 64 * kib;
 const errorShownMax = 1_000;
 
 /** Secrets and options of the service, which install scripts must not see. */
-const ownVariable = /^(PARLEY_|SESSION_API_KEY$|DATABASE_URL$)/;
+const ownVariable = /^(PARLEY_|PG[A-Z]+$|SESSION_API_KEY$|DATABASE_URL$)/;
 
 function isFile(path: string): boolean {
   try {
@@ -29,8 +29,8 @@ function commandOf(path: string): string[] {
 }
 
 /** The npm next to the Node of Parley, or the first one in PATH. Throws RefusalError if there is none. */
-export function findNpm(path = process.env['PATH'] ?? ''): string[] {
-  const beside = join(dirname(process.execPath), '../lib/node_modules/npm/bin/npm-cli.js');
+export function findNpm(path = process.env['PATH'] ?? '', nodePath = process.execPath): string[] {
+  const beside = join(dirname(nodePath), '../lib/node_modules/npm/bin/npm-cli.js');
   const inPath = path
     .split(delimiter)
     .filter(isAbsolute)
@@ -105,7 +105,11 @@ export async function npmInstall(wanted: NpmInstall): Promise<void> {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
       process.kill(-child.pid, 'SIGKILL');
   };
-  const timer = setTimeout(end, installMsMax);
+  let isOverdue = false;
+  const timer = setTimeout(() => {
+    isOverdue = true;
+    end();
+  }, installMsMax);
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
   try {
@@ -114,6 +118,7 @@ export async function npmInstall(wanted: NpmInstall): Promise<void> {
       child.once('close', resolve);
     });
     if (signal.aborted) throw new RefusalError('The installation was interrupted. Nothing was changed.');
+    if (isOverdue) throw new RefusalError('npm did not finish within 30 minutes. Nothing was changed.');
     if (code !== 0)
       throw new RefusalError(`npm could not install ${packages.join(' and ')}:\n${errorLines(output)}`);
   } finally {

@@ -28,7 +28,7 @@ function getProfile(profiles: readonly Profile[], name: string): Profile {
   const profile = findProfile(profiles, name);
   if (profile !== undefined) return profile;
   const known = profiles.map(({ id }) => id).join(', ');
-  throw new RefusalError(`There is no such agent. Known are: ${known}.`);
+  throw new RefusalError(`There is no such agent. Known agents: ${known}.`);
 }
 
 /** Shows the time and the number of downloads while npm works. */

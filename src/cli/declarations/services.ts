@@ -160,7 +160,7 @@ export const providerKeysGroup: CommandGroup = {
   name: 'provider-keys',
   summary: 'Store API keys of several model providers',
   description:
-    'Stores API keys of model providers, for conversations whose model is not the one in the settings.',
+    'Stores API keys of model providers. A model uses the key of its provider; for the model in the settings, llm_api_key takes precedence.',
   commands: [providerKeysListCommand, providerKeysSetCommand, providerKeysRemoveCommand],
 };
 

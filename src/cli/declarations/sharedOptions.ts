@@ -8,7 +8,7 @@ export const jsonOption = {
 export const partialsOption = {
   partials: {
     type: 'boolean',
-    help: 'Also print text that is still being written in a pipe or with --json. A terminal always shows it.',
+    help: 'In a pipe or with --json, also print text that is still being written. A terminal always shows it.',
   },
 } as const satisfies Options;
 

@@ -28,7 +28,7 @@ export interface NormalRequest {
   readonly create_microagent?: CreateMicroagent;
   readonly conversation_instructions?: string;
   readonly mcp_config?: McpConfig;
-  /** The agent and the model come last, so that requests without them have the same fingerprint as ever. */
+  /** The agent and the model come last, so that requests without them have the same fingerprint as before. */
   readonly agent?: string;
   readonly llm_model?: string;
 }

@@ -4,7 +4,7 @@ import { decode } from '../decoder/decode.ts';
 import { type CoveringEvent, createOpenTexts, type OpenText, type Partial } from '../decoder/openTexts.ts';
 import type { Entry } from '../receiver.ts';
 
-/** Of messages and calls whose end is remembered. Later partials of older ones do not occur. */
+/** How many ended messages and calls are remembered. Later partials of older ones do not occur. */
 const endedMax = 1_000;
 
 function remember<Value>(ended: Map<string, Value>, id: string, value: Value): void {

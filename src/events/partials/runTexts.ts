@@ -1,5 +1,5 @@
 // The texts that a run is writing: what its agent says and what its commands print, before it is in the log. They are
-// kept in memory only, bounded, and sent to subscribers at most some times a second.
+// kept in memory only, bounded, and sent to subscribers about 20 times a second.
 
 import { type Clock, systemClock, type Timer } from '../../process/clock.ts';
 import { kib } from '../../validation/schema.ts';

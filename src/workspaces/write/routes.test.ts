@@ -185,7 +185,7 @@ describe('an upload that is refused', () => {
     assert.equal((await uploadFiles(service, id, [['a.txt', 'one']])).status, 200);
   });
 
-  it('is left by its client at once, again and again, and takes no place of later ones', async (t) => {
+  it('is left by its client at once, again and again, and does not block later ones', async (t) => {
     const service = await startService({}, t);
     const id = await newWaiting(service);
     for (let i = 0; i < userAtOnceMax; i++) {

@@ -77,7 +77,7 @@ export const de: Texts = {
     branch: 'Branch',
     branchHint: 'Standard-Branch',
     agent: 'Agent',
-    agentHint: 'Für diese Unterhaltung. Ihre Einstellungen bleiben, wie sie sind.',
+    agentHint: 'Gilt nur für dieses Gespräch. Ihre Einstellungen ändern sich nicht.',
     model: 'Modell',
     modelHint: 'Leer lassen für das Modell aus Ihren Einstellungen.',
     builtin: 'Integrierter Agent',
@@ -147,7 +147,7 @@ export const de: Texts = {
     renameTitle: 'Gespräch umbenennen',
     choose: 'Agent und Modell',
     chooseLead:
-      'Sie gelten ab der nächsten Nachricht. Ein anderer Agent erhält den Verlauf der Unterhaltung.',
+      'Die Auswahl gilt ab der nächsten Nachricht. Ein anderer Agent erhält den bisherigen Gesprächsverlauf.',
     name: 'Titel',
     save: 'Speichern',
     delete: 'Löschen',

@@ -37,10 +37,10 @@ export const de: SettingsTexts = {
     limits: 'Limits',
   },
   providerKeys: {
-    title: 'API-Schlüssel anderer Anbieter',
-    lead: 'Für Unterhaltungen, deren Modell nicht das obige ist. Schlüssel werden verschlüsselt gespeichert und gelangen nie in die Sandbox eines Agenten.',
+    title: 'API-Schlüssel nach Anbieter',
+    lead: 'Ein Modell verwendet den Schlüssel seines Anbieters. Für das Modell oben hat der Schlüssel oben Vorrang. Schlüssel werden verschlüsselt gespeichert und gelangen nie in die Sandbox eines Agenten.',
     stored: 'Ein Schlüssel ist gespeichert.',
-    unset: 'Kein Schlüssel.',
+    unset: 'Kein Schlüssel gespeichert.',
     replace: 'Ersetzen',
     key: 'API-Schlüssel',
     keyOf: (provider) => `API-Schlüssel von ${provider}`,
@@ -48,7 +48,7 @@ export const de: SettingsTexts = {
     save: 'Schlüssel speichern',
     removeTitle: 'Diesen Schlüssel entfernen?',
     removeText:
-      'Unterhaltungen mit einem Modell dieses Anbieters können es ab ihrer nächsten Nachricht nicht mehr verwenden.',
+      'Gespräche, die diesen Schlüssel verwenden, können ihr Modell ab der nächsten Nachricht nicht mehr nutzen, es sei denn, der Schlüssel oben gehört zum selben Anbieter.',
   },
   agent: {
     title: 'Agent',

@@ -36,8 +36,8 @@ export const en = {
     limits: 'Limits',
   },
   providerKeys: {
-    title: 'API keys of other providers',
-    lead: 'For conversations whose model is not the one above. Keys are stored encrypted and never enter an agent’s sandbox.',
+    title: 'API keys by provider',
+    lead: 'A model uses the key of its provider. For the model above, the API key above takes precedence. Keys are stored encrypted and never enter an agent’s sandbox.',
     stored: 'A key is stored.',
     unset: 'No key.',
     replace: 'Replace',
@@ -47,7 +47,7 @@ export const en = {
     save: 'Save key',
     removeTitle: 'Remove this key?',
     removeText:
-      'Conversations with a model of this provider can no longer use it from their next message on.',
+      'Conversations that use this key cannot use their model from the next message on, unless the API key above is of the same provider.',
   },
   agent: {
     title: 'Agent',
