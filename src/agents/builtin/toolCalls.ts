@@ -9,6 +9,8 @@ import type { FileChange, Tool, ToolImage, ToolResult, ToolUse } from './tools/t
 
 /** The shortest interval between updates with output of a running tool. */
 const outputEveryMs = 250;
+/** How many calls run at the same time at most. */
+const parallelMax = 8;
 
 interface CallNeeds {
   readonly tools: readonly Tool[];
@@ -103,35 +105,28 @@ export function createToolCalls(needs: CallNeeds) {
     return leave === 'once' || leave === 'always' ? undefined : { text: refusals[leave], failed: true };
   }
 
-  async function use(tool: Tool, call: RequestedCall): Promise<ToolResult> {
-    const { id, input } = call;
+  async function execute(tool: Tool, { id, input }: RequestedCall, approvedPath: string | null | undefined) {
     const output = createOutput(client, id);
-    const toolUse = { cwd, signal, onOutput: output.onOutput };
+    const approved = approvedPath === undefined ? {} : { approvedPath };
     try {
-      const { call: announced, resolved } = await announce(tool, call, toolUse);
-      const refused = await mayRun(tool, announced);
-      if (refused !== undefined) return refused;
-      journal.begin(id);
-      await client.send({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
-      const approved = resolved === undefined ? {} : { approvedPath: resolved?.path ?? null };
-      return await run(tool, input as never, { ...toolUse, ...approved });
+      return await run(tool, input as never, { cwd, signal, onOutput: output.onOutput, ...approved });
     } finally {
       output.stop();
     }
   }
 
-  /**
-   * Errors become results that the model reads. Throws only if the journal cannot be written. Returns the image of the
-   * result, which the model should see, too.
-   */
-  return async function doCall(call: RequestedCall): Promise<ToolImage | undefined> {
-    const { id, name, input } = call;
-    const tool = tools.find((one) => one.name === name);
-    const fault = tool === undefined ? `There is no tool ${name}.` : tool.check(input);
-    const result =
-      tool === undefined || fault !== undefined
-        ? { text: `Wrong input: ${fault}`, failed: true }
-        : await use(tool, call);
+  /** Announces the call and waits for its approval. Returns the rest of the call, which never rejects. */
+  async function prepare(tool: Tool, call: RequestedCall): Promise<() => Promise<ToolResult>> {
+    const { id } = call;
+    const { call: announced, resolved } = await announce(tool, call, { cwd, signal, onOutput: () => {} });
+    const refused = await mayRun(tool, announced);
+    if (refused !== undefined) return async () => refused;
+    journal.begin(id);
+    await client.send({ sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' });
+    return () => execute(tool, call, resolved === undefined ? undefined : (resolved?.path ?? null));
+  }
+
+  async function report({ id, name }: RequestedCall, result: ToolResult, isInvalid: boolean): Promise<void> {
     journal.addResult({ type: 'tool-result', toolCallId: id, toolName: name, output: toOutput(result) });
     const status = result.failed === true ? 'failed' : 'completed';
     const { exitCode } = result;
@@ -140,9 +135,58 @@ export function createToolCalls(needs: CallNeeds) {
       toolCallId: id,
       status,
       content: contentOf(result),
-      ...(fault === undefined ? {} : { title: name }),
+      ...(isInvalid ? { title: name } : {}),
       ...(exitCode === undefined ? {} : { rawOutput: { exit_code: exitCode } }),
     });
-    return result.image;
+  }
+
+  const findTool = (call: RequestedCall) => tools.find(({ name }) => name === call.name);
+
+  /** Returns the rest of the call once it may run. */
+  async function begin(call: RequestedCall) {
+    const tool = findTool(call);
+    const fault = tool === undefined ? `There is no tool ${call.name}.` : tool.check(call.input);
+    const isInvalid = tool === undefined || fault !== undefined;
+    const invalid: ToolResult = { text: `Wrong input: ${fault}`, failed: true };
+    return { isInvalid, rest: isInvalid ? async () => invalid : await prepare(tool, call) };
+  }
+
+  /**
+   * Executes the calls of a step. Calls that only read run at the same time, others alone, and all are approved and
+   * recorded in order. Errors become results that the model reads. Throws only if the journal cannot be written.
+   * Returns the images of the results, which the model should see, too.
+   */
+  return async function doCalls(calls: readonly RequestedCall[]): Promise<ToolImage[]> {
+    const images: ToolImage[] = [];
+    const running = new Set<Promise<unknown>>();
+    let reported = Promise.resolve();
+
+    async function start(call: RequestedCall): Promise<void> {
+      const { rest, isInvalid } = await begin(call);
+      const result = rest();
+      running.add(result);
+      void result.finally(() => running.delete(result));
+      reported = reported.then(async () => {
+        const ended = await result;
+        await report(call, ended, isInvalid);
+        if (ended.image !== undefined) images.push(ended.image);
+      });
+      // The error is thrown at the end.
+      reported.catch(() => {});
+    }
+
+    try {
+      for (const call of calls) {
+        const isParallel = findTool(call)?.isParallel === true;
+        if (!isParallel) await reported;
+        while (running.size >= parallelMax) await Promise.race(running);
+        await start(call);
+        if (!isParallel) await reported;
+      }
+    } finally {
+      await Promise.allSettled([reported]);
+    }
+    await reported;
+    return images;
   };
 }

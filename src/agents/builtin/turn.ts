@@ -94,17 +94,13 @@ async function report({ client, model }: TurnNeeds, { messages, tokens }: Step):
 
 async function work(needs: TurnNeeds): Promise<StopReason> {
   const { config, journal, signal, condenser } = needs;
-  const doCall = createToolCalls(needs);
+  const doCalls = createToolCalls(needs);
   let misunderstood = 0;
   for (let steps = 0; steps < stepsMax && misunderstood < misunderstoodMax; steps++) {
     const step = await nextStep(needs);
     for (const message of step.messages) journal.addMessage(message);
     await report(needs, step);
-    const images: ToolImage[] = [];
-    for (const call of step.calls) {
-      const image = await doCall(call);
-      if (image !== undefined) images.push(image);
-    }
+    const images = await doCalls(step.calls);
     if (images.length > 0) journal.addMessage(shownImages(images, needs.model));
     signal.throwIfAborted();
     const isOdd = isMisunderstood(step);

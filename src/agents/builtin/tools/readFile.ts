@@ -191,6 +191,7 @@ export function createReadTool(): Tool {
     description,
     input: ReadInput,
     kind: 'read',
+    isParallel: true,
     title: (input, path = input.path) => `Read ${path}`,
     path: ({ path }) => path,
     resolve: ({ path }, use) => resolveForRequest(path, use),

@@ -197,6 +197,7 @@ export function createSearchTools({ env }: { readonly env: Environment }): reado
       'Searches files for a regular expression: file, line number and line of each match. Binary files, .git and node_modules are left out.',
     input: TextInput,
     kind: 'search',
+    isParallel: true,
     title: ({ pattern, path }) => `Search ${pattern}${inPath(path)}`,
     run: (input, use) => failing(() => searchText(input, use, env)),
   });
@@ -206,6 +207,7 @@ export function createSearchTools({ env }: { readonly env: Environment }): reado
       'Finds files by a glob, the newest first. A glob without a slash is looked for in all folders. Hidden folders are searched only where the glob names them; .git and node_modules never.',
     input: FilesInput,
     kind: 'search',
+    isParallel: true,
     title: ({ glob, path }) => `Find ${glob}${inPath(path)}`,
     run: (input, use) => failing(() => findFiles(input, use)),
   });

@@ -59,6 +59,8 @@ export interface Tool<Input = never> {
   check(input: unknown): string | undefined;
   /** Determines the risk in approval requests. */
   readonly kind: ToolKind;
+  /** Whether calls may run at the same time as others of this type, because they only read. */
+  readonly isParallel?: boolean;
   /** A short line for people. `path` shows the file if a link leads there. */
   title(input: Input, path?: string): string;
   /** Returns the file that the call concerns. */
