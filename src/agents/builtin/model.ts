@@ -61,6 +61,14 @@ export const providerOptions = {
   openai: { store: false },
 };
 
+/**
+ * Options of the requests of a session. They share a key that leads them to the same cache of the provider; with other
+ * APIs, caches need no key.
+ */
+export function sessionOptions(sessionId: string) {
+  return { openai: { ...providerOptions.openai, promptCacheKey: sessionId } };
+}
+
 /** Marks the end of the part that the provider may cache, so that it is cheaper in the next request. */
 export const cacheUpToHere = { anthropic: { cacheControl: { type: 'ephemeral' } } } as const;
 

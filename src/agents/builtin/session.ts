@@ -100,6 +100,7 @@ function open({ id, journal, config, home, cwd, env, mcpServers, retryMs }: Open
     const system = systemPrompt({ cwd, instructions: await instructions, knowledge: always });
     const tools = [...toolbox.tools, ...remoteTools];
     const needs = {
+      sessionId: id,
       config,
       model,
       system,

@@ -4,7 +4,7 @@ import { type FinishReason, jsonSchema, type ModelMessage, streamText, type Tool
 import { createCallIds } from './callIds.ts';
 import type { AcpClient } from './client.ts';
 import { fitFor, tokensOfAll } from './history.ts';
-import { cacheUpToHere, type Model, providerOptions } from './model.ts';
+import { cacheUpToHere, type Model, sessionOptions } from './model.ts';
 import { isTemporary, toStepError } from './modelErrors.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -18,6 +18,7 @@ const spareShare = 0.95;
 const broken: readonly FinishReason[] = ['error', 'interrupted'];
 
 export interface StepNeeds {
+  readonly sessionId: string;
   readonly model: Model;
   readonly system: string;
   readonly messages: readonly ModelMessage[];
@@ -50,11 +51,18 @@ function toToolSet(tools: readonly Tool[]): ToolSet {
   );
 }
 
-/** Marks the last message, so that the next request finds everything up to it in the cache. */
-function withMark(messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.map((message, i) =>
-    i === messages.length - 1 ? { ...message, providerOptions: cacheUpToHere } : message,
-  );
+/**
+ * Marks the last message, so that the next request finds everything up to it in the cache. The last message of the
+ * previous request is marked again, because a provider searches only a few parts before each mark.
+ */
+function withMarks(messages: readonly ModelMessage[]): ModelMessage[] {
+  const marked = [...messages];
+  const answer = messages.findLastIndex(({ role }) => role === 'assistant');
+  for (const at of [answer - 1, messages.length - 1]) {
+    const message = messages[at];
+    if (message !== undefined) marked[at] = { ...message, providerOptions: cacheUpToHere };
+  }
+  return marked;
 }
 
 const words = (text: string) => ({ type: 'text', text }) as const;
@@ -81,11 +89,11 @@ async function request(needs: StepNeeds, toolSet: ToolSet): Promise<Step> {
   const result = streamText({
     model: model.language,
     instructions: { role: 'system', content: system, providerOptions: cacheUpToHere },
-    messages: withMark(fitFor(needs.messages, model)),
+    messages: withMarks(fitFor(needs.messages, model)),
     tools: toolSet,
     maxRetries: 0,
     abortSignal: signal,
-    providerOptions,
+    providerOptions: sessionOptions(needs.sessionId),
     ...outputTokensFor(needs),
     onError: () => {
       // The error is in the stream, too.

@@ -14,6 +14,7 @@ import type { Tool, ToolImage } from './tools/tool.ts';
 import { imagePart } from './userMessage.ts';
 
 export interface TurnNeeds {
+  readonly sessionId: string;
   readonly config: AgentConfig;
   readonly model: Model;
   readonly system: string;

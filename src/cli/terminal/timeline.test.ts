@@ -33,6 +33,13 @@ describe('the timeline', () => {
     for (const [event, text] of cases) assert.equal(tell(event), text, JSON.stringify(event));
   });
 
+  it('shows how much of the context is used, if the agent reports both numbers', () => {
+    const usage = (extras: object) => tell({ observation: 'usage', extras });
+    assert.equal(usage({ used: 12_800, size: 128_000 }), 'Context: 12,800 of 128,000 tokens (10 %)\n');
+    assert.equal(usage({ used: 12_800 }), '');
+    assert.equal(usage({ used: 1, size: 0 }), '');
+  });
+
   it('shows an approval request in full, with the command that answers this request only', () => {
     const ask = (event: object) =>
       approvalPrompt('c', decodeEvent({ id: 7, source: 'agent', ...event }), options.style);

@@ -128,6 +128,18 @@ function describeOutput(
   return `${output === '' ? '' : `${indent(output)}\n`}${end}`;
 }
 
+/** Returns empty text if the agent does not report both numbers. */
+function describeContext(
+  { extras }: Extract<ParleyEvent, { type: 'observation.usage' }>,
+  style: Style,
+): string {
+  const { used, size } = extras;
+  if (used === null || size === null || size <= 0) return '';
+  const [part, all] = [used, size].map((tokens) => Math.round(tokens).toLocaleString('en-US'));
+  const share = Math.round((used / size) * 100);
+  return `${style('dim', `Context: ${part} of ${all} tokens (${share} %)`)}\n`;
+}
+
 function describeObservation(event: ParleyEvent, options: TimelineOptions): string {
   const { style } = options;
   switch (event.type) {
@@ -141,6 +153,8 @@ function describeObservation(event: ParleyEvent, options: TimelineOptions): stri
     case 'observation.notice':
     case 'observation.workspace_removed':
       return `${style('yellow', `! ${plainText(event.content)}`)}\n`;
+    case 'observation.usage':
+      return describeContext(event, style);
     case 'observation.error':
       return `${style('red', `✗ ${block(event.content, options)}`)}\n`;
     default:
