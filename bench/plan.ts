@@ -51,6 +51,12 @@ export interface Plan {
   };
   /** Of the built-in agent, with each model API. */
   readonly agent: { readonly starts: number };
+  /** Messages of one conversation; the first and the last are compared. */
+  readonly longConversation: {
+    readonly warmups: number;
+    readonly messages: number;
+    readonly counted: number;
+  };
   /** Visits in a browser. */
   readonly page: { readonly opens: number };
   readonly gateway: {
@@ -99,6 +105,7 @@ export const fullPlan: Plan = {
   v0Sockets: { messages: 200 },
   runs: { starts: 30, crowd: 40, takeovers: 3 },
   agent: { starts: 10 },
+  longConversation: { warmups: 50, messages: 2_000, counted: 100 },
   page: { opens: 10 },
   gateway: {
     bodyBytes: [2_000, 200_000],
@@ -137,6 +144,7 @@ export const quickPlan: Plan = {
   v0Sockets: { messages: 50 },
   runs: { starts: 5, crowd: 10, takeovers: 1 },
   agent: { starts: 2 },
+  longConversation: { warmups: 10, messages: 200, counted: 20 },
   page: { opens: 2 },
   gateway: {
     bodyBytes: [2_000, 200_000],

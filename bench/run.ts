@@ -10,6 +10,7 @@ import { measureGateway } from './gateway.ts';
 import { measureConversations, measureSettings } from './http.ts';
 import { createLifetime, type Lifetime } from './lifetime.ts';
 import { measureList } from './list.ts';
+import { measureLongConversation } from './longConversation.ts';
 import { describeMachine } from './machine.ts';
 import { measurePage } from './page.ts';
 import { measurePartials } from './partials.ts';
@@ -42,6 +43,7 @@ const parts: readonly Part[] = [
   { name: 'list', needsPostgres: false, measure: measureList },
   { name: 'runs', needsPostgres: true, measure: measureRuns },
   { name: 'agent', needsPostgres: false, measure: measureAgent },
+  { name: 'long-conversation', needsPostgres: false, measure: measureLongConversation },
   { name: 'gateway', needsPostgres: false, measure: measureGateway },
   { name: 'page', needsPostgres: false, measure: measurePage },
 ];

@@ -106,6 +106,15 @@ function parseBody(body: Buffer): JsonObject {
   throw new Refusal('The request is not a JSON object.');
 }
 
+/**
+ * Returns the request for the provider. It is apart from what waits for the answer, so that nothing keeps the parsed
+ * history in memory until then.
+ */
+function prepareBody({ protocol, call }: AgentRequest, raw: Buffer, model: string) {
+  const { suffix, body } = protocol.prepare(call, parseBody(raw), model);
+  return { suffix, body: Buffer.from(JSON.stringify(body)), estimate: estimateRequest(raw.length, body) };
+}
+
 /** The agent marks requests that are not part of its work, such as one for a title. The header is not forwarded. */
 const isSideRequest = ({ headers }: IncomingMessage) => headers[sideRequestHeader] === '1';
 
@@ -239,15 +248,15 @@ export function createExchange(parts: ExchangeDependencies): Exchange {
   }
 
   async function sendToModel(agentRequest: AgentRequest, upstream: Upstream, raw: Buffer): Promise<void> {
-    const { protocol, call, request, target, signal } = agentRequest;
-    const { suffix, body } = protocol.prepare(call, parseBody(raw), upstream.model);
+    const { request, target, signal } = agentRequest;
+    const { suffix, body, estimate } = prepareBody(agentRequest, raw, upstream.model);
     const requestBytes = raw.length;
-    const admission = admit(agentRequest, upstream, estimateRequest(requestBytes, body));
+    const admission = admit(agentRequest, upstream, estimate);
     try {
       const message = {
         url: new URL(upstream.base + suffix),
         headers: headersOf(request, upstream, target.key),
-        body: Buffer.from(JSON.stringify(body)),
+        body,
         rule: await ruleFor(upstream),
         signal,
       };

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { type AgentBenchOptions, startAgentBench, startRawBench } from '../../../test/support/agentBench.ts';
+import {
+  type AgentBenchOptions,
+  startAgentBench,
+  startRawBench,
+  temporary,
+} from '../../../test/support/agentBench.ts';
 import {
   calling,
   createRawModel,
@@ -10,6 +15,7 @@ import {
   run,
   saying,
 } from '../../../test/support/rawModel.ts';
+import { createJournal } from './journal.ts';
 
 const print = (chars: number, name: string) => calling([run(`printf '%${chars}s' ${name}`)]);
 
@@ -73,6 +79,28 @@ describe('a long history', () => {
     await next.prompt('and?');
     assert.match(contents(model.bodies[0]), /<notes>/);
     assertWellFormed(model.bodies[0]);
+  });
+
+  it('is condensed if it has many short messages', async (t) => {
+    const home = temporary(t);
+    const id = '00000000-0000-4000-8000-000000000000';
+    const journal = createJournal(home, id);
+    for (let turn = 0; turn < 401; turn++) {
+      journal.addMessage({ role: 'user', content: `message ${turn}` });
+      journal.addMessage({ role: 'assistant', content: 'Yes.' });
+    }
+    journal.close();
+    const model = createRawModel([saying('Here.')]);
+    const bench = await startAgentBench(t, { model, home, condenses: true });
+    await bench.resume(id);
+    await bench.prompt('and now?');
+    assert.equal(model.bodies.length, 1);
+    const [body] = model.bodies;
+    assert.match(
+      contents(body),
+      /<first_message>\\nuser: message 0\\n.*<notes>\\nA title.*message 400.*and now\?/,
+    );
+    assert.ok(body.messages.length < 400);
   });
 
   it('is not changed if condensing is off', async (t) => {

@@ -9,6 +9,11 @@ import { type Model, providerOptions } from './model.ts';
 
 /** The share of the context window from which the history is condensed. */
 const fullShare = 0.75;
+/**
+ * The number of messages from which the history is condensed, however short they are: each is converted, sent and
+ * checked again in every request.
+ */
+const messagesMax = 800;
 /** The share of the context window, or of a shorter history, that the newest messages keep. */
 const keptShare = 0.2;
 /** How much a history must grow before it is condensed again, so that there is no endless loop. */
@@ -133,7 +138,7 @@ async function takeNotes({ model, signal }: CondenseNeeds, old: readonly ModelMe
 }
 
 export interface Condenser {
-  /** Condenses if the token count of the provider, or else an estimate, is too high. */
+  /** Condenses if the token count of the provider, or else an estimate, is too high, or there are too many messages. */
   condenseIfLong(needs: CondenseNeeds, tokens: number | undefined): Promise<void>;
   /** Returns false if the history is too short or the model does not answer. */
   condense(needs: CondenseNeeds): Promise<boolean>;
@@ -169,8 +174,10 @@ export function createCondenser(): Condenser {
   return {
     condense,
     condenseIfLong: async (needs, tokens) => {
-      const guessed = tokensOfAll(needs.journal.messages);
-      const isLong = (tokens ?? guessed) > needs.model.contextTokens * fullShare;
+      const { messages } = needs.journal;
+      const guessed = tokensOfAll(messages);
+      const isFull = (tokens ?? guessed) > needs.model.contextTokens * fullShare;
+      const isLong = isFull || messages.length > messagesMax;
       if (isLong && guessed >= notBefore) await condense(needs);
     },
   };

@@ -13,10 +13,19 @@ function tokensOfPart(part: Part): number {
   return part.type === 'file' || part.type === 'image' ? imageTokens : jsonOf(part).length / charsPerToken;
 }
 
-/** Returns an estimate. */
-export function tokensOf({ content }: ModelMessage): number {
+function estimate({ content }: ModelMessage): number {
   if (typeof content === 'string') return content.length / charsPerToken;
   return (content as readonly Part[]).reduce((sum, part) => sum + tokensOfPart(part), 0);
+}
+
+/** Messages never change, and every step needs the estimates of all. */
+const estimates = new WeakMap<ModelMessage, number>();
+
+/** Returns an estimate. */
+export function tokensOf(message: ModelMessage): number {
+  const tokens = estimates.get(message) ?? estimate(message);
+  estimates.set(message, tokens);
+  return tokens;
 }
 
 export function tokensOfAll(messages: readonly ModelMessage[]): number {
@@ -35,6 +44,7 @@ function isForeign(part: Part, { reasoningKey }: Model): boolean {
 export function fitFor(messages: readonly ModelMessage[], model: Model): ModelMessage[] {
   return messages.flatMap((message) => {
     if (message.role !== 'assistant' || typeof message.content === 'string') return [message];
+    if (!message.content.some((part) => isForeign(part, model))) return [message];
     const content = message.content.filter((part) => !isForeign(part, model));
     return content.length === 0 ? [] : [{ ...message, content }];
   });

@@ -96,6 +96,7 @@ async function report({ client, model }: TurnNeeds, { messages, tokens }: Step):
 async function work(needs: TurnNeeds): Promise<StopReason> {
   const { config, journal, signal, condenser } = needs;
   const doCalls = createToolCalls(needs);
+  if (config.condenses) await condenser.condenseIfLong(needs, undefined);
   let misunderstood = 0;
   for (let steps = 0; steps < stepsMax && misunderstood < misunderstoodMax; steps++) {
     const step = await nextStep(needs);

@@ -38,7 +38,7 @@ function check(body: JsonObject, { refused, within }: RequestRules): void {
   const unseen: unknown[] = [body];
   while (unseen.length > 0) {
     const part = unseen.pop();
-    if (Array.isArray(part)) for (const one of part) unseen.push(one);
+    if (Array.isArray(part)) for (const one of part) if (typeof one === 'object') unseen.push(one);
     if (!isObject(part)) continue;
     const field = refused.find((name) => isPresent(part[name]));
     if (field !== undefined)
@@ -46,7 +46,10 @@ function check(body: JsonObject, { refused, within }: RequestRules): void {
         `The gateway does not pass ${field} on: of its provider, a run reaches nothing but the model.`,
         { status: 400 },
       );
-    for (const name of within) if (name in part) unseen.push(part[name]);
+    for (const name of within) {
+      const inner = part[name];
+      if (typeof inner === 'object') unseen.push(inner);
+    }
   }
 }
 
