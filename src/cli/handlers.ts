@@ -42,6 +42,7 @@ export const handlers: Readonly<Record<Command['name'], () => Promise<AnyHandler
   doctor: async () => (await import('./doctor/doctor.ts')).doctor,
   serve: async () => (await import('./commands/serve.ts')).serve,
   'agents list': async () => (await import('./commands/agents.ts')).listAgents,
+  'agents add': async () => (await import('./commands/agentsAdd.ts')).addAgents,
   'agents install': async () => (await import('./commands/agentsInstall.ts')).installNamedAgent,
   'agents remove': async () => (await import('./commands/agentsInstall.ts')).removeNamedAgent,
   'agents test': async () => (await import('./commands/agents.ts')).testAgent,

@@ -139,6 +139,7 @@ async function converse(
     maskStream: context.masking.stream,
     live: liveSpeech(context),
     mcpServers: serverNames,
+    output: environment.agent.profile.output,
     needsApproval: () => decide(policies.now(), 'high') === 'ask',
   });
   const always = alwaysAllowedOf(conversation, environment);

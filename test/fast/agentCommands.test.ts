@@ -176,7 +176,7 @@ describe('parley agents', () => {
       [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be auto, bubblewrap or process/],
       [['test', 'mine', '--json'], /has no option --json/],
       [['test'], /AGENT is missing\. Usage: parley agents test AGENT/],
-      [[], /needs a command: list, install, remove/],
+      [[], /needs a command: list, install, add, remove/],
     ];
     for (const [words, expected] of refused) {
       const { status, stderr } = parley(words);

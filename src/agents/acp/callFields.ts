@@ -2,6 +2,7 @@
 // throw, whatever they send.
 
 import { isObject, textOf } from '../../text/foreignText.ts';
+import type { OutputField } from '../profileSchema.ts';
 import { isTextBlock, type Mask, textOfBlock } from './bounds.ts';
 import { describeChanges } from './diff.ts';
 import type { Params } from './peer.ts';
@@ -14,6 +15,8 @@ export interface CallContext {
   readonly mask: Mask;
   /** Names of the MCP servers that the agent was given. */
   readonly mcpServers: readonly string[];
+  /** Where the agent puts the output of commands, if it fills several fields. */
+  readonly output?: OutputField | undefined;
 }
 
 export function callIdOf({ toolCallId }: Params): string | undefined {
@@ -30,13 +33,20 @@ export function listOf(value: unknown): Params[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-export function outputOf({ content, rawOutput }: Params): string | undefined {
+function rawOutputOf(rawOutput: unknown): string | undefined {
+  if (typeof rawOutput === 'string') return rawOutput;
+  return textField(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
+}
+
+/** Output that is sent as a whole. An agent may fill both fields: `content` counts unless its profile says otherwise. */
+export function outputOf({ content, rawOutput }: Params, preferred?: OutputField): string | undefined {
+  const raw = rawOutputOf(rawOutput);
+  if (preferred === 'rawOutput' && raw !== undefined) return raw;
   const blocks = listOf(content).filter(({ type }) => type === 'content');
   if (blocks.length > 0) return blocks.map((block) => textOfBlock(block['content'])).join('\n');
-  if (typeof rawOutput === 'string') return rawOutput;
   // An empty list clears the output that was sent before.
   if (Array.isArray(content) && content.length === 0 && rawOutput == null) return '';
-  return textField(rawOutput, 'output', 'aggregated_output', 'formatted_output', 'stdout', 'error');
+  return raw;
 }
 
 /** A chunk of command output. Some agents stream output this way because they treat the client as a terminal. */

@@ -363,6 +363,22 @@ describe('the events of a turn', () => {
     );
   });
 
+  it('contain the output of the field that the profile of the agent names', () => {
+    const updates = [
+      call({ kind: 'execute', status: 'in_progress', _meta: { terminal_output: { data: 'streamed' } } }),
+      change({ status: 'completed', content: output('in content'), rawOutput: { output: 'raw' } }),
+    ];
+    const contentWith = (options: object) => contentOf(turn(updates, options)[1]);
+    assert.equal(contentWith({}), 'in content');
+    assert.equal(contentWith({ output: 'content' }), 'in content');
+    assert.equal(contentWith({ output: 'rawOutput' }), 'raw');
+    assert.equal(contentWith({ output: 'terminal_output' }), 'streamed');
+    const [, other] = turn([call({ status: 'completed', content: output('in content') })], {
+      output: 'terminal_output',
+    });
+    assert.equal(contentOf(other), 'in content');
+  });
+
   it('contain the output and the exit code that an agent sends as terminal output', () => {
     const piece = (data: string) => change({ _meta: { terminal_output: { terminal_id: 'c1', data } } });
     const [, observation] = turn([

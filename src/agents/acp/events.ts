@@ -6,6 +6,7 @@ import type { NewEvent } from '../../events/vocabulary/vocabulary.ts';
 import { isObject, textOf } from '../../text/foreignText.ts';
 import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
+import type { OutputField } from '../profileSchema.ts';
 import { isNotice } from './agentNotices.ts';
 import { type Approval, approvalOf } from './approval.ts';
 import { cutText, cutValue, type Mask, textOfBlock, unmaskedStream } from './bounds.ts';
@@ -34,6 +35,8 @@ interface MapperOptions {
   readonly live?: LiveSpeech;
   /** Names of the MCP servers of the agent, to recognize calls of their tools. */
   readonly mcpServers?: readonly string[];
+  /** Where the agent puts the output of commands, if it fills several fields. */
+  readonly output?: OutputField | undefined;
   /** Whether calls need approval. If so, a call is logged with its approval request and not before. */
   readonly needsApproval?: () => boolean;
   /** Further events are left out with a note in the log, except for the last message of the turn. */
@@ -151,9 +154,10 @@ export function createEventMapper(options: MapperOptions = {}): EventMapper {
     eventsPerTurnMax = eventsPerTurnDefault,
     needsApproval = () => false,
   } = options;
-  const context = { mask, mcpServers: options.mcpServers ?? [] };
+  const context = { mask, mcpServers: options.mcpServers ?? [], output: options.output };
   const speech = createSpeech(maskStream, live);
-  const output = live === undefined ? undefined : createLiveOutput({ mask, maskStream }, live.texts);
+  const output =
+    live === undefined ? undefined : createLiveOutput({ mask, maskStream }, live.texts, options.output);
   const calls = new Map<string, OpenCall>();
   const endedCalls = new Set<string>();
   /** The last event of each kind that is logged only if it has changed. */

@@ -2,6 +2,7 @@
 import type { RunTexts } from '../../events/partials/runTexts.ts';
 import type { MaskedStream } from '../../text/secretValues.ts';
 import { kib } from '../../validation/schema.ts';
+import type { OutputField } from '../profileSchema.ts';
 import type { Mask } from './bounds.ts';
 import { outputOf, terminalOutputOf } from './callFields.ts';
 import type { Params } from './peer.ts';
@@ -14,7 +15,11 @@ interface Masks {
   readonly maskStream: () => MaskedStream;
 }
 
-export function createLiveOutput({ mask, maskStream }: Masks, texts: RunTexts) {
+export function createLiveOutput(
+  { mask, maskStream }: Masks,
+  texts: RunTexts,
+  preferred: OutputField | undefined,
+) {
   /** By call, for output that is streamed. */
   const streams = new Map<string, MaskedStream>();
   /** Ids are masked in events, too. */
@@ -32,8 +37,9 @@ export function createLiveOutput({ mask, maskStream }: Masks, texts: RunTexts) {
 
   return {
     add: (id: string, update: Params): void => {
-      const output = outputOf(update);
       const piece = terminalOutputOf(update);
+      const isStreamed = preferred === 'terminal_output' && (piece !== undefined || streams.has(id));
+      const output = isStreamed ? undefined : outputOf(update, preferred);
       // As in the event, output that is sent as a whole counts more than what was streamed.
       if (output !== undefined && output !== '') replace(id, output);
       else if (piece !== undefined) append(id, piece);

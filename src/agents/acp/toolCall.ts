@@ -135,8 +135,10 @@ export function mergeCall(
   const { kind, status, rawInput } = update;
   const title = textField(update, 'title');
   const mcpTool = mcpToolOf(textField(update, 'name') ?? title ?? '', context);
-  const output = outputOf(update);
   const piece = terminalOutputOf(update);
+  // An agent that streams to a terminal may send the same again in another form.
+  const isStreamed = context.output === 'terminal_output' && (piece !== undefined || call.terminal !== '');
+  const output = isStreamed ? undefined : outputOf(update, context.output);
   const edited = diffOf(update);
   const path = edited?.path ?? textField(listOf(update['locations'])[0], 'path') ?? pathIn(rawInput);
   const hasInput = rawInput != null && !(isObject(rawInput) && Object.keys(rawInput).length === 0);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { RefusalError } from '../../errors.ts';
 import { kib } from '../../validation/schema.ts';
 
@@ -22,10 +22,10 @@ function isFile(path: string): boolean {
   }
 }
 
-/** A script for Node is run by the Node of Parley, because the one in PATH may be too old for the packages. */
+/** npm is run by the Node of Parley, because the one in PATH may be too old for the packages. */
 function commandOf(path: string): string[] {
-  const file = realpathSync(path);
-  return basename(file) === 'npm-cli.js' ? [process.execPath, file] : [path];
+  const script = join(dirname(realpathSync(path)), 'npm-cli.js');
+  return isFile(script) ? [process.execPath, script] : [path];
 }
 
 /** The npm next to the Node of Parley, or the first one in PATH. Throws RefusalError if there is none. */

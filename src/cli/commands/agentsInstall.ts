@@ -1,5 +1,4 @@
 // `parley agents install` and `agents remove`.
-import { missingSentence } from '../../agents/choose.ts';
 import { findAgent } from '../../agents/find.ts';
 import { installAgent, removeAgent } from '../../agents/install/install.ts';
 import { findNpm } from '../../agents/install/npm.ts';
@@ -94,10 +93,7 @@ export const removeNamedAgent: Handler<typeof agentsRemoveCommand> = async ({ ar
   const isRemoved = await removeAgent(agentsDir, id);
   const rest = await findAgent(profile, { agentsDir });
   const inPath = 'lacks' in rest ? '' : ` It is still found at ${rest.foundAt}.`;
-  if (!isRemoved)
-    throw new RefusalError(
-      `${name} is not installed in the data folder.${'lacks' in rest ? ` ${missingSentence(profile, rest)}` : inPath}`,
-    );
+  if (!isRemoved) throw new RefusalError(`${name} is not installed in the data folder.${inPath}`);
   createOutput({ json: false }).text(`Removed ${plainLine(name)}.${inPath}\n`);
   return exits.done;
 };

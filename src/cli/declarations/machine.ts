@@ -58,6 +58,31 @@ export const agentsInstallCommand = declare({
   examples: ['agents install opencode', 'agents install codex --version 0.16.0'],
 });
 
+export const agentsAddCommand = declare({
+  name: 'agents add',
+  summary: 'Add agents from manifests of the ACP registry',
+  description:
+    'Reads a manifest, or a list of manifests, in the format of the ACP registry, and adds a profile for each to agents.json in the data folder. Nothing is downloaded or run: "agents install" does that. Agents that are distributed over npm (npx) can be added; others are refused with the reason.\n\nA manifest does not say which model API an agent speaks and how it gets its API key. The profile assumes the usual environment variables of the API in --protocol: test the agent, and change its profile if it needs others.',
+  arguments: [{ name: 'file', help: 'A JSON file.', completes: 'files' }],
+  options: {
+    only: {
+      type: 'string',
+      value: 'ID',
+      multiple: true,
+      help: 'Add only the agent with this id. Can be repeated.',
+    },
+    protocol: {
+      type: 'string',
+      choices: ['openai-chat', 'openai-responses', 'anthropic', 'gemini'],
+      default: 'openai-chat',
+      help: 'The model API that the agents speak.',
+    },
+    replace: { type: 'boolean', help: 'Replace profiles in agents.json that have the same id.' },
+  },
+  examples: ['agents add agent.json', 'agents add registry.json --only some-agent --protocol anthropic'],
+  topics: ['exit-codes'],
+});
+
 export const agentsRemoveCommand = declare({
   name: 'agents remove',
   summary: 'Remove an agent from the data folder',
@@ -100,7 +125,13 @@ export const agentsGroup: CommandGroup = {
   name: 'agents',
   summary: 'List, install and test agents',
   description: 'Lists the agents on this machine, installs and tests them.',
-  commands: [agentsListCommand, agentsInstallCommand, agentsRemoveCommand, agentsTestCommand],
+  commands: [
+    agentsListCommand,
+    agentsInstallCommand,
+    agentsAddCommand,
+    agentsRemoveCommand,
+    agentsTestCommand,
+  ],
 };
 
 export const usersListCommand = declare({
