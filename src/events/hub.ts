@@ -54,7 +54,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
     channel.subscribers.delete(subscriber);
     if (channel.subscribers.size === 0 && channels.get(channel.log.topic) === channel)
       channels.delete(channel.log.topic);
-    if (![...channel.subscribers].some(wantsTexts)) closeTexts(channel);
+    if (channel.texts !== undefined && !channel.subscribers.values().some(wantsTexts)) closeTexts(channel);
     // A client that does not read would not notice the end either.
     if (subscriber.blocked) subscriber.receiver.destroy();
     else subscriber.receiver.end();
@@ -105,10 +105,10 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
    * that is where it is known which texts are in the log. For the same reason, the texts are subscribed to only then:
    * every event that ends one of them is still to come.
    */
-  function shareTexts(channel: Channel): void {
+  function shareTexts(channel: Channel, subscribers: Iterable<Subscriber>): void {
     const { cursor } = channel;
-    const lacking = [...channel.subscribers].filter(
-      (one) => one.live && !one.hasTexts && one.cursor === cursor && wantsTexts(one),
+    const lacking = [...subscribers].filter(
+      (one) => wantsTexts(one) && one.live && !one.hasTexts && one.cursor === cursor && all.has(one),
     );
     if (lacking.length === 0) return;
     channel.texts ??= openChannelTexts(channel.log, (take) =>
@@ -137,7 +137,8 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         if (page.more || subscriber.blocked || channel.cursor !== shared) continue;
         subscriber.live = true;
         channel.cursor ??= subscriber.cursor;
-        if (wantsTexts(subscriber)) inOrder(channel, () => shareTexts(channel)).catch(onBackgroundError);
+        if (wantsTexts(subscriber))
+          inOrder(channel, () => shareTexts(channel, [subscriber])).catch(onBackgroundError);
         if (shared !== undefined) return;
         // A notification that arrived before there was a shared read had no effect.
         return void pump(channel).catch(onBackgroundError);
@@ -174,7 +175,7 @@ export function createHub({ onBackgroundError }: { onBackgroundError: (error: Er
         channel.cursor = last.cursor;
         channel.texts?.cover(page.entries);
         await deliver(channel, before, page.entries, last.cursor);
-        shareTexts(channel);
+        shareTexts(channel, channel.subscribers);
       });
       if (!page.more) return;
     }
