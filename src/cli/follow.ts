@@ -1,4 +1,5 @@
 // Shows the log of a conversation, and follows it until its agent waits for the user.
+import { nextState, unknownState } from '../client/agentState.ts';
 import type { AgentState, ConversationInfo, Parley, ParleyEvent, PartialEvent } from '../client/parley.ts';
 import { commandName } from '../process/program.ts';
 import { exitOfStop, exits } from './exits.ts';
@@ -10,6 +11,8 @@ import { showProgress } from './terminal/progress.ts';
 import { approvalPrompt, createTimeline, linesMaxOf } from './terminal/timeline.ts';
 
 const pageEvents = 100;
+/** How long an approval request has no answer before it counts as open. */
+const openApprovalMs = 200;
 
 export interface FollowOptions {
   readonly parley: Parley;
@@ -80,6 +83,29 @@ interface Waiting extends AgentState {
   readonly failed: boolean;
 }
 
+/**
+ * Shows an open approval request and rings the bell, for a command that stays. In the log, the answer follows a request
+ * at once, so only one without an answer is still open after a moment.
+ */
+function createApprovalAlert({ output, id, stay }: FollowOptions, { clear }: Printer) {
+  let state = unknownState;
+  let timer: NodeJS.Timeout | undefined;
+  const alert = () => {
+    clear();
+    if (!output.isJson) output.text(approvalPrompt(id, state.question, output.style));
+    output.bell();
+  };
+  return {
+    event: (event: ParleyEvent) => {
+      state = nextState(state, event);
+      clearTimeout(timer);
+      const isOpen = state.name === 'awaiting_user_confirmation' && state.question !== undefined;
+      if (stay && isOpen) timer = setTimeout(alert, openApprovalMs);
+    },
+    end: () => clearTimeout(timer),
+  };
+}
+
 /** Shows events until the agent waits, and returns its state, or the name of the signal that ended it. */
 async function showUntilWaiting(
   options: FollowOptions,
@@ -88,11 +114,13 @@ async function showUntilWaiting(
   const { parley, id, from, stay } = options;
   const print = printer(options);
   const progress = showProgress({ ...options, signal });
+  const approvals = createApprovalAlert(options, print);
   let isLoading = false;
   let failed = false;
   const show = (event: ParleyEvent) => {
     progress.clear();
     print.event(event);
+    approvals.event(event);
     failed = hasFailed(failed, event);
     if (event.type === 'observation.agent_state_changed') isLoading = event.extras.agent_state === 'loading';
     progress.set(isLoading);
@@ -117,6 +145,7 @@ async function showUntilWaiting(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
+    approvals.end();
     print.clear();
     progress.end();
   }
@@ -133,6 +162,7 @@ function explain(
     if (!isJson) text(sentence);
   };
   if (state.name === 'awaiting_user_confirmation') {
+    output.bell();
     print(approvalPrompt(id, state.question, style));
     return exits.needsApproval;
   }

@@ -14,6 +14,8 @@ const noTerminal =
     ? false
     : 'util-linux with its script command is not installed';
 
+const bell = '\u0007';
+
 async function begin(t: TestContext, options: RunsOptions = {}, env: Record<string, string> = {}) {
   const runs = await startRuns(options, t);
   return { runs, line: createCommandLine(runs.service, t, env) };
@@ -64,6 +66,21 @@ describe('parley in a terminal', { skip: noTerminal }, () => {
     const { code, stdout } = await shown.ended();
     assert.equal(code, 0);
     assert.match(readable(stdout), /\nAgent: one\n\ntwo\nthree\n\$ make\n {2}first\n {2}sec\n/);
+  });
+
+  it('rings the bell and shows what to do if the agent needs approval, but not for answered requests', async (t) => {
+    const { runs, line } = await begin(t, { settings: { confirmation_mode: true } }, { NO_COLOR: '1' });
+    const asked = await line.runInTerminal(['new', '--follow', '--id', 'c', 'ask delete everything']);
+    assert.equal(asked.stdout.split(bell).length, 2);
+    const staying = line.startInTerminal(['follow', '--stay', 'c']);
+    await until('the bell rings', () => staying.shown().includes(bell));
+    assert.match(readable(staying.shown()), /The agent needs your approval:\n.*\n {2}parley confirm c allow/);
+    const { body } = await runs.service.ask('/api/conversations/c/confirm', { json: { decision: 'allow' } });
+    assert.equal(body.success, true);
+    await runs.turns('c', 1);
+    const answered = await line.runInTerminal(['follow', 'c']);
+    assert.equal(answered.code, 0);
+    assert.ok(!answered.stdout.includes(bell));
   });
 
   it('shows no colours with NO_COLOR', async (t) => {

@@ -16,6 +16,8 @@ export interface Output {
   text(text: string): void;
   /** For people, on standard error. */
   note(text: string): void;
+  /** Rings the bell of the terminal, if there is one. */
+  bell(): void;
 }
 
 const columnsDefault = 100;
@@ -31,9 +33,10 @@ function visible(text: string): string {
 }
 
 export function createOutput({ json }: { readonly json: boolean }): Output {
+  const isLive = !json && process.stdout.isTTY === true;
   return {
     isJson: json,
-    isLive: !json && process.stdout.isTTY === true,
+    isLive,
     // It respects NO_COLOR, and adds no colours in a pipe.
     style: (format, styled) => styleText(format, styled, { stream: process.stdout }),
     // Some terminals report 0.
@@ -41,5 +44,8 @@ export function createOutput({ json }: { readonly json: boolean }): Output {
     json: (value) => void process.stdout.write(jsonLine(value)),
     text: (text) => void process.stdout.write(visible(text)),
     note: (text) => void process.stderr.write(visible(text)),
+    bell: () => {
+      if (isLive) process.stdout.write('\u0007');
+    },
   };
 }
