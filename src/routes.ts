@@ -1,5 +1,6 @@
 // The routes of a process: all of them, or only the health checks if it only runs conversations.
 import type { Logger } from 'pino';
+import { agentRoutes } from './agents/routes.ts';
 import type { Config } from './config.ts';
 import { confirmationRoutes } from './conversations/confirm/routes.ts';
 import { conversationRoutes } from './conversations/create/routes.ts';
@@ -49,6 +50,7 @@ function apiRoutes(app: Server, services: Services, config: Config): void {
   repositoryRoutes(app, services.repositories);
   mcpRoutes(app, services.mcpCheck);
   optionRoutes(app, { agents: services.agentNames, models: services.models, withAliases: config.v0 });
+  agentRoutes(app, services.agents);
   conversationRoutes(app, services.conversations);
   confirmationRoutes(app, services.confirmations);
   lifecycleRoutes(app, services.lifecycle);

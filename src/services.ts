@@ -1,6 +1,7 @@
 // Creates the services of the process in the order of their dependencies.
 import type { Logger } from 'pino';
 import { agentNamesOf, findProfile, loadProfiles } from './agents/profiles.ts';
+import { createAgents } from './agents/service.ts';
 import type { Config } from './config.ts';
 import { createChoices } from './conversations/choice/service.ts';
 import { createCommands } from './conversations/commands/service.ts';
@@ -271,6 +272,11 @@ export function createServices({ config, logger, database, vault, owner, closers
     secrets: createSecrets({ settings }),
     providerKeys,
     agentNames,
+    agents: createAgents({
+      profiles,
+      agentsDir: config.agentsDir,
+      runsConversations: config.role !== 'api',
+    }),
     repositories: createRepositories({
       settings,
       gitHosts: config.gitHosts,

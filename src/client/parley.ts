@@ -3,6 +3,7 @@ import { type CreateTimes, conversationCalls } from './conversations.ts';
 import { ParleyError } from './errors.ts';
 import type { FollowTimes } from './follow.ts';
 import {
+  agentCalls,
   gitProviderCalls,
   keyCalls,
   mcpCalls,
@@ -64,6 +65,7 @@ export interface Parley extends ReturnType<typeof streamCalls> {
   readonly workspace: ReturnType<typeof workspaceCalls>;
   readonly options: ReturnType<typeof optionCalls>;
   readonly secrets: ReturnType<typeof secretCalls>;
+  readonly agents: ReturnType<typeof agentCalls>;
   readonly providerKeys: ReturnType<typeof providerKeyCalls>;
   readonly gitProviders: ReturnType<typeof gitProviderCalls>;
   readonly repositories: ReturnType<typeof repositoryCalls>;
@@ -106,6 +108,7 @@ export function createParley(options: ParleyOptions): Parley {
     workspace: workspaceCalls(connection),
     options: optionCalls(connection),
     secrets: secretCalls(connection),
+    agents: agentCalls(connection),
     providerKeys: providerKeyCalls(connection),
     gitProviders: gitProviderCalls(connection),
     repositories: repositoryCalls(connection),

@@ -3,6 +3,7 @@ import type { CallOptions } from './conversations.ts';
 import { type Connection, requestJson } from './request.ts';
 import type {
   AddGitProviders,
+  AgentList,
   CheckedMcp,
   CreatedKey,
   CreatedWebhook,
@@ -115,6 +116,14 @@ export function mcpCalls(connection: Connection) {
         signal,
         timeoutMs: mcpCheckMs,
       }),
+  };
+}
+
+/** The agents of the service, and which of them are installed. */
+export function agentCalls(connection: Connection) {
+  return {
+    list: ({ signal }: CallOptions = {}): Promise<AgentList> =>
+      requestJson<AgentList>(connection, '/api/agents', { signal }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The types of the API, from the schemas of the service. `client/writeTypes.ts` writes them out for the library, so this
 // file contains only such lines.
 import type Type from 'typebox';
+import type { AgentInfo as AgentInfoSchema, AgentList as AgentListSchema } from '../agents/schema.ts';
 import type { Confirmation as ConfirmationSchema } from '../conversations/confirm/schema.ts';
 import type {
   ConversationResponse as ConversationResponseSchema,
@@ -126,6 +127,8 @@ export type NewWebhook = Type.Static<typeof NewWebhookSchema>;
 export type NullableMcpConfig = Type.Static<typeof NullableMcpConfigSchema>;
 export type Observation = Type.Static<typeof ObservationSchema>;
 export type PartialText = Type.Static<typeof PartialTextSchema>;
+export type AgentInfo = Type.Static<typeof AgentInfoSchema>;
+export type AgentList = Type.Static<typeof AgentListSchema>;
 export type ProviderKey = Type.Static<typeof ProviderKeySchema>;
 export type ProviderKeyList = Type.Static<typeof ProviderKeyListSchema>;
 export type RepositoriesQuery = Type.Static<typeof RepositoriesQuerySchema>;

@@ -135,7 +135,7 @@ describe('parley agents', () => {
     assert.match(failed.stderr, /npm could not install @qwen-code\/qwen-code@[\d.]+:\n.*404/s);
     assert.match(
       (await parley('install', '../x')).stderr,
-      /There is no such agent\. Known are: builtin, opencode/,
+      /There is no such agent\. Known agents: builtin, opencode/,
     );
     assert.match((await parley('install', 'builtin')).stderr, /is part of Parley and needs no installation/);
     assert.match((await parley('install', 'qwen', '--version', 'latest')).stderr, /must be exact/);

@@ -15,6 +15,24 @@ const png = Buffer.from(
 describe('the home screen', { skip: noBrowser }, () => {
   const browser = useBrowser();
 
+  it('marks agents that are not installed, and says how to get them', async (t) => {
+    const { service } = await startRuns({ settings: { agent: null } }, t);
+    const page = await browser.open(t, service.url);
+    await enter(page, service);
+    await page.getByRole('button', { name: 'More options' }).click();
+    const field = page.getByLabel('Agent', { exact: true });
+    await field.selectOption('kilo (not installed)');
+    await page
+      .getByText(
+        'Kilo Code is not installed on the server. Its operator can install it with: parley agents install kilo',
+      )
+      .waitFor();
+    await field.selectOption('absent');
+    await page.getByText('absent is not installed on the server. Ask its operator to install it.').waitFor();
+    await field.selectOption('fake');
+    await page.getByText('For this conversation. Your settings stay as they are.').waitFor();
+  });
+
   it('starts a conversation with all fields when the user presses Ctrl+Enter', async (t) => {
     const { service, events } = await startRuns({ settings: { agent: null } }, t);
     const page = await browser.open(t, service.url);

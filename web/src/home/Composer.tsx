@@ -67,15 +67,16 @@ interface FieldsProps {
 function MoreOptions({ draft, edit, fieldErrors }: FieldsProps) {
   const { home } = useTexts();
   const settings = useSettings().data;
-  const agents = useAgentChoices();
+  const { choices, missingHint } = useAgentChoices();
+  const agent = draft.agent ?? agentValue(settings?.agent ?? null);
   return (
     <div className="more-options">
       <SelectField
         label={home.agent}
-        hint={home.agentHint}
-        value={draft.agent ?? agentValue(settings?.agent ?? null)}
-        options={agents}
-        onChange={(agent) => edit({ agent })}
+        hint={missingHint(agent) ?? home.agentHint}
+        value={agent}
+        options={choices}
+        onChange={(chosen) => edit({ agent: chosen })}
         error={fieldErrors.agent}
       />
       <TextField

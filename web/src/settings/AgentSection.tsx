@@ -16,17 +16,14 @@ import type { SectionProps } from './sections.ts';
 export function AgentSection({ settings }: SectionProps) {
   const { agent: texts, choices } = useSettingsTexts();
   const form = useSettingsForm('agent', settings);
+  const { choices: agents, missingHint } = useAgentChoices();
+  const agent = agentValue(form.text('agent'));
   const analyzers = useOptionNames('securityAnalyzers') ?? [];
   const names: Readonly<Record<string, string>> = { tool_kind: choices.tool_kind };
   const choice = (value: string) => ({ value, label: names[value] ?? value });
   return (
     <Section title={texts.title} lead={texts.lead} form={form}>
-      <SelectSettingField
-        form={form}
-        name="agent"
-        value={agentValue(form.text('agent'))}
-        choices={useAgentChoices()}
-      />
+      <SelectSettingField form={form} name="agent" value={agent} choices={agents} hint={missingHint(agent)} />
       <ToggleSettingField form={form} name="confirmation_mode" />
       <SelectSettingField
         form={form}

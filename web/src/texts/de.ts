@@ -81,6 +81,11 @@ export const de: Texts = {
     model: 'Modell',
     modelHint: 'Leer lassen für das Modell aus Ihren Einstellungen.',
     builtin: 'Integrierter Agent',
+    notInstalled: (agent) => `${agent} (nicht installiert)`,
+    installHint: (name, command) =>
+      command === null
+        ? `${name} ist auf dem Server nicht installiert. Bitten Sie den Betreiber darum.`
+        : `${name} ist auf dem Server nicht installiert. Der Betreiber kann ihn so installieren: ${command}`,
     instructions: 'Eigene Anweisungen',
     instructionsHint: 'Sie gelten für das gesamte Gespräch.',
     mcp: 'MCP-Server für dieses Gespräch',

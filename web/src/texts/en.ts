@@ -78,6 +78,11 @@ export const en = {
     model: 'Model',
     modelHint: 'Leave empty for the model in your settings.',
     builtin: 'Built-in agent',
+    notInstalled: (agent: string) => `${agent} (not installed)`,
+    installHint: (name: string, command: string | null) =>
+      command === null
+        ? `${name} is not installed on the server. Ask its operator to install it.`
+        : `${name} is not installed on the server. Its operator can install it with: ${command}`,
     instructions: 'Custom instructions',
     instructionsHint: 'They apply to the whole conversation.',
     mcp: 'MCP servers for this conversation',

@@ -47,7 +47,7 @@ export function ChoiceDialog(props: ChoiceDialogProps) {
   const { conversation, home, shell } = useTexts();
   const settings = useSettings().data;
   const { agent, model, isChanged, edit, save } = useChoice(props);
-  const agents = useAgentChoices();
+  const { choices, missingHint } = useAgentChoices();
   const models = useModelNames();
   return (
     <Dialog
@@ -81,8 +81,9 @@ export function ChoiceDialog(props: ChoiceDialogProps) {
         <p className="muted">{conversation.chooseLead}</p>
         <SelectField
           label={home.agent}
+          hint={missingHint(agent)}
           value={agent}
-          options={agents}
+          options={choices}
           onChange={(value) => edit({ agent: value })}
           error={fieldErrorAt(save.error, 'agent')}
         />

@@ -88,18 +88,28 @@ interface Choice {
   readonly label: string;
 }
 
+type SelectSettingProps = SettingFieldProps<TextSetting> & {
+  readonly choices: readonly Choice[];
+  readonly value?: string;
+  /** Instead of the usual hint. */
+  readonly hint?: string | undefined;
+};
+
 /** An empty value is null. A stored value that is not among the choices is added to them. */
 export function SelectSettingField({
   form,
   name,
   choices,
   value = form.text(name),
-}: SettingFieldProps<TextSetting> & { readonly choices: readonly Choice[]; readonly value?: string }) {
+  hint,
+}: SelectSettingProps) {
+  const common = useFieldProps(form, name);
   const known = choices.some((choice) => choice.value === value);
   return (
     <SettingField name={name}>
       <SelectField
-        {...useFieldProps(form, name)}
+        {...common}
+        hint={hint ?? common.hint}
         value={value}
         onChange={(chosen) => form.setText(name, chosen)}
         options={known ? choices : [...choices, { value, label: value }]}
