@@ -59,6 +59,16 @@ describe('readConfig', () => {
     assert.equal(readConfig({}, { 'search-url': 'HTTP://10.0.0.1:80/mcp' }).searchUrl, 'http://10.0.0.1/mcp');
   });
 
+  it('takes a notification command as a path, or as a list with its arguments', () => {
+    const read = (text: string) => readConfig({ PARLEY_NOTIFY_COMMAND: text }).notifyCommand;
+    assert.equal(readConfig({}).notifyCommand, undefined);
+    assert.deepEqual(read('/bin/sh'), ['/bin/sh']);
+    assert.deepEqual(read('["/bin/sh", "-c", "a b"]'), ['/bin/sh', '-c', 'a b']);
+    for (const text of ['sh', '[]', '["sh"]', '["/bin/sh", 5]', '["/bin/sh"'])
+      assert.throws(() => read(text), /must be the absolute path of a program, or a JSON list/);
+    assert.throws(() => read('/nowhere/notify'), /names \/nowhere\/notify, which cannot be run \(ENOENT\)/);
+  });
+
   it('takes an encryption key in hex and in base64', () => {
     const key = Buffer.alloc(32, 7);
     assert.deepEqual(readConfig({ PARLEY_SECRET_KEY: key.toString('hex') }).secretKeys, [key]);

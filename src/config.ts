@@ -1,7 +1,7 @@
 // Every option of the service, declared once: its environment variable, flag, default, help and check.
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { RefusalError } from './errors.ts';
 import { type GitHosts, gitHostsForm, parseGitHosts } from './git/hosts.ts';
 import { modelHostsForm, parseModelHosts } from './models/hosts.ts';
@@ -120,6 +120,32 @@ function namedFile(text: string | undefined): string | undefined {
     return file;
   } catch (error) {
     throw new BadValue(`names ${file}, which cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+const commandForm = 'must be the absolute path of a program, or a JSON list of it and its arguments';
+
+function parseWords(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A program with its arguments, which is run without a shell. */
+function command(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined) return undefined;
+  const words: unknown = text.startsWith('[') ? parseWords(text) : [text];
+  const isWord = (word: unknown) => typeof word === 'string' && !word.includes('\0');
+  if (!Array.isArray(words) || !words.every(isWord)) throw new BadValue(commandForm);
+  const [program = ''] = words as string[];
+  if (!isAbsolute(program)) throw new BadValue(commandForm);
+  try {
+    accessSync(program, constants.X_OK);
+    return words;
+  } catch (error) {
+    throw new BadValue(`names ${program}, which cannot be run (${(error as NodeJS.ErrnoException).code})`);
   }
 }
 
@@ -335,6 +361,15 @@ const options = {
     help: 'A JSON file with model prices, which add to or replace the built-in ones.',
     shownDefault: 'prices.json in the data folder, if it exists',
     parse: namedFile,
+  }),
+  notifyCommand: option({
+    env: 'PARLEY_NOTIFY_COMMAND',
+    flag: 'notify-command',
+    group: 'Agents and models',
+    value: 'COMMAND',
+    help: 'The program to run when an agent needs approval: its absolute path, or a JSON list of it and its arguments.',
+    shownDefault: 'none',
+    parse: command,
   }),
   workspaceDays: option({
     env: 'PARLEY_WORKSPACE_DAYS',

@@ -111,7 +111,7 @@ function startWork(
   }
   closers.push(runtime.startRetention().close);
   const worker = runtime.startWorker(clearUp().catch(onBackgroundError), deliverUploads);
-  closers.push(worker.close);
+  closers.push(runtime.closeNotifier, worker.close);
   return worker;
 }
 

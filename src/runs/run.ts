@@ -149,8 +149,15 @@ async function converse(
     onUnapproved: (end) => agent.end(end),
   });
   context.signal.addEventListener('abort', guard.close, { once: true });
-  const confirming = createApprovals({ policy: policies.now, recorder, mapper, guard });
   const mask = context.masking.text;
+  const confirming = createApprovals({
+    policy: policies.now,
+    recorder,
+    mapper,
+    guard,
+    onAsked: (eventId, message) =>
+      dependencies.notifier?.notify({ conversationId: conversation.id, eventId, message: mask(message) }),
+  });
   const { onBackgroundError: onError } = dependencies;
   const titles = createTitles({ database, conversation, runId: context.runId, mask, onError });
   await recorder.step({ runtimeStatus: 'STATUS$STARTING_AGENT' });

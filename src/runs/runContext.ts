@@ -17,6 +17,7 @@ import type { DiskLimits } from '../sandbox/diskWatch.ts';
 import type { ProcessRecords } from '../sandbox/processRecords.ts';
 import type { Folders } from '../workspaces/prepare/folders.ts';
 import type { Delivery, UploadTarget } from '../workspaces/write/service.ts';
+import type { Notifier } from './approvals/notifyCommand.ts';
 import type { RunInputs } from './inputs.ts';
 import type { Masking } from './masking.ts';
 import type { Recorder } from './recorder.ts';
@@ -46,6 +47,8 @@ export interface RunDependencies {
   readonly createEgress: () => Egress;
   /** Shows what a run writes before it is in the log. */
   readonly liveTexts: LiveTexts;
+  /** Reports approval requests to the command of the operator; undefined if there is none. */
+  readonly notifier: Notifier | undefined;
   /** Answers the model requests of a run. */
   readonly openGateway: (needs: GatewayNeeds) => Promise<RunGateway>;
 }

@@ -30,6 +30,7 @@ import type { Settings } from '../settings/service.ts';
 import { nodeIdOf } from '../workspaces/node.ts';
 import { createFolders } from '../workspaces/prepare/folders.ts';
 import { createRetention } from '../workspaces/prepare/retention.ts';
+import { createNotifier } from './approvals/notifyCommand.ts';
 import { createInputs } from './inputs.ts';
 import { createImageFetch } from './prompts/images.ts';
 import { createRunAgent } from './run.ts';
@@ -103,6 +104,14 @@ export function createRuntime(options: RuntimeOptions) {
   // Leaves some of the system's lookup threads to the service itself.
   const egressLookup = limitLookups(lookUp, { atOnceMax: 8, waitingMax: 1_000 });
 
+  const notifier =
+    config.notifyCommand &&
+    createNotifier({
+      command: config.notifyCommand,
+      publicUrl: config.publicUrl,
+      onError: onBackgroundError,
+    });
+
   /** Nothing is claimed before `ready` settles. */
   function startWorker(ready: Promise<unknown>, deliverUploads: DeliverUploads): Worker {
     const runAgent = createRunAgent({
@@ -113,6 +122,7 @@ export function createRuntime(options: RuntimeOptions) {
       folders,
       deliverUploads,
       liveTexts: options.liveTexts,
+      notifier,
       profiles,
       agentsDir: config.agentsDir,
       sandboxes,
@@ -198,6 +208,7 @@ export function createRuntime(options: RuntimeOptions) {
     },
     endOrphans: records.endOrphans,
     startWorker,
+    closeNotifier: () => notifier?.close(),
     startRetention: () =>
       createRetention({
         database,

@@ -34,6 +34,8 @@ interface ApprovalsOptions {
   readonly recorder: Recorder;
   readonly mapper: EventMapper;
   readonly guard: ActionGuard;
+  /** Called when a request is in the log and waits for the user. Must return at once. */
+  readonly onAsked?: (eventId: number, message: string) => void;
 }
 
 export interface Approvals {
@@ -68,7 +70,7 @@ function outcomeOf(
   return decision === 'allow_always' && chosen?.kind === 'allow_always' ? 'allowed_always' : 'allowed';
 }
 
-export function createApprovals({ policy, recorder, mapper, guard }: ApprovalsOptions): Approvals {
+export function createApprovals({ policy, recorder, mapper, guard, onAsked }: ApprovalsOptions): Approvals {
   let pending: Pending | undefined;
   /** Kept because an answer may arrive before its request is known to be in the log. */
   let lastAnswer: UserAnswer | undefined;
@@ -143,6 +145,7 @@ export function createApprovals({ policy, recorder, mapper, guard }: ApprovalsOp
       const asks = events.length - 1;
       const first = await recorder.step({ events, approvalRequestIndex: asks });
       if (first === undefined) return 'cancelled';
+      onAsked?.(first + asks, events.at(-1)?.message ?? '');
       const decision = await waitForAnswer(first + asks, signal);
       if (decision === undefined) {
         await recorder.step({ progress: { question: null } });
