@@ -171,7 +171,7 @@ describe('parley agents', () => {
 
   it('refuse usage errors, exit code 2, and say what to do', () => {
     const refused: [string[], RegExp][] = [
-      [['test', 'nonsense'], /no agent named "nonsense".*Known are: builtin, .*mine/],
+      [['test', 'nonsense'], /no agent named "nonsense".*Known agents: builtin, .*mine/],
       [['test', 'gemini'], /not installed.*parley agents install gemini/],
       [['test', 'mine', '--sandbox', 'constructor'], /--sandbox must be auto, bubblewrap or process/],
       [['test', 'mine', '--json'], /has no option --json/],
