@@ -2,7 +2,7 @@
 import type { Principal } from '../keys/principal.ts';
 import { unreachable } from '../nodes/service.ts';
 import type { UploadTarget } from '../workspaces/write/service.ts';
-import type { ReadFrom } from './passOn.ts';
+import { discardBody, type ReadFrom } from './passOn.ts';
 
 /** The run acts for the user of the conversation. */
 function principalOf({ userId, id }: UploadTarget): Principal {
@@ -25,7 +25,7 @@ export function createUploadFetch(readFrom: ReadFrom, nextId: () => string) {
     const url = `/api/conversations/${encodeURIComponent(target.id)}/uploads/${upload.id}`;
     const { statusCode, body } = await readFrom(upload.nodeId, url, principalOf(target), nextId());
     if (statusCode === 200) return body as AsyncIterable<Buffer>;
-    body.destroy();
+    discardBody(body);
     if (statusCode === 404) return undefined;
     throw unreachable(new Error(`it returned ${statusCode}`));
   };

@@ -59,6 +59,11 @@ const notConnected = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
+/** Closes a response that nobody reads. It emits an error then, which would end the process without a listener. */
+export function discardBody(body: Dispatcher.ResponseData['body']): void {
+  body.on('error', () => {}).destroy();
+}
+
 export type PassOn = ReturnType<typeof createPassOn>['passOn'];
 export type ReadFrom = ReturnType<typeof createPassOn>['readFrom'];
 
@@ -116,7 +121,7 @@ export function createPassOn(nodes: Nodes) {
     const { statusCode, headers, body } = await askAny(origins, request);
     // The other process did not accept the token, for example because its clock is wrong.
     if (statusCode === 401 || statusCode === 403) {
-      body.destroy();
+      discardBody(body);
       throw unreachable(new Error(`it returned ${statusCode}`));
     }
     reply.code(statusCode).headers(pick(headers, responseHeaders));

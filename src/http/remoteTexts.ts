@@ -1,6 +1,6 @@
 // Subscribes to the texts of a run in another process of the cluster: one connection per conversation, only while
 // somebody reads them. A process that cannot be reached only means that there are no partials.
-import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import type { Agent, Dispatcher } from 'undici';
 import type { ConversationName } from '../conversations/id.ts';
 import type {
@@ -15,6 +15,8 @@ import type { Principal } from '../keys/principal.ts';
 import type { Nodes } from '../nodes/service.ts';
 import { nodeTokenHeader } from '../nodes/token.ts';
 import type { Clock } from '../process/clock.ts';
+import { mib } from '../validation/schema.ts';
+import { discardBody } from './passOn.ts';
 
 const connectTimeoutMs = 3_000;
 const headersTimeoutMs = 10_000;
@@ -22,6 +24,8 @@ const headersTimeoutMs = 10_000;
 const bodyTimeoutMs = 45_000;
 /** The limit for this process. Readers of further conversations get no partials. */
 const connectionsMax = 1_000;
+/** A line has less than all texts of a run. */
+const lineCharsMax = 8 * mib;
 
 export interface RemoteTextsTimes {
   /** A run that was not found is searched again after this time at the earliest, if the log has grown. */
@@ -55,6 +59,18 @@ function principalOf({ userId, id }: ConversationName): Principal {
     acceptsBearer: false,
     conversationId: id,
   };
+}
+
+/** Throws if the connection is lost. */
+async function* linesOf(body: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new StringDecoder();
+  let held = '';
+  for await (const piece of body) {
+    const lines = (held + decoder.write(piece)).split('\n');
+    held = lines.pop() ?? '';
+    if (held.length > lineCharsMax) throw new Error('a line is too long');
+    yield* lines;
+  }
 }
 
 /** `none`: the conversation has no run elsewhere. `lost`: there is one, but no connection to it any more. */
@@ -95,7 +111,7 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
       signal,
     });
     if (statusCode === 200) return body;
-    body.destroy();
+    discardBody(body);
     return undefined;
   }
 
@@ -127,8 +143,7 @@ export function createRemoteTexts(options: RemoteTextsOptions) {
       try {
         const body = await find(urls, conversation, signal);
         if (body === undefined) return;
-        for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY }))
-          if (line !== '') take(JSON.parse(line));
+        for await (const line of linesOf(body)) if (line !== '') take(JSON.parse(line));
       } catch {
         // The connection is lost, or is not needed any more.
       } finally {

@@ -92,6 +92,19 @@ describe('unfinished texts of a run in another process', () => {
     assert.deepEqual(partialsOf(stream), []);
   });
 
+  it('are found when the run begins again after the stream was opened', async (t) => {
+    const { reader, create, say, stop, turns, reaches, letGo } = await startTwo(t);
+    const id = await create('say ready');
+    await turns(id, 1);
+    await stop(id);
+    await reaches(id, 'STOPPED');
+    const stream = await openLiveStream(reader, id);
+    await say(id, 'chunks Hello|@end');
+    await until('it is there', () => openTextOf(stream) === 'Hello');
+    await letGo(id, 'end');
+    await turns(id, 2);
+  });
+
   it('are not shown to callers of the route between processes, 404', async (t) => {
     const { create, reaches, service, letGo, turns } = await startTwo(t);
     const id = await create('chunks Hello|@end');
