@@ -369,6 +369,49 @@ describe('a conversation', { skip: noBrowser }, () => {
     await log.getByText('The last one').waitFor();
   });
 
+  it('notifies of approval requests while the user looks elsewhere, after a click in the settings', async (t) => {
+    const runs = await startRuns({ settings: { confirmation_mode: true } }, t);
+    const id = await runs.create('say hello');
+    await runs.turns(id, 1);
+    const page = await browser.open(t, runs.service.url);
+    await page.addInitScript(`
+      window.shown = []; window.requests = 0;
+      document.hasFocus = () => window.isFocused === true;
+      window.Notification = class {
+        static permission = 'default';
+        static async requestPermission() { window.requests++; return (this.permission = 'granted'); }
+        constructor(title, options) { window.shown.push(this); Object.assign(this, { title, ...options }); }
+        close() {}
+      };`);
+    const shown = () => page.evaluate<string[]>('window.shown.map(({ title, tag }) => title + ": " + tag)');
+    await enter(page, runs.service, '/settings/general');
+    await page.getByRole('button', { name: 'Turn on browser notifications' }).waitFor();
+    assert.equal(await page.evaluate('window.requests'), 0);
+    await page.getByRole('button', { name: 'Turn on browser notifications' }).click();
+    await page.getByRole('button', { name: 'Turn off browser notifications' }).waitFor();
+    await page.getByRole('link', { name: 'Conversations', exact: true }).click();
+    await page.locator('.rows').getByText('Waiting for input').waitFor();
+    await runs.say(id, 'ask execute rm one');
+    await until('it is shown', async () => (await shown()).length === 1);
+    assert.deepEqual(await shown(), [`An agent needs your approval: ${id}`]);
+    await page.evaluate('window.shown[0].onclick()');
+    await page.getByRole('button', { name: 'Reject' }).waitFor();
+    assert.equal(new URL(page.url()).pathname, path(id));
+    await runs.service.ask(`/api/conversations/${id}/confirm`, { json: { decision: 'reject' } });
+    await runs.turns(id, 2);
+    await runs.say(id, 'ask execute rm two');
+    await until(
+      'it is shown on the screen of the conversation, too',
+      async () => (await shown()).length === 2,
+    );
+    await runs.service.ask(`/api/conversations/${id}/confirm`, { json: { decision: 'reject' } });
+    await runs.turns(id, 3);
+    await page.evaluate('window.isFocused = true');
+    await runs.say(id, 'ask execute rm three');
+    await page.getByRole('button', { name: 'Reject' }).waitFor();
+    assert.equal((await shown()).length, 2);
+  });
+
   it('plays a sound when the agent waits or the conversation stops by itself, if the settings want it', async (t) => {
     const runs = await startRuns({ settings: { enable_sound_notifications: true } }, t);
     const id = await runs.create('say hello');

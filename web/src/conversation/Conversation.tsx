@@ -7,6 +7,7 @@ import { IconButton } from '../components/IconButton.tsx';
 import { type Activity, activityOf, stoppedByItself } from '../components/status.ts';
 import { visibleLine } from '../components/visibleText.ts';
 import { useShortcuts } from '../layout/shortcuts.ts';
+import { useApprovalNotification } from '../live/browserNotifications.ts';
 import { useRestartCount } from '../live/connection.ts';
 import { playSound } from '../live/sound.ts';
 import { isUnauthorized, useParley, useSession } from '../session/session.tsx';
@@ -41,8 +42,11 @@ function useNotificationSound(): () => void {
   }, []);
 }
 
-/** Streams the log. Each new state of the agent refreshes the conversation, and may play a sound. */
-function useConversationLog(id: string, sound: () => void) {
+/** Streams the log. Each new state of the agent refreshes the conversation, and may play a sound or show a notification. */
+function useConversationLog(id: string, sound: () => void, title: string | undefined) {
+  const notify = useApprovalNotification();
+  const shownTitle = useRef(title);
+  shownTitle.current = title;
   const parley = useParley();
   const { connection } = useSession();
   const refresh = useRefreshInfo(id);
@@ -52,8 +56,9 @@ function useConversationLog(id: string, sound: () => void) {
       if (event.type !== 'observation.agent_state_changed') return;
       refresh();
       if (waitingStates.has(event.extras.agent_state)) sound();
+      if (event.extras.agent_state === 'awaiting_user_confirmation') notify(id, shownTitle.current);
     },
-    [refresh, sound],
+    [refresh, sound, notify, id],
   );
   useEffect(() => () => connection.streamClosed(), [connection]);
   return useLog({ parley, id, onStream: connection.report, onLive }, restartCount);
@@ -103,8 +108,8 @@ function LogError({ error }: Pick<LogView, 'error'>) {
 export function Conversation({ id }: { readonly id: string }) {
   const { conversation: texts } = useTexts();
   const sound = useNotificationSound();
-  const log = useConversationLog(id, sound);
   const { data: info, error: infoError, refetch } = useInfo(id);
+  const log = useConversationLog(id, sound, info?.title);
   const refresh = useRefreshInfo(id);
   const actions = useActions(id);
   const [dialog, setDialog] = useState<'rename' | 'choose' | 'delete'>();

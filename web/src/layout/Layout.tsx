@@ -6,6 +6,7 @@ import { Dialog } from '../components/Dialog.tsx';
 import { Icon, type IconName } from '../components/Icon.tsx';
 import { IconButton } from '../components/IconButton.tsx';
 import { visibleLine } from '../components/visibleText.ts';
+import { useApprovalNotification } from '../live/browserNotifications.ts';
 import { useChanges } from '../live/changes.ts';
 import { createNotificationFilter } from '../live/notifications.ts';
 import { playSound } from '../live/sound.ts';
@@ -35,18 +36,21 @@ function useLanguage(): void {
   }, [language, setLanguage]);
 }
 
-/** Plays a sound when a conversation needs attention, if the settings want it. */
-function useNotificationSound(): void {
+/** Plays a sound or shows a notification when a conversation needs attention, if the user wants that. */
+function useNotifications(): void {
   const { data: settings } = useSettings();
   const [inConversation] = useRoute('/conversations/:id');
   const sounds = useRef(false);
   sounds.current = settings?.enable_sound_notifications ?? false;
+  const notify = useApprovalNotification();
   const [isNotable] = useState(createNotificationFilter);
   const onChange = useCallback(
     (change: Change) => {
-      if (isNotable(change) && sounds.current) playSound();
+      if (!isNotable(change)) return;
+      if (sounds.current) playSound();
+      if (change.agent_state === 'awaiting_user_confirmation') notify(change.conversation_id, change.title);
     },
-    [isNotable],
+    [isNotable, notify],
   );
   // The screen of a conversation has its own stream, and browsers allow only a few connections per host.
   useChanges(!inConversation, onChange);
@@ -165,7 +169,7 @@ export function Layout({ children }: { readonly children: ReactNode }) {
   const [helping, setHelping] = useState(false);
   const [path, go] = useLocation();
   useLanguage();
-  useNotificationSound();
+  useNotifications();
   const writing = useScreenFocus(path);
   useShortcuts(
     useMemo(

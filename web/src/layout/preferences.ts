@@ -1,4 +1,4 @@
-// Preferences that are stored in this browser: the theme, and whether single-key shortcuts are on.
+// Preferences that are stored in this browser: the theme, and whether single-key shortcuts and notifications are on.
 import { useSyncExternalStore } from 'react';
 
 export const themes = ['auto', 'light', 'dark'] as const;
@@ -7,10 +7,12 @@ export type Theme = (typeof themes)[number];
 interface Preferences {
   readonly theme: Theme;
   readonly shortcuts: boolean;
+  /** The browser must allow them, too. */
+  readonly notifications: boolean;
 }
 
 const storageKey = 'parley.preferences';
-const defaults: Preferences = { theme: 'auto', shortcuts: true };
+const defaults: Preferences = { theme: 'auto', shortcuts: true, notifications: false };
 const listeners = new Set<() => void>();
 
 function read(): Preferences {

@@ -1,5 +1,6 @@
 // The language and sounds of the web UI, and settings that Parley only stores for other clients.
 import { useSettingsTexts } from '../texts/settings/texts.ts';
+import { BrowserNotifications } from './BrowserNotifications.tsx';
 import { languages } from './form/choices.ts';
 import { Group, Section } from './form/Section.tsx';
 import {
@@ -23,6 +24,7 @@ export function GeneralSection({ settings }: SectionProps) {
         choices={[{ value: '', label: choices.noLanguage }, ...languages]}
       />
       <ToggleSettingField form={form} name="enable_sound_notifications" />
+      <BrowserNotifications />
       <Group title={texts.others} lead={texts.othersLead}>
         <TextSettingField form={form} name="email" type="email" />
         <ToggleSettingField form={form} name="enable_proactive_conversation_starters" />

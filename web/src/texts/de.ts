@@ -3,6 +3,7 @@ import type { Texts } from './en.ts';
 
 export const de: Texts = {
   shell: {
+    approvalNotification: 'Ein Agent benötigt Ihre Freigabe',
     name: 'Parley',
     skip: 'Zum Inhalt springen',
     conversations: 'Gespräche',

@@ -2,6 +2,7 @@
 
 export const en = {
   shell: {
+    approvalNotification: 'An agent needs your approval',
     name: 'Parley',
     skip: 'Skip to content',
     conversations: 'Conversations',

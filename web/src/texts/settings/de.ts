@@ -58,6 +58,20 @@ export const de: SettingsTexts = {
   general: {
     title: 'Allgemein',
     lead: 'Sprache und Benachrichtigungen.',
+    notifications: {
+      turnOn: 'Browser-Benachrichtigungen einschalten',
+      turnOff: 'Browser-Benachrichtigungen ausschalten',
+      hints: {
+        default:
+          'Zeigt eine Benachrichtigung, wenn ein Agent Ihre Freigabe benötigt, während Sie woanders sind. Nur in diesem Browser.',
+        granted:
+          'Zeigt eine Benachrichtigung, wenn ein Agent Ihre Freigabe benötigt, während Sie woanders sind. Nur in diesem Browser.',
+        denied:
+          'Dieser Browser blockiert Benachrichtigungen dieser Seite. Erlauben Sie sie in seinen Einstellungen.',
+        unsupported:
+          'Dieser Browser bietet hier keine Benachrichtigungen. Sie benötigen HTTPS oder localhost.',
+      },
+    },
     others: 'Für andere Clients',
     othersLead: 'Parley speichert diese Einstellungen für andere Clients und verwendet sie selbst nicht.',
   },

@@ -57,6 +57,18 @@ export const en = {
   general: {
     title: 'General',
     lead: 'Language and notifications.',
+    notifications: {
+      turnOn: 'Turn on browser notifications',
+      turnOff: 'Turn off browser notifications',
+      hints: {
+        default:
+          'Shows a notification when an agent needs your approval while you look elsewhere. Only in this browser.',
+        granted:
+          'Shows a notification when an agent needs your approval while you look elsewhere. Only in this browser.',
+        denied: 'This browser blocks notifications of this page. Allow them in its settings.',
+        unsupported: 'This browser has no notifications here. They need HTTPS or localhost.',
+      },
+    },
     others: 'For other clients',
     othersLead: 'Parley stores these settings for other clients and does not use them itself.',
   },
