@@ -98,6 +98,10 @@ function sentence(error: ValidationError): string {
       return `must have at most ${params['limit']} entries`;
     case 'maxProperties':
       return `must have at most ${params['limit']} fields`;
+    case 'minProperties':
+      return params['limit'] === 1
+        ? 'must have at least one field'
+        : `must have at least ${params['limit']} fields`;
     case 'minimum':
       return `must be at least ${params['limit']}`;
     case 'maximum':

@@ -119,7 +119,7 @@ for (const kind of databaseKinds) {
 
     describe('a body that is wrong', () => {
       const wrong: readonly [suffix: string, method: string, json: unknown, path: string][] = [
-        ['', 'PATCH', {}, 'title'],
+        ['', 'PATCH', {}, 'body'],
         ['', 'PATCH', { title: 'x', color: secretValue }, 'color'],
         ['', 'PATCH', [secretValue], 'body'],
         ['/start', 'POST', { providers_set: secretValue }, 'providers_set'],
