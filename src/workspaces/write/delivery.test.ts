@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createStorage, databaseKinds } from '../../../test/support/databases.ts';
 import { countRows, inspect } from '../../../test/support/inspect.ts';
-import { filesOf, startRuns } from '../../../test/support/runs.ts';
+import { filesOf, startRuns, writeAgents } from '../../../test/support/runs.ts';
 import { startService } from '../../../test/support/service.ts';
 import { until } from '../../../test/support/until.ts';
 import { stagedUploads, streamUpload, uploadFiles } from '../../../test/support/uploads.ts';
@@ -90,6 +90,7 @@ describe('files on a cluster', () => {
       await storage.remove();
       rmSync(dataDir, { recursive: true, force: true });
     });
+    writeAgents(storage.dataDir);
     const api = await startService({ storage, env: { ...env, PARLEY_SANDBOX: 'process' } }, t);
     const startWorker = () => startRuns({ storage: { ...storage, dataDir }, env }, t);
     return { api, startWorker, workerDir: dataDir };
