@@ -69,7 +69,7 @@ function refuseUnaskingAgent({ id, name, asks }: Profile, policy: Policy): void 
   const needed = (['medium', 'high'] as const).filter((risk) => decide(policy, risk) === 'ask');
   if (needed.length === 0 || asks === 'all' || (asks === 'commands' && !needed.includes('medium'))) return;
   const why = {
-    nothing: `${name} does not ask before it acts`,
+    nothing: `${name} does not ask before it acts, or a repository can make it not ask`,
     commands: `${name} asks before it runs commands, but not before it changes files`,
     unknown: `It is not known whether ${name} asks before it acts`,
   }[asks ?? 'unknown'];

@@ -105,6 +105,19 @@ describe('a hostile agent in bubblewrap', { skip: noBubblewrap }, () => {
     assert.match(stdout, /^[1-9]\d*\n$/);
   });
 
+  it('sees what is readable in a hidden folder, and nothing else of it', async (t) => {
+    const agent = join(hiddenFolder, 'agents/thing');
+    mkdirSync(agent, { recursive: true });
+    t.after(() => rmSync(hiddenFolder, { recursive: true, force: true }));
+    writeFileSync(join(hiddenFolder, 'secret'), 'canary');
+    writeFileSync(join(agent, 'program'), 'code');
+    const { open } = await openTestSandbox(t, bubblewrap(), {
+      spec: { readable: [dirname(hiddenFolder), agent] },
+    });
+    const command = `cat ${agent}/program; echo; ls -A ${hiddenFolder}; touch ${hiddenFolder}/x ${agent}/x`;
+    assert.equal((await runShell(open, command)).stdout, 'code\nagents\n');
+  });
+
   it('sees no process of the host, and no name of one', async (t) => {
     const { open } = await openTestSandbox(t, bubblewrap());
     const { stdout } = await runShell(

@@ -13,7 +13,7 @@ import {
   type SandboxSpec,
   type WrappedCommand,
 } from './sandbox.ts';
-import { hiddenWithin, sandboxPaths } from './sandboxPaths.ts';
+import { contains, hiddenWithin, sandboxPaths } from './sandboxPaths.ts';
 
 const { workspace, home } = sandboxPaths;
 const user = '1000';
@@ -69,10 +69,16 @@ function settingsArgs(): string[] {
   ];
 }
 
-/** Mounts an empty folder over each hidden one that would be visible. */
+function readableArgs(readable: readonly string[]): string[] {
+  return readable.flatMap((file) => ['--ro-bind', file, file]);
+}
+
+/** Mounts an empty folder over each hidden one that would be visible, except for what is readable in it. */
 function hiddenArgs(hidden: readonly string[], readable: readonly string[]): string[] {
   return hiddenWithin(hidden, [...systemFolders, ...readable]).flatMap((folder) => [
-    ...['--size', '4096', '--tmpfs', folder, '--remount-ro', folder],
+    ...['--size', '4096', '--tmpfs', folder],
+    ...readableArgs(readable.filter((file) => file !== folder && contains(folder, file))),
+    ...['--remount-ro', folder],
   ]);
 }
 
@@ -86,7 +92,7 @@ function mountArgs(spec: SandboxSpec, hidden: readonly string[], bridged: boolea
     ...['--size', String(sharedMemoryBytesMax), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(temporaryBytesMax), '--perms', '1777', '--tmpfs', '/tmp'],
     ...['--symlink', '/tmp', '/var/tmp', '--dir', '/run'],
-    ...spec.readable.flatMap((file) => ['--ro-bind', file, file]),
+    ...readableArgs(spec.readable),
     ...hiddenArgs(hidden, spec.readable),
     ...(bridged ? entryFiles.flatMap(([from, to]) => ['--ro-bind', from, to]) : []),
     ...['--bind', spec.workspace, workspace, '--bind', spec.home, home],

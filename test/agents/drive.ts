@@ -42,6 +42,8 @@ export const written = 'hello';
 const command = 'cat hello.txt && expr 4000 + 242';
 export const printed = '4242';
 export const answers = { first: 'All of it is done.', second: 'That is copied as well.' };
+/** Sent after the conversation was stopped: the agent has to resume its session. */
+export const lastMessage = 'Tell me once more.';
 
 /** The MCP servers that agents do not take from their client: pi none, Copilot only those over HTTP. */
 export const refusedServers: Readonly<Record<string, readonly string[]>> = {
@@ -70,6 +72,7 @@ function scriptFor(agent: string): Step[] {
     { say: answers.first },
     { run: 'cp hello.txt again.txt' },
     { say: answers.second },
+    { say: 'I remember.' },
   ];
 }
 
@@ -144,11 +147,13 @@ async function startScene(t: TestContext, { agent, protocol, agentsDir }: Driven
 /** Rejects where it stops instead. */
 async function turnEnds(runs: ReturnType<typeof createRunsClient>, id: string, turn: number): Promise<void> {
   const stateOf = ({ extras }: TestEvent) => extras?.['agent_state'];
+  let wasLive = false;
   await until(
     `turn ${turn} has ended`,
     async () => {
       const { status, stop_reason: reason } = await runs.info(id);
-      if (status === 'STOPPED') throw new Error(`it stopped: ${reason?.message}`);
+      wasLive ||= status !== 'STOPPED';
+      if (status === 'STOPPED' && wasLive) throw new Error(`it stopped: ${reason?.message}`);
       const states = (await runs.events(id)).map(stateOf).filter((state) => state !== undefined);
       const begun = states.filter((state) => state === 'running').length;
       return begun >= turn && states.at(-1) === 'awaiting_user_input';
@@ -186,6 +191,10 @@ export async function drive(t: TestContext, driven: Driven): Promise<Seen> {
     await turnEnds(runs, id, 2);
     await runs.stop(id);
     await until('it has stopped', async () => (await runs.info(id)).status === 'STOPPED');
+    await runs.say(id, lastMessage);
+    await turnEnds(runs, id, 3);
+    await runs.stop(id);
+    await until('it has stopped again', async () => (await runs.info(id)).status === 'STOPPED');
     await until('all is counted', async () => (await countRequests(service, id)) === model.exchanges.length);
   } catch (error) {
     fault = (error as Error).message;

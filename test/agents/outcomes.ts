@@ -1,7 +1,7 @@
 // What must be true of a conversation with a real agent.
 import { toolAnswer } from '../support/mcpServer.ts';
 import type { TestEvent } from '../support/runs.ts';
-import { answers, httpTool, keys, printed, type Seen, toolInput, written } from './drive.ts';
+import { answers, httpTool, keys, lastMessage, printed, type Seen, toolInput, written } from './drive.ts';
 import { stdioAnswer, stdioTool } from './stdioServer.ts';
 
 export const columns = [
@@ -11,6 +11,7 @@ export const columns = [
   'MCP over stdio',
   'answer',
   'second message',
+  'resumes',
 ] as const;
 export type Column = (typeof columns)[number];
 
@@ -69,6 +70,13 @@ function factsOf({ events, files, toolMessages, exchanges }: Seen): Readonly<Rec
     'second message': {
       'its command did not run': files['again.txt']?.trim() === written,
       'its answer is not in the log': says(answers.second),
+    },
+    resumes: {
+      // If Parley had to repeat the history in a new session, the results would be text of a message.
+      'the model was not sent the results from before the restart': exchanges.some(
+        ({ request }) =>
+          request.prompt.includes(lastMessage) && request.results.some((result) => result.includes(printed)),
+      ),
     },
   };
 }

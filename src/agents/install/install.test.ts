@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -13,7 +22,7 @@ import { findNpm } from './npm.ts';
 const thing: TestPackage = {
   name: '@some/thing',
   version: '1.2.3',
-  manifest: { bin: { thing: 'main.js' }, scripts: { postinstall: 'echo ran > ran.txt' } },
+  manifest: { bin: { thing: 'main.js' }, scripts: { postinstall: 'env > ran.txt' } },
   files: { 'main.js': '#!/usr/bin/env node\n' },
 };
 const newer: TestPackage = { ...thing, version: '1.3.0' };
@@ -78,8 +87,15 @@ describe('installing an agent', () => {
     await install();
     assert.equal(hasRun(), false);
     const packages = [{ name: '@some/thing', version: '1.2.3', scripts: true }];
+    process.env['PARLEY_TEST_SECRET'] = 'canary-of-the-service';
+    t.after(() => {
+      delete process.env['PARLEY_TEST_SECRET'];
+    });
     await install({ profile: { ...profile, packages } });
     assert.equal(hasRun(), true);
+    const texts = versions().map((name) => join(folder, name, 'lib/node_modules/@some/thing/ran.txt'));
+    const seen = texts.filter(existsSync).map((file) => readFileSync(file, 'utf8'));
+    assert.ok(!seen.join('').includes('canary'), 'a script sees no variable of the service');
   });
 
   it('replaces a version, keeps the previous one for conversations that use it, and removes older ones', async (t) => {
