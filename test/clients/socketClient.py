@@ -3,18 +3,22 @@ waits for input again. Arguments: URL, conversation, API key, transport, message
 
 import json
 import sys
+import threading
 import time
 
 import socketio
 
 url, conversation, key, transport, message = sys.argv[1:6]
 client = socketio.Client(reconnection=False)
+printing = threading.Lock()
 state = {"sent": False, "answered": False, "done": False}
 
 
 @client.on("oh_event")
 def on_event(event):
-    print(json.dumps(event), flush=True)
+    # Handlers run in threads of their own.
+    with printing:
+        print(json.dumps(event), flush=True)
     extras = event.get("extras") or {}
     if event.get("source") == "agent" and event.get("action") == "message" and state["sent"]:
         state["answered"] = True

@@ -30,7 +30,7 @@ function administer(sql: string): Promise<unknown> {
 }
 
 async function openStorage(t: Test): Promise<TestStorage> {
-  const storage = await createStorage('postgres');
+  const storage = await createStorage('postgres', { migrated: false });
   t.after(storage.remove);
   return storage;
 }
