@@ -137,9 +137,9 @@ function parseWords(text: string): unknown {
 function command(text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined;
   const words: unknown = text.startsWith('[') ? parseWords(text) : [text];
-  const isWord = (word: unknown) => typeof word === 'string' && !word.includes('\0');
+  const isWord = (word: unknown): word is string => typeof word === 'string' && !word.includes('\0');
   if (!Array.isArray(words) || !words.every(isWord)) throw new BadValue(commandForm);
-  const [program = ''] = words as string[];
+  const [program = ''] = words;
   if (!isAbsolute(program)) throw new BadValue(commandForm);
   try {
     accessSync(program, constants.X_OK);

@@ -67,6 +67,15 @@ describe('an approval request', () => {
     assert.match(shown(shownRequest), /input\.command: \["rm","a b","c"\]/);
     const script = ask({ ...call, rawInput: { command: ['/bin/sh', '-lc', 'rm a b'] } });
     assert.equal(script.args?.['request'], undefined);
+    const noText = { toString: 1, valueOf: 1 };
+    for (const command of [
+      [noText, '-c', 'rm a'],
+      ['sh', noText, 'rm a'],
+      ['sh', '-c', noText],
+    ]) {
+      const odd = ask({ ...call, rawInput: { command } });
+      assert.deepEqual(odd.args?.['request'], { input: { command } });
+    }
   });
 
   it('shows every location, and unknown fields', () => {

@@ -81,10 +81,11 @@ function isInDiff(text: string, diff: string): boolean {
 /** Whether joining the words by spaces is unambiguous, or the last word is a script for a shell. */
 function isPlain(command: unknown): boolean {
   if (!Array.isArray(command)) return true;
-  const [shell, flag, script] = command;
+  if (!command.every((word) => typeof word === 'string')) return false;
+  const [shell = '', flag = '', script] = command;
   if (command.length === 3 && /^(\S*\/)?(ba|z|da)?sh$/.test(shell) && /^-l?c$/.test(flag) && script)
     return true;
-  return command.every((word) => typeof word === 'string' && /^\S+$/.test(word));
+  return command.every((word) => /^\S+$/.test(word));
 }
 
 /** The fields of an input that the action does not show. */

@@ -197,7 +197,7 @@ function withoutStrangers(details: Json): Json {
     ...rest,
     ...(metadata === undefined ? {} : { metadata: code === undefined ? {} : { exit_code: code } }),
     ...(Array.isArray(tasks)
-      ? { task_list: tasks.map(({ id, title, status, notes }) => ({ id, title, status, notes })) }
+      ? { task_list: (tasks as Json[]).map(({ id, title, status, notes }) => ({ id, title, status, notes })) }
       : {}),
     ...(cost === undefined
       ? {}

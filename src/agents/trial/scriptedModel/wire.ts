@@ -27,8 +27,12 @@ export function piecesOf(text: string): string[] {
 /** The token usage that every answer reports. */
 export const scriptedUsage = { input: 100, output: 10 };
 
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
+}
+
 export function objects(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
+  return Array.isArray(value) ? value.filter(isJson) : [];
 }
 
 function partText({ type, text, inlineData }: Json): string {
